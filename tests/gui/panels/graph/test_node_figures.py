@@ -10,8 +10,14 @@ from tests.gui.panels.graph.picture import THIN
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.cost.costs import CostRow, CostTable
 from viewer.gui.panels.graph import node_figures
-from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill, NoCostFill
-from viewer.gui.panels.graph.node_figures import NO_SLICE, ChangeFigures, CostFigures
+from viewer.gui.panels.graph.node_figures import (
+    CHANGE_STEPS,
+    NO_SLICE,
+    ChangeFigures,
+    ChangeFill,
+    CostFigures,
+    NoCostFill,
+)
 from viewer.gui.session.comparison import compare_files, compare_inferences
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 

@@ -25,7 +25,7 @@ from viewer.analysis.flows.neighborhood import Direction
 from viewer.gui.panels.graph import panel as graph_panel
 from viewer.gui.panels.graph import question as graph_question
 from viewer.gui.panels.graph.controls import GraphMode
-from viewer.gui.panels.graph.fills import NoCostFill
+from viewer.gui.panels.graph.node_figures import NoCostFill
 from viewer.gui.panels.graph.panel import NOTHING, UNLINKED, UNSELECTED, GraphPanel
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.selection import slices_of

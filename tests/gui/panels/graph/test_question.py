@@ -20,7 +20,7 @@ from viewer.analysis.comparison.comparison import Verdict
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.graph.controls import GraphMode
 from viewer.gui.panels.graph.fill_colors import colors_of
-from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill
+from viewer.gui.panels.graph.node_figures import CHANGE_STEPS, ChangeFill
 from viewer.gui.panels.graph.panel import NOT_IN_A, UNSELECTED, GraphPanel
 from viewer.gui.session.comparison import compare, compare_files, select_row, swap_arms
 from viewer.gui.session.feeds.comparison import ComparisonFeed

@@ -12,8 +12,8 @@ from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.numeric.compared import OperatorErrors
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.graph.controls import NO_ERRORS, NO_PROGRAM_FILE
-from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill
 from viewer.gui.panels.graph.measures import MeasureKind
+from viewer.gui.panels.graph.node_figures import CHANGE_STEPS, ChangeFill
 from viewer.gui.panels.graph.search import hits, searched_texts
 from viewer.gui.session.inferences import pick_run
 from viewer.render.graph.model_tree import group_tree

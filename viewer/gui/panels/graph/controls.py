@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from PySide6.QtCore import QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QSpinBox, QToolButton, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QSpinBox, QWidget
 
 from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction
 from viewer.gui.panels.base.page_panel import head_row, plain_column, subtitle_label
@@ -169,10 +169,3 @@ class GraphControls(QWidget):
         self.delegate.setEnabled(is_delegated or self.delegate.isChecked())
         self.delegate.setToolTip(why)
         self.delegate.setAccessibleDescription(why)
-
-
-def set_checked(switch: QToolButton, *, on: bool) -> None:
-    """Set a switch without an effect."""
-    blocker = QSignalBlocker(switch)
-    switch.setChecked(on)
-    blocker.unblock()

@@ -8,7 +8,13 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.gui.panels.graph.fills import CHANGE_STEPS, CallFill, ChangeFill, Fill, NoCostFill
+from viewer.gui.panels.graph.node_figures import (
+    CHANGE_STEPS,
+    CallFill,
+    ChangeFill,
+    Fill,
+    NoCostFill,
+)
 from viewer.gui.qt.theme.theme import Theme
 from viewer.render.palette import edge_rgb, fills, label_colors, label_rgb, mix
 

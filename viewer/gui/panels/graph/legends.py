@@ -11,9 +11,15 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.gui.panels.graph.fill_colors import colors_of, paint_hatch
-from viewer.gui.panels.graph.fills import CHANGE_STEPS, CallFill, ChangeFill, Fill, NoCostFill
 from viewer.gui.panels.graph.looks import backends_of
-from viewer.gui.panels.graph.node_figures import ChangeFigures
+from viewer.gui.panels.graph.node_figures import (
+    CHANGE_STEPS,
+    CallFill,
+    ChangeFigures,
+    ChangeFill,
+    Fill,
+    NoCostFill,
+)
 from viewer.gui.panels.graph.question import GraphAnswer
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme

@@ -12,10 +12,17 @@ from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.analysis.delegates.delegation import Instance
 from viewer.arrays import Ints
-from viewer.gui.panels.graph.fills import ChangeFill, Fill, NoCostFill
 from viewer.gui.panels.graph.measures import Amounts
 from viewer.gui.panels.graph.names import backend_name, call_place, cut_line
-from viewer.gui.panels.graph.node_figures import NO_SLICE, ChangeFigures, NodeCell, NodeFigures
+from viewer.gui.panels.graph.node_figures import (
+    NO_SLICE,
+    ChangeFigures,
+    ChangeFill,
+    Fill,
+    NoCostFill,
+    NodeCell,
+    NodeFigures,
+)
 from viewer.model.times import counted
 from viewer.program.program import Operator, Program
 from viewer.program.sources.files import file_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSizeF, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
@@ -41,8 +41,8 @@ class Minimap(QWidget):
     @property
     def seen(self) -> QRectF:
         """The frame around the visible part, in px of the map."""
-        corner = self._corner() + self._seen.topLeft() * self._scale
-        return QRectF(corner, self._seen.size() * self._scale)
+        return QRectF(self._corner() + self._seen.topLeft() * self._scale,
+                      self._seen.size() * self._scale)  # fmt: skip
 
     def show_picture(self, picture: GraphPicture | None, painter: GraphPainter) -> None:
         """Show another picture."""
@@ -55,31 +55,25 @@ class Minimap(QWidget):
         if picture is None or view is None:
             self.hide()
             return
-        px, whole = self._theme.px, picture.size
-        room = [min(px(most), size * _SHARE) for most, size in
-                zip(_MOST, (view.width(), view.height()), strict=True)]  # fmt: skip
-        inset = 2 * px(_INSET)
-        scale = min((room[0] - inset) / max(whole.width(), 1.0),
-                    (room[1] - inset) / max(whole.height(), 1.0))  # fmt: skip
-        if scale <= 0:
+        px, before = self._theme.px, (self._scale, self.size())
+        inset, aside = QSizeF(2, 2) * px(_INSET), px(_ASIDE)
+        room = QSizeF(view.size() * _SHARE).boundedTo(QSizeF(*map(px, _MOST))) - inset
+        whole = picture.size.expandedTo(QSizeF(1, 1))
+        self._scale = min(room.width() / whole.width(), room.height() / whole.height())
+        if self._scale <= 0:
             return
-        width = max(round(whole.width() * scale) + inset, px(_LEAST))
-        height = max(round(whole.height() * scale) + inset, px(_LEAST))
-        if scale != self._scale or (width, height) != (self.width(), self.height()):
+        size = (whole * self._scale + inset).expandedTo(QSizeF(1, 1) * px(_LEAST)).toSize()
+        self.setGeometry(QRect(QPoint(view.width() - size.width() - aside,
+                                      view.height() - size.height() - aside), size))  # fmt: skip
+        if before != (self._scale, size):
             self._pixmap = None
-        self._scale = scale
-        aside = px(_ASIDE)
-        self.setGeometry(
-            view.width() - width - aside, view.height() - height - aside, width, height
-        )
         self.show_range(self._seen)
 
     def show_range(self, seen: QRectF) -> None:
         """Show which part of the picture is visible."""
-        picture = self._picture
-        if picture is None or seen.isEmpty():
+        if self._picture is None or seen.isEmpty():
             return
-        self.setVisible(not seen.contains(QRectF(QPointF(0, 0), picture.size)))
+        self.setVisible(not seen.contains(QRectF(QPointF(0, 0), self._picture.size)))
         if seen != self._seen:
             self._seen = QRectF(seen)
             self.update()
@@ -87,8 +81,8 @@ class Minimap(QWidget):
     def _corner(self) -> QPointF:
         """Return where the picture begins, so that it is in the middle of the map."""
         assert self._picture is not None
-        size = self._picture.size * self._scale
-        return QPointF((self.width() - size.width()) / 2, (self.height() - size.height()) / 2)
+        rest = QSizeF(self.size()) - self._picture.size * self._scale
+        return QPointF(rest.width() / 2, rest.height() / 2)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -27,7 +28,6 @@ from viewer.analysis.delegates.delegation import instances_of
 from viewer.analysis.flows.neighborhood import MOST_EXPENSIVE
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill, Fill, NoCostFill
 from viewer.gui.panels.graph.names import cut_line, tags_of
 from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.model.times import (
@@ -43,6 +43,43 @@ from viewer.reports.compare_text import change_text, difference_text, row_senten
 from viewer.view.compared.open_comparison import OpenComparison
 
 NO_SLICE = "no slice in A and B"
+# Steps of the color of what is slower, and of what is faster.
+CHANGE_STEPS = 3
+
+
+class NoCostFill(Enum):
+    """Fills that are not a palette index.
+
+    IDLE: no time in the current scope. UNLINKED: no slice of the profile is linked to the operator.
+    PLAIN: there is no profile.
+    """
+
+    IDLE = "idle"
+    UNLINKED = "unlinked"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFill:
+    """The fill of a change between two arms.
+
+    step: 1 to `CHANGE_STEPS` for what is slower or faster, else 0. only_in: "A" or "B" if the other
+    arm does not have it, else "".
+    """
+
+    verdict: Verdict
+    step: int = 0
+    only_in: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallFill:
+    """The ground of a delegate call. backend: the number of its delegate in the program."""
+
+    backend: int
+
+
+Fill = int | NoCostFill | ChangeFill | CallFill
 
 
 @dataclass(frozen=True, slots=True)

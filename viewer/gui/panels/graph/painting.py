@@ -16,8 +16,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPen, 
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.arrays import Bools, Floats, Ints
 from viewer.gui.panels.graph.fill_colors import NodeColors, backend_color, colors_of, paint_hatch
-from viewer.gui.panels.graph.fills import ChangeFill, Fill
 from viewer.gui.panels.graph.looks import NodeLook, value_of
+from viewer.gui.panels.graph.node_figures import ChangeFill, Fill
 from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.qt.image_files import painted_image, svg_bytes
 from viewer.gui.qt.theme.theme import FontRole, Theme

@@ -15,7 +15,7 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
@@ -26,7 +26,7 @@ from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.cost_panel import no_costs
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
 from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence, has_operators
-from viewer.gui.panels.graph.controls import GraphControls, GraphMode, set_checked
+from viewer.gui.panels.graph.controls import GraphControls, GraphMode
 from viewer.gui.panels.graph.legends import GraphFoot
 from viewer.gui.panels.graph.names import call_name
 from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures
@@ -443,7 +443,8 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     @Slot(int)
     def _walk(self, operator: int) -> None:
         """Center the graph on one of its operators."""
-        set_checked(self.controls.delegate, on=False)
+        with QSignalBlocker(self.controls.delegate):
+            self.controls.delegate.setChecked(False)
         self._set_mode(GraphMode.NEIGHBORHOOD)
         self._choose_operators((operator,))
         if self._session.traces:

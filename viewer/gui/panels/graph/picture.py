@@ -6,12 +6,12 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from PySide6.QtCore import QRectF, QSizeF
+from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QPainterPath
 
 from viewer.arrays import Bools, Floats, Ints
-from viewer.gui.panels.graph.fills import Fill
 from viewer.gui.panels.graph.looks import NodeLook
+from viewer.gui.panels.graph.node_figures import Fill
 from viewer.gui.panels.graph.question import GraphAnswer
 from viewer.render.graph.model_tree import GroupTree
 
@@ -109,16 +109,20 @@ class GraphPicture:
         left, top, right, bottom = self.rects[node].tolist()
         return QRectF(left, top, right - left, bottom - top)
 
-    def box_at(self, x: float, y: float) -> int:
-        """Return the box at a point, -1 for none."""
-        return _last(self.boxes, self.rects[self.boxes], x, y)
+    def node_at(self, point: QPointF) -> int:
+        """Return the box at a point, or the frame whose head is there; -1 for none."""
+        x, y = point.x(), point.y()
+        for nodes in (self.boxes, self.frames):
+            left, top, right, bottom = self.rects[nodes].T
+            hits = nodes[(left <= x) & (x < right) & (top <= y) & (y < bottom)]
+            if len(hits):  # the last one is innermost
+                is_below = nodes is self.frames and y > self.rects[hits[-1], 1] + self.head
+                return -1 if is_below else int(hits[-1])
+        return -1
 
-    def frame_at(self, x: float, y: float) -> int:
-        """Return the innermost frame at a point, -1 for none."""
-        return _last(self.frames, self.rects[self.frames], x, y)
-
-    def edge_at(self, x: float, y: float, near: float) -> int:
+    def edge_at(self, point: QPointF, near: float) -> int:
         """Return the edge that passes a point at a distance of at most `near`, -1 for none."""
+        x, y = point.x(), point.y()
         place = QRectF(x - near, y - near, 2 * near, 2 * near)
         low, high = self.edge_boxes[:, :2] - near, self.edge_boxes[:, 2:] + near
         is_near = ((low <= [x, y]) & ([x, y] <= high)).all(axis=1)
@@ -144,13 +148,6 @@ class GraphPicture:
             rect = QRectF(left, top, right - left, bottom - top)
             rects.setdefault(self.looks[node].fill, []).append(rect)
         return rects
-
-
-def _last(nodes: Ints, rects: Floats, x: float, y: float) -> int:
-    """Return the last of some nodes whose rectangle has a point."""
-    left, top, right, bottom = rects.T
-    hit = np.flatnonzero((left <= x) & (x < right) & (top <= y) & (y < bottom))
-    return int(nodes[hit[-1]]) if len(hit) else -1
 
 
 def _curve_through(line: list[list[float]], *, across: bool) -> QPainterPath:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from viewer.analysis.delegates.delegation import Instance
 from viewer.gui.panels.graph.names import backend_name
-from viewer.gui.panels.graph.question import GraphAnswer, GraphModel
+from viewer.gui.panels.graph.question import GraphAnswer
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
@@ -83,7 +83,7 @@ class NodeSearch(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._answer: GraphAnswer | None = None
-        self._texts: tuple[GraphModel, list[str]] | None = None
+        self._texts: Sequence[str] = ()  # of the nodes, as soon as somebody searches
         self._hits: list[int] = []
         self._hit = -1
         self.field = FindField()
@@ -106,21 +106,17 @@ class NodeSearch(QWidget):
     def search_in(self, answer: GraphAnswer | None) -> None:
         """Search another graph; None releases the one before."""
         before, self._answer = self._answer, answer
-        if answer is None:
-            self._texts = None
         if before is None or answer is None or before.model is not answer.model:
+            self._texts = ()
             self._search(self.field.text())
 
     @Slot(str)
     def _search(self, wanted: str) -> None:
-        answer = self._answer
         self._hits, self._hit = [], -1
-        if answer is not None and wanted.strip():
-            if self._texts is None or self._texts[0] is not answer.model:
-                question = answer.question
-                texts = searched_texts(answer.model.tree, question.program, question.calls)
-                self._texts = answer.model, texts
-            self._hits = hits(self._texts[1], wanted)
+        if self._answer is not None and wanted.strip():
+            model, question = self._answer.model, self._answer.question
+            self._texts = self._texts or searched_texts(model.tree, model.program, question.calls)
+            self._hits = hits(self._texts, wanted)
         self._show_count()
 
     def _show_count(self) -> None:

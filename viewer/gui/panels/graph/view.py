@@ -45,7 +45,8 @@ class GraphView(PanZoomView):
 
     `chosen(node)`: a click or an arrow key. `toggled(node)`: open or close a group.
     `walked(operator)`: center a neighborhood on it. `reshaped()`: `shape` has changed. `node_tip`,
-    `edge_tip`: return the tooltip of a node or an edge.
+    `edge_tip`: return the tooltip of a node or an edge. current: the node for the keyboard, -1 for
+    none. shape: the width to height that the picture should have.
     """
 
     KEYS = frozenset((*SIDES, *ENTER, Qt.Key.Key_Backspace, Qt.Key.Key_Space))
@@ -58,25 +59,15 @@ class GraphView(PanZoomView):
         super().__init__(theme)
         self.picture: GraphPicture | None = None
         self.marked: frozenset[int] = frozenset()  # visible nodes with selected operators
-        self._current = -1
+        self.current = -1
         self._anchor: tuple[int, QPointF] | None = None
-        self._shape = _SHAPES[2]
+        self.shape = _SHAPES[2]
         self.painter = GraphPainter(theme)
         self.node_tip: Callable[[int], str] = lambda node: ""
         self.edge_tip: Callable[[int], str] = lambda edge: ""
         self.minimap = Minimap(theme, self)
         self.minimap.dragged.connect(self._show_middle)
         self.setAccessibleName("Graph of operators")
-
-    @property
-    def shape(self) -> float:
-        """The width to height that the picture should have."""
-        return self._shape
-
-    @property
-    def current(self) -> int:
-        """The node that the keyboard acts on, -1 for none."""
-        return self._current
 
     # -- contents --------------------------------------------------------------------------------
 
@@ -85,10 +76,10 @@ class GraphView(PanZoomView):
         before, self.picture = self.picture, picture
         self.size_drawn, self.opacity = None if picture is None else picture.size, 1.0
         if picture is None:
-            self._current, self.marked = -1, frozenset()
+            self.current, self.marked = -1, frozenset()
         elif before is None or fits or (self._fits and before.size != picture.size):
             if before is None or before.tree is not picture.tree:
-                self._current = -1
+                self.current = -1
             self.fit()
         elif self._anchor is not None:
             node, corner = self._anchor
@@ -97,9 +88,9 @@ class GraphView(PanZoomView):
         self._anchor = None
         if picture is not None:
             if fits and picture.focus >= 0:
-                self._current = picture.focus
-            elif self._current >= 0:
-                self._current = picture.visible_of(self._current)
+                self.current = picture.focus
+            elif self.current >= 0:
+                self.current = picture.visible_of(self.current)
         self.minimap.show_picture(picture, self.painter)
         self.update()
 
@@ -108,15 +99,9 @@ class GraphView(PanZoomView):
         if nodes != self.marked:
             self.marked = nodes
             self.update()
-        if moves and len(nodes) == 1 and self._current not in nodes:
-            self._current = next(iter(nodes))
+        if moves and len(nodes) == 1 and self.current not in nodes:
+            self.current = next(iter(nodes))
             self.update()
-
-    def hold(self, node: int) -> None:
-        """Keep a node where it is when the next picture comes."""
-        if self.picture is not None:
-            self._fits = False
-            self._anchor = node, self.place_of(self.picture.visible_of(node)).topLeft()
 
     def reveal(self, node: int, *, readable: bool = False) -> None:
         """Bring a node into view. readable: in the middle, and large enough to read."""
@@ -125,7 +110,7 @@ class GraphView(PanZoomView):
         if picture is None or node < 0:
             return
         if readable:
-            self._current = node
+            self.current = node
             rect = picture.rect(node)
             fitting = min(self.width() / (rect.width() + 40), self.height() / (rect.height() + 40))
             scale = max(self.scale, min(_READABLE, fitting))
@@ -139,7 +124,7 @@ class GraphView(PanZoomView):
 
     def accessible_value(self) -> str:
         """Return the text for screen readers: the current node and its figure."""
-        picture, node = self.picture, self._current
+        picture, node = self.picture, self.current
         if picture is None or node not in picture.looks:
             return ""
         look = picture.looks[node]
@@ -191,35 +176,21 @@ class GraphView(PanZoomView):
 
     def node_at(self, point: QPointF) -> int:
         """Return the box below a point of the widget, or the frame with its head there; else -1."""
-        picture = self.picture
-        if picture is None:
-            return -1
-        where = self.to_drawing(point)
-        node = picture.box_at(where.x(), where.y())
-        if node < 0:
-            node = picture.frame_at(where.x(), where.y())
-            if node >= 0 and where.y() > picture.rect(node).top() + picture.head:
-                node = -1
-        return node
+        return -1 if self.picture is None else self.picture.node_at(self.to_drawing(point))
 
     def tip_at(self, point: QPointF) -> str:
         picture, node = self.picture, self.node_at(point)
         if node >= 0 or picture is None:
             return self.node_tip(node) if node >= 0 else ""
-        where = self.to_drawing(point)
-        edge = picture.edge_at(where.x(), where.y(), _NEAR / self.scale)
+        edge = picture.edge_at(self.to_drawing(point), _NEAR / self.scale)
         return self.edge_tip(edge) if edge >= 0 else ""
 
     # -- mouse and keys --------------------------------------------------------------------------
 
     def click(self, point: QPointF) -> None:
-        picture, node = self.picture, self.node_at(point)
-        if picture is None or node < 0:
-            return
-        if self._is_on_badge(node, point):
-            self._toggle(node)
-        else:
-            self._choose(node)
+        node = self.node_at(point)
+        if node >= 0:
+            (self._toggle if self._is_on_badge(node, point) else self._choose)(node)
 
     def _is_on_badge(self, node: int, point: QPointF) -> bool:
         assert self.picture is not None
@@ -241,7 +212,7 @@ class GraphView(PanZoomView):
             self._open(node)
 
     def press_key(self, key: Qt.Key) -> None:
-        picture, node = self.picture, self._current
+        picture, node = self.picture, self.current
         if picture is None:
             return
         if key in SIDES:
@@ -251,8 +222,8 @@ class GraphView(PanZoomView):
         elif key == Qt.Key.Key_Backspace:
             is_open = bool(picture.answer.layout.shown.is_frame[node])
             around = node if is_open else int(picture.tree.parent[node])
-            if around > 0:
-                self._current = around
+            if around > 0 and picture.answer.layout.shown.is_frame[around]:
+                self.current = around
                 self._toggle(around)
         else:
             self._open(node)
@@ -267,18 +238,20 @@ class GraphView(PanZoomView):
             self.walked.emit(int(self.picture.tree.operator[node]))
 
     def _toggle(self, node: int) -> None:
-        self.hold(node)
+        """Open or close a group, which stays where it is when the next picture comes."""
+        self._fits = False
+        self._anchor = node, self.place_of(node).topLeft()
         self.toggled.emit(node)
 
     def _choose(self, node: int) -> None:
-        self._current = node
+        self.current = node
         self.update()
         announce(self, self.accessible_value)
         self.chosen.emit(node)
 
     def _step(self, right: int, down: int) -> None:
         """Move along an edge, or to the nearest box at a side."""
-        picture, node = self.picture, self._current
+        picture, node = self.picture, self.current
         if picture is None:
             return
         boxes, forward = picture.boxes, right if picture.across else down
@@ -306,9 +279,9 @@ class GraphView(PanZoomView):
             self.fit()
         wanted = self.width() / max(self.height(), 1)
         nearest = min(_SHAPES, key=lambda shape: abs(np.log(wanted / shape)))
-        before, after = (abs(np.log(wanted / shape)) for shape in (self._shape, nearest))
-        if nearest != self._shape and before > after * _HYSTERESIS:
-            self._shape = nearest
+        before, after = (abs(np.log(wanted / shape)) for shape in (self.shape, nearest))
+        if nearest != self.shape and before > after * _HYSTERESIS:
+            self.shape = nearest
             self.reshaped.emit()
 
     @guard
@@ -323,7 +296,7 @@ class GraphView(PanZoomView):
     @property
     def _keyed(self) -> int:
         """The current node if the keys act on it, else -1."""
-        return self._current if self.hasFocus() else -1
+        return self.current if self.hasFocus() else -1
 
     def paint_part(self, painter: QPainter, room: QRectF) -> None:
         if self.picture is not None:
