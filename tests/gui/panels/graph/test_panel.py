@@ -27,6 +27,7 @@ from viewer.gui.panels.graph import question as graph_question
 from viewer.gui.panels.graph.controls import GraphMode
 from viewer.gui.panels.graph.node_figures import NoCostFill
 from viewer.gui.panels.graph.panel import NOTHING, UNLINKED, UNSELECTED, GraphPanel
+from viewer.gui.panels.graph.tips import edge_tip, node_tip
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.selection import slices_of
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
@@ -338,13 +339,13 @@ def test_no_time_there_and_never_linked_are_told_apart(show_graph, qtbot, opened
 
 
 def test_tooltips_tell_tensors_and_cost(about_qkv):
-    said = about_qkv.node_tip(leaf(about_qkv, QKV)).replace(THIN, " ")
+    said = node_tip(about_qkv.answer, leaf(about_qkv, QKV)).replace(THIN, " ")
     assert said.splitlines()[0] == "blocks.0.qkv · linear"
     assert "2.083 µs self, 3.8 % in run 2 of 5" in said
     assert "input: 2 parameters or constants of the model" in said
     edges, ends = about_qkv.answer.layout.edges, (leaf(about_qkv, QKV), leaf(about_qkv, CHUNK))
     edge = list(zip(edges.source.tolist(), edges.target.tolist(), strict=True)).index(ends)
-    said = about_qkv.edge_tip(edge)
+    said = edge_tip(about_qkv.answer, edge)
     assert said.splitlines()[0] == "blocks.0.qkv · linear → blocks.0 · chunk"
     assert "f32  1 × 8 × 96" in said
 

@@ -22,6 +22,7 @@ from viewer.gui.panels.graph.controls import GraphMode
 from viewer.gui.panels.graph.fill_colors import colors_of
 from viewer.gui.panels.graph.node_figures import CHANGE_STEPS, ChangeFill
 from viewer.gui.panels.graph.panel import NOT_IN_A, UNSELECTED, GraphPanel
+from viewer.gui.panels.graph.tips import node_tip
 from viewer.gui.session.comparison import compare, compare_files, select_row, swap_arms
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.view.state import SliceRef
@@ -98,7 +99,7 @@ def test_the_keys_walk_along_the_changes(graph):
 
 
 def test_hover_shows_both_times_and_the_verdict(graph):
-    shown = graph.node_tip(leaf(graph, slow(graph)))
+    shown = node_tip(graph.answer, leaf(graph, slow(graph)))
     assert "\nA " in shown
     assert "Slower. 95 % interval of the change" in shown
 

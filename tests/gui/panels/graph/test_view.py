@@ -17,6 +17,7 @@ from tests.gui.panels.graph.picture import (
     settle,
 )
 from viewer.codecs.reading import never_cancelled, no_progress
+from viewer.gui.panels.graph.tips import node_tip
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB, contrast, fills, label_colors
 from viewer.workspace.exports import NothingToExport
 
@@ -154,7 +155,7 @@ def test_names_from_files_are_drawn_as_one_line_of_bounded_length(show_graph, qt
     for look in panel.view.picture.looks.values():
         assert len(look.name) <= 130
         assert "\n" not in look.name + look.detail
-    assert all(len(panel.node_tip(node)) < 1000 for node in panel.view.picture.looks)
+    assert all(len(node_tip(panel.answer, node)) < 1000 for node in panel.view.picture.looks)
     panel.view.grab()
     panel.view.walked.emit(0)
     settle(qtbot, panel)
@@ -163,5 +164,5 @@ def test_names_from_files_are_drawn_as_one_line_of_bounded_length(show_graph, qt
     for number, look in panel.view.picture.looks.items():
         assert len(look.name) <= 130
         assert "\n" not in look.name + look.detail
-        assert len(panel.node_tip(number)) < 1000
+        assert len(node_tip(panel.answer, number)) < 1000
     panel.view.grab()

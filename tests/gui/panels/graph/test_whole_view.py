@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from tests.gui.panels.graph.picture import ATTENTION, CHUNK, QKV, leaf, seeds, selected, settle
+from viewer.gui.panels.graph.tips import node_tip
 from viewer.render.graph.model_tree import GroupKind
 
 LEFT = Qt.MouseButton.LeftButton
@@ -185,7 +186,7 @@ def test_tooltips_tell_of_operators_groups_and_edges(whole, qtbot):
     assert tip.startswith("blocks.0 · scaled_dot_product_attention")
     assert "8.544" in tip
     node = group(whole, "mlp")
-    tip = whole.node_tip(node)
+    tip = node_tip(whole.answer, node)
     assert tip.startswith("blocks.0.mlp (MLP)\n3 operators")
     assert "Double-click to collapse" in tip
     edges = view.picture.answer.layout.edges

@@ -184,16 +184,17 @@ class GraphFoot(QWidget):
 
     def show_answer(self, answer: GraphAnswer) -> None:
         """Show the legend of a graph, and what is not shown."""
-        looks, measure, around = answer.looks, answer.measure, answer.around
+        measure, around = answer.measure, answer.around
+        fills = {look.fill for look in answer.looks.values()}
         if isinstance(answer.values, ChangeFigures):
-            self.legend.show_changes(looks.most, looks.fills)
+            self.legend.show_changes(answer.most, fills)
         else:
             title, least, none = "", "", ""
             if measure is not None:
                 title, least, none = measure.title, measure.least, measure.none
             backends = backends_of(answer.question.calls) if around is None else ()
             calls = [f"{name} call" for name in backends]
-            self.legend.show_values(title, (least, looks.most), none, looks.fills, calls)
+            self.legend.show_values(title, (least, answer.most), none, fills, calls)
         unknown = dataflow_of(answer.question.program).unknown.values()
         reason = next(iter(unknown), "") if around is None else around.reason
         texts = ["" if around is None else around.limit_text]

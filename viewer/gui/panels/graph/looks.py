@@ -54,19 +54,6 @@ class NodeLook:
     tag: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Looks:
-    """The looks of all visible nodes, by node. most: the end of the scale, "" for none."""
-
-    of: dict[int, NodeLook]
-    most: str
-
-    @property
-    def fills(self) -> set[Fill]:
-        """The fills in use."""
-        return {look.fill for look in self.of.values()}
-
-
 def value_of(figure: str) -> str:
     """Return the value alone of "8.544 µs · 15.5 % + shared" or "2.774 µs shared by 5"."""
     for mark in (" · ", " shared", " in ", " + "):
@@ -94,10 +81,11 @@ def looks_of(
     figures: NodeFigures | None,
     values: Values,
     tags: Mapping[int, str] | None = None,
-) -> Looks:
-    """Return the looks of what is visible. values: what to color by, None for nothing.
+) -> tuple[dict[int, NodeLook], str]:
+    """Return the looks of all visible nodes, and the end of the scale, "" for none.
 
-    tags: the delegate calls of operators that are drawn without what is around them.
+    values: what to color by, None for nothing. tags: the delegate calls of operators that are drawn
+    without what is around them.
     """
     tree = shown.tree
     nodes = shown.visible if tags is None else shown.boxes
@@ -125,7 +113,7 @@ def looks_of(
             detail = place_of(program.operators[operator])
         look = cut_line(name), cut_line(detail, from_end=True), cell.text, cell.fill, cell.verdict
         looks[node] = NodeLook(*look, backend, cut_line(tag))
-    return Looks(looks, most)
+    return looks, most
 
 
 def _valued(

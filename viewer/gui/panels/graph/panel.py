@@ -41,7 +41,7 @@ from viewer.gui.panels.graph.question import (
     has_edges_at_once,
     work_out,
 )
-from viewer.gui.panels.graph.tips import edge_tip, node_tip, summary
+from viewer.gui.panels.graph.tips import summary
 from viewer.gui.panels.graph.view import ACROSS_FROM, GraphView
 from viewer.gui.qt.clipboard import copy_picture
 from viewer.gui.qt.image_files import png_bytes
@@ -99,8 +99,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.view.walked.connect(self._walk)
         self.view.toggled.connect(self.toggle)
         self.view.reshaped.connect(self.refresh)
-        self.view.node_tip = self.node_tip
-        self.view.edge_tip = self.edge_tip
         self.controls, self.foot = GraphControls(theme), GraphFoot(theme)
         self.set_page(self._page(), fading=(self.view,))
         shortcut = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
@@ -196,7 +194,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
             return None
         present = self._present_question(subject, center)
         asked = self._current_identity
-        if isinstance(asked, GraphQuestion) and asked.is_as(present):
+        if isinstance(asked, GraphQuestion) and asked.key == present.key:
             return Question(work_out, about=asked)
         around, size = None, len(program.operators)
         if not has_edges_at_once(program):
@@ -366,14 +364,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         text = summary(answer, operators)
         self.view.setAccessibleDescription(text)
         self.foot.summary.setText(text)
-
-    def node_tip(self, node: int) -> str:
-        """Return the tooltip of a visible node."""
-        return "" if self.answer is None else node_tip(self.answer, node)
-
-    def edge_tip(self, edge: int) -> str:
-        """Return the tooltip of an edge."""
-        return "" if self.answer is None else edge_tip(self.answer, edge)
 
     # -- opening and closing ---------------------------------------------------------------------
 

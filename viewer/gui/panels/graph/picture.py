@@ -10,7 +10,6 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QPainterPath
 
 from viewer.arrays import Bools, Floats, Ints
-from viewer.gui.panels.graph.looks import NodeLook
 from viewer.gui.panels.graph.node_figures import Fill
 from viewer.gui.panels.graph.question import GraphAnswer
 from viewer.render.graph.model_tree import GroupTree
@@ -34,12 +33,8 @@ class GraphPicture:
         self.boxes, self.frames = shown.boxes, shown.frames[int(sizes.is_bare) :]
         self.head, self.across = sizes.head, sizes.across
         self.seeds, self.focus = frozenset(answer.seeds.tolist()), answer.focus
+        self.looks = answer.looks
         self._curves: dict[int, QPainterPath] = {}
-
-    @property
-    def looks(self) -> dict[int, NodeLook]:
-        """The look of every visible node."""
-        return self.answer.looks.of
 
     # -- edges -----------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.neighborhood import Direction, Neighborhood, neighborhood
 from viewer.analysis.numeric.compared import OperatorErrors
 from viewer.arrays import Ints
-from viewer.gui.panels.graph.looks import Looks, Values, looks_of
+from viewer.gui.panels.graph.looks import NodeLook, Values, looks_of
 from viewer.gui.panels.graph.measures import (
     Amounts,
     Measure,
@@ -180,18 +180,11 @@ class GraphQuestion:
             return self.figures
         return self.errors if self.kind is MeasureKind.ERROR else self.files
 
-    def is_as(self, other: GraphQuestion) -> bool:
-        """Whether another question has the same answer."""
-        return (
-            self.program is other.program
-            and self.figures is other.figures
-            and self.kind is other.kind
-            and self.center == other.center
-            and self.opened == other.opened
-            and self.sizes == other.sizes
-            and self.files is other.files
-            and self.errors is other.errors
-        )
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What determines the answer."""
+        same = self.program, self.figures, self.files, self.errors
+        return *map(id, same), self.kind, self.center, self.opened, self.sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +192,8 @@ class GraphAnswer:
     """A graph to draw.
 
     around: the operators to show, None for the whole model. values: what it is colored by, None for
-    nothing. opened: the open groups.
+    nothing. looks: of every visible node. most: the end of the scale, "" for none. opened: the open
+    groups.
     """
 
     question: GraphQuestion
@@ -207,7 +201,8 @@ class GraphAnswer:
     around: Neighborhood | None
     layout: NestedLayout
     values: Values
-    looks: Looks
+    looks: dict[int, NodeLook]
+    most: str
     opened: frozenset[int]
 
     @property
@@ -309,7 +304,7 @@ def work_out(question: GraphQuestion, around: Neighborhood | None = None) -> Gra
         shown, tags = shown_groups(model.tree, opened), None
     else:
         shown, tags = shown_operators(model.tree, around.operators), model.tags
-    looks = looks_of(shown, model.program, question.calls, question.figures, values, tags)
+    looks, most = looks_of(shown, model.program, question.calls, question.figures, values, tags)
     edges = group_edges(shown, model.producer, model.consumer)
     layout = model.layouter.layout(shown, edges, question.sizes)
-    return GraphAnswer(question, model, around, layout, values, looks, opened)
+    return GraphAnswer(question, model, around, layout, values, looks, most, opened)

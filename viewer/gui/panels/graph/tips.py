@@ -28,7 +28,7 @@ def node_tip(answer: GraphAnswer, node: int) -> str:
 
 
 def _operator_lines(answer: GraphAnswer, node: int) -> Iterator[str]:
-    question, look = answer.question, answer.looks.of[node]
+    question, look = answer.question, answer.looks[node]
     program, calls = question.program, question.calls
     number = int(answer.model.tree.operator[node])
     operator = program.operators[number]
@@ -65,7 +65,7 @@ def _operator_lines(answer: GraphAnswer, node: int) -> Iterator[str]:
 
 
 def _group_lines(answer: GraphAnswer, node: int) -> Iterator[str]:
-    tree, question, look = answer.model.tree, answer.question, answer.looks.of[node]
+    tree, question, look = answer.model.tree, answer.question, answer.looks[node]
     around = [
         tree.names[group]
         for group in tree.around(node)[::-1]

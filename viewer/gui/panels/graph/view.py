@@ -8,8 +8,6 @@ the edges. The map in the corner pans by dragging.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -25,6 +23,7 @@ from viewer.gui.panels.graph.minimap import Minimap
 from viewer.gui.panels.graph.painting import BADGE, GraphPainter
 from viewer.gui.panels.graph.pan_zoom import ENTER, MARGIN, SIDES, PanZoomView
 from viewer.gui.panels.graph.picture import GraphPicture
+from viewer.gui.panels.graph.tips import edge_tip, node_tip
 from viewer.gui.qt.accessibility import announce, has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -44,9 +43,8 @@ class GraphView(PanZoomView):
     """Draws a graph, and handles mouse and keys.
 
     `chosen(node)`: a click or an arrow key. `toggled(node)`: open or close a group.
-    `walked(operator)`: center a neighborhood on it. `reshaped()`: `shape` has changed. `node_tip`,
-    `edge_tip`: return the tooltip of a node or an edge. current: the node for the keyboard, -1 for
-    none. shape: the width to height that the picture should have.
+    `walked(operator)`: center a neighborhood on it. `reshaped()`: `shape` has changed. current: the
+    node for the keyboard, -1 for none. shape: the width to height that the picture should have.
     """
 
     KEYS = frozenset((*SIDES, *ENTER, Qt.Key.Key_Backspace, Qt.Key.Key_Space))
@@ -63,8 +61,6 @@ class GraphView(PanZoomView):
         self._anchor: tuple[int, QPointF] | None = None
         self.shape = _SHAPES[2]
         self.painter = GraphPainter(theme)
-        self.node_tip: Callable[[int], str] = lambda node: ""
-        self.edge_tip: Callable[[int], str] = lambda edge: ""
         self.minimap = Minimap(theme, self)
         self.minimap.dragged.connect(self._show_middle)
         self.setAccessibleName("Graph of operators")
@@ -180,10 +176,12 @@ class GraphView(PanZoomView):
 
     def tip_at(self, point: QPointF) -> str:
         picture, node = self.picture, self.node_at(point)
-        if node >= 0 or picture is None:
-            return self.node_tip(node) if node >= 0 else ""
+        if picture is None:
+            return ""
+        if node >= 0:
+            return node_tip(picture.answer, node)
         edge = picture.edge_at(self.to_drawing(point), _NEAR / self.scale)
-        return self.edge_tip(edge) if edge >= 0 else ""
+        return edge_tip(picture.answer, edge) if edge >= 0 else ""
 
     # -- mouse and keys --------------------------------------------------------------------------
 
