@@ -13,6 +13,7 @@ from viewer.render.graph.open_groups import (
     group_edges,
     operator_edges,
     shown_groups,
+    shown_operators,
 )
 
 
@@ -113,3 +114,21 @@ def test_a_program_of_one_operator():
     layout = laid_out(nested_program([""]))
     assert layout.width > 0
     assert len(layout.points) == 0
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_a_neighborhood_is_one_drawing_that_is_not_wrapped(across):
+    program = nested_program([f"m{n}" for n in range(30)], [*chain(30), (3, 9)])
+    tree = group_tree(program, ())
+    shown = shown_operators(tree, np.arange(2, 28))
+    edges = group_edges(shown, *operator_edges(dataflow_of(program)))
+    layout = NestedLayouter().layout(shown, edges, GroupSizes(is_bare=True, across=across))
+    low, high = layout.rects[shown.boxes][:, :2], layout.rects[shown.boxes][:, 2:]
+    axis = 0 if across else 1
+    assert (np.diff(low[:, axis]) > 0).all()
+    assert (low >= GroupSizes().inset).all()
+    assert (high <= [layout.width, layout.height]).all()
+    for edge in range(len(edges)):
+        line = layout.points[layout.ptr[edge] : layout.ptr[edge + 1]]
+        assert line[0][axis] == pytest.approx(layout.rects[edges.source[edge], 2 + axis])
+        assert line[-1][axis] == pytest.approx(layout.rects[edges.target[edge], axis])

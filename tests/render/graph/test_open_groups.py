@@ -13,6 +13,7 @@ from viewer.render.graph.open_groups import (
     group_edges,
     operator_edges,
     shown_groups,
+    shown_operators,
 )
 
 
@@ -113,3 +114,15 @@ def test_the_first_view_opens_whole_levels_as_long_as_they_fit(tree):
 def test_the_first_view_has_a_bounded_number_of_boxes(count):
     tree = group_tree(nested_program([f"m{i % 7}.n{i % 11}" for i in range(count)]), ())
     assert len(shown_groups(tree, first_opened(tree)).boxes) <= 100
+
+
+def test_some_operators_are_shown_without_their_groups(program, tree):
+    shown = shown_operators(tree, np.array([0, 3, 4, 7]))
+    assert shown.frames.tolist() == [0]
+    assert tree.operator[shown.boxes].tolist() == [0, 3, 4, 7]
+    producer, consumer = operator_edges(dataflow_of(program))
+    edges = group_edges(shown, producer, consumer)
+    ends = zip(tree.operator[edges.source], tree.operator[edges.target], strict=True)
+    assert set(ends) == {(3, 4), (0, 7)}
+    assert edges.count.tolist() == [1, 1]
+    assert not edges.group.any()

@@ -1,6 +1,6 @@
 """The graph panel: it follows what is selected, walks without moving under the mouse, says why."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 
 from tests.gui.panels.graph.picture import (
@@ -25,6 +25,7 @@ from viewer.analysis.flows.neighborhood import Direction
 from viewer.gui.panels.graph import panel as graph_panel
 from viewer.gui.panels.graph import question as graph_question
 from viewer.gui.panels.graph.controls import GraphMode
+from viewer.gui.panels.graph.measures import MeasureKind
 from viewer.gui.panels.graph.node_figures import NoCostFill
 from viewer.gui.panels.graph.panel import NOTHING, UNLINKED, UNSELECTED, GraphPanel
 from viewer.gui.panels.graph.tips import edge_tip, node_tip
@@ -219,6 +220,44 @@ def test_hops_and_direction_change_what_is_shown(about_qkv, qtbot):
     assert operators(about_qkv) == {QKV, CHUNK}
 
 
+def test_backspace_closes_nothing_in_a_neighborhood(about_qkv, qtbot):
+    before = about_qkv.view.picture
+    about_qkv.view.setFocus()
+    QTest.keyClick(about_qkv.view, Qt.Key.Key_Backspace)
+    settle(qtbot, about_qkv)
+    assert about_qkv.view.picture is before
+
+
+def test_a_search_moves_the_neighborhood(about_qkv, qtbot):
+    search = about_qkv.controls.search
+    search.field.setText("chunk")
+    before = about_qkv.view.picture
+    QTest.keyClick(search.field, Qt.Key.Key_Return)  # it is in view
+    settle(qtbot, about_qkv)
+    assert (selected(about_qkv), about_qkv.view.picture) == ((CHUNK,), before)
+    QTest.keyClick(search.field, Qt.Key.Key_Return)  # that of the other block
+    settle(qtbot, about_qkv)
+    (other,) = selected(about_qkv)
+    assert operators(about_qkv) == neighbors(about_qkv, other, 2)
+    assert CHUNK not in operators(about_qkv)
+
+
+def test_a_neighborhood_has_the_colors_and_the_map_of_the_whole_model(partly, qtbot):
+    view = partly.view
+    first = int(view.picture.tree.operator[view.picture.boxes[0]])
+    partly.controls.kinds.buttons[MeasureKind.MEMORY].click()
+    settle(qtbot, partly)
+    whole = node(partly, first).figure, node(partly, first).fill
+    view.walked.emit(first)
+    settle(qtbot, partly)
+    assert not partly.controls.is_whole
+    assert (node(partly, first).figure, node(partly, first).fill) == whole
+    assert not view.minimap.isVisible()
+    view.zoom(4.0, QPointF(0, 0))
+    view.grab()
+    assert view.minimap.isVisible()
+
+
 def test_the_delegate_of_an_operator_is_shown_as_a_whole(about_qkv, qtbot):
     about_qkv.session.select_operators(0, (3,))
     about_qkv.controls.delegate.setChecked(True)
@@ -234,7 +273,7 @@ def test_the_delegate_of_an_operator_is_shown_as_a_whole(about_qkv, qtbot):
     }
     assert seeds(about_qkv) == together
     tags = {node(about_qkv, operator).tag for operator in together}
-    assert tags == {"Xnnpack 2 of 10"}
+    assert tags == {"Xnnpack 2/10"}
 
 
 def test_an_operator_in_no_delegate_says_so(about_qkv):

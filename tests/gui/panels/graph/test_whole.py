@@ -1,7 +1,8 @@
 """Colors, search, opening and files of a whole model."""
 
 import numpy as np
-from PySide6.QtCore import QPointF, Qt
+import pytest
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtTest import QTest
@@ -11,6 +12,7 @@ from tests.gui.panels.graph.picture import QKV, selected, settle
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.numeric.compared import OperatorErrors
 from viewer.codecs.reading import never_cancelled, no_progress
+from viewer.gui.panels.graph import painting
 from viewer.gui.panels.graph.controls import NO_ERRORS, NO_PROGRAM_FILE
 from viewer.gui.panels.graph.measures import MeasureKind
 from viewer.gui.panels.graph.node_figures import CHANGE_STEPS, ChangeFill
@@ -222,6 +224,47 @@ def test_the_png_is_sharp(whole, tmp_path):
 
 
 # -- painting ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def painted(monkeypatch):
+    """The names and figures that are painted: text, place, and whether it is cut."""
+    texts, write = [], painting._Frame._write
+
+    def watched(frame, room, text, role, size, color, *side, **cut):
+        width = write(frame, room, text, role, size, color, *side, **cut)
+        if role != "zero_length":  # a number at an edge
+            left = room.right() - width if painting._RIGHT in side else room.left()
+            place = QRectF(left, room.top(), width, room.height())
+            texts.append((text, place, width < frame._cache.cut(text, role, size, 9999)[1]))
+        return width
+
+    monkeypatch.setattr(painting._Frame, "_write", watched)
+    return texts
+
+
+@pytest.mark.parametrize("scale", [0.15, 0.25, 0.29, 0.33, 0.36, 0.5, 1.0])
+def test_names_of_groups_overlap_nothing_and_are_cut_for_no_figure(whole, painted, scale):
+    size = whole.view.picture.size
+    whole.resize(round(size.width()), round(size.height()) + 300)  # all of it is in view
+    painted.clear()
+    whole.view.center_on(QPointF(size.width() / 2, size.height() / 2), scale)
+    whole.view.grab()
+    picture = whole.view.picture
+    groups = {picture.looks[node].name for node in picture.frames.tolist()}
+    assert groups & {text for text, _, _ in painted}
+    assert not [text for text, _, is_cut in painted if is_cut and text in groups]
+    for number, (text, place, _) in enumerate(painted):
+        assert not [other for other, room, _ in painted[:number] if room.intersects(place)], text
+
+
+def test_no_name_has_the_number_of_an_instruction(whole):
+    looks, tree = whole.answer.looks, whole.answer.model.tree
+    calls = [look for node, look in looks.items() if tree.call[node] >= 0]
+    assert {look.name for look in calls} == {"Xnnpack"}
+    assert {look.detail.partition(" · ")[0] for look in calls} == {
+        f"call {number} of 10" for number in range(1, 11)
+    }
 
 
 def test_a_theme_paints_again(whole, theme):

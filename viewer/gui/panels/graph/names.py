@@ -12,10 +12,11 @@ _LONGEST = 120
 
 
 def tags_of(calls: Sequence[Instance]) -> dict[int, str]:
-    """Map each operator to its first delegate call, such as "Xnnpack 2 of 10"."""
+    """Map each operator to its first delegate call, such as "Xnnpack 2/10"."""
     tags: dict[int, str] = {}
     for number, call in enumerate(calls):
-        tag = f"{backend_name(call)} {call_place(calls, number).removeprefix('call ')}".strip()
+        place = f" {number + 1}/{len(calls)}" if len(calls) > 1 else ""
+        tag = f"{backend_name(call)}{place}"
         for operator in call.operators:
             tags.setdefault(operator, tag)
     return tags

@@ -33,6 +33,7 @@ _LEAST_BOX = 6.0  # px; lower boxes are plain rectangles
 _LEAST_TEXT = 8  # px of letters; boxes with less room have none
 _LEAST_HEAD = 7.5  # px; lower heads have no text: boxes have none either
 _NAME, _FIGURE, _TAG = 11.5, 11.0, 10.0  # px of letters at a scale of 1
+_TAGS_FROM = 0.6  # the scale from which there is more at the sides of a box
 _LEAST_END = 5.0  # px; edges between lower boxes are left out
 _LARGE_FRAME = 120.0  # px; higher frames are filled plainly
 _PLAIN_FRAME, _LEAST_FRAME = 24.0, 4.0  # px; lower ones have no round corners, or are left out
@@ -417,7 +418,7 @@ class _Frame:
             self._paint_texts(node, rect, look, colors.text, is_group=is_group)
         if look.tag:
             self._paint_tag(rect, look.tag, colors.text)
-        if self._letters > _LEAST_TEXT and node in picture.answer.hidden:
+        if scale >= _TAGS_FROM and node in picture.answer.hidden:
             self._paint_hidden(rect, picture.answer.hidden[node])
 
     def _paint_texts(
@@ -471,10 +472,10 @@ class _Frame:
             edge = QRectF(rect.left() + x * scale, rect.top() + 5 * scale,
                           max(width * scale, 1.0), rect.height() - 10 * scale)  # fmt: skip
             self._painter.fillRect(edge, stripe)
-        if self._letters > _LEAST_TEXT:
+        if scale >= _TAGS_FROM:
             font: tuple[FontRole, int] = "zero_length", self._tiny
             # The edges come in the middle.
-            text, _ = self._cache.cut(tag, *font, rect.width() / 2 - 20 * scale)
+            text, _ = self._cache.cut(tag, *font, rect.width() / 2 - 20 * scale, left=True)
             top = rect.top() - self._cache.font(*font)[1].height() - 3 * scale
             ground, color = theme.color("frame"), theme.color("frame_label")
             self._paint_chip(rect.left() + 4 * scale, top, text, font, ground, color)
