@@ -105,8 +105,8 @@ class GraphControls(QWidget):
         bar = head_row(theme, 8)
         bar.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(6))
         bar.addWidget(label("Color by", theme, tone="text2"))
-        for widget in (self.kinds, self.open_first, self.open_all):
-            bar.addWidget(widget)
+        for tool in (self.kinds, self.open_first, self.open_all):
+            bar.addWidget(tool)
         bar.addWidget(self.search, 1)
         column = plain_column(self)
         column.addLayout(head)
@@ -149,10 +149,10 @@ class GraphControls(QWidget):
             button.setEnabled(not why[kind])
             button.setToolTip(why[kind] or _KINDS[kind])
         offered = [kind for kind, missing in why.items() if not missing]
-        kind = self._kind if self._kind in offered else next(iter(offered), None)
-        if kind is not None:
-            self.kinds.press(kind)
-        return kind
+        pressed = self._kind if self._kind in offered else next(iter(offered), None)
+        if pressed is not None:
+            self.kinds.press(pressed)
+        return pressed
 
     @Slot(object)
     def _pick_kind(self, kind: MeasureKind) -> None:

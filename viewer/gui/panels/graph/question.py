@@ -225,7 +225,7 @@ class GraphAnswer:
         around = self.around
         if around is None:
             return np.zeros(0, np.int64)
-        return self.model.tree.leaf[around.operators[around.hop == 0]]
+        return np.asarray(self.model.tree.leaf[around.operators[around.hop == 0]])
 
     @property
     def focus(self) -> int:
