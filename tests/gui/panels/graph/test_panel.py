@@ -277,7 +277,11 @@ def test_the_delegate_of_an_operator_is_shown_as_a_whole(about_qkv, qtbot):
 
 
 def test_an_operator_in_no_delegate_says_so(about_qkv):
-    outside = next(o for o in range(38) if not any(o in call.operators for call in about_qkv.calls))
+    outside = next(
+        o
+        for o in range(38)
+        if not any(o in call.operators for call in about_qkv.answer.question.calls)
+    )
     about_qkv.session.select_operators(0, (outside,))
     assert not about_qkv.controls.delegate.isEnabled()
     assert about_qkv.controls.delegate.toolTip() == "This operator is not delegated"

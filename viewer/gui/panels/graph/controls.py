@@ -163,9 +163,3 @@ class GraphControls(QWidget):
     def _follow_mode(self, mode: GraphMode) -> None:
         self.set_mode(mode)
         self.changed.emit()
-
-    def offer_delegate(self, *, is_delegated: bool, why: str) -> None:
-        """Enable "Delegate" if there is one to show; why: what it does, or why it does nothing."""
-        self.delegate.setEnabled(is_delegated or self.delegate.isChecked())
-        self.delegate.setToolTip(why)
-        self.delegate.setAccessibleDescription(why)

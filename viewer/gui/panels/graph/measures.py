@@ -1,7 +1,7 @@
 """What the graph can be colored by: a value for sets of operators, as columns. No Qt.
 
 A new measure needs a member of `MeasureKind`, a function here that returns its `Measure`, a line in
-`question.measure_of`, and one in `controls` that says when there are values. A value of several
+`measure_of`, and one in `controls` that says when there are values. A value of several
 operators is never divided: it counts for the innermost group that has all of them, and for all
 groups around it. Every group with some of them, but not all, shares it, and so do the operators.
 """
@@ -21,7 +21,7 @@ from viewer.analysis.numeric.compared import EDGES, OperatorErrors
 from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.stored_items import ItemKind
 from viewer.arrays import Bools, Floats, Ints
-from viewer.gui.panels.graph.node_figures import CostFigures
+from viewer.gui.panels.graph.node_figures import CostFigures, NodeFigures
 from viewer.model.text import bytes_text
 from viewer.model.times import MINUS, format_share, format_time, group_digits, tick_to_ns
 from viewer.program.executable.executable import Executable
@@ -90,6 +90,23 @@ class Measure:
     def most(self, value: int | float) -> str:
         """Return the end of the scale as text, "" without values. value: the largest one shown."""
         return "" if value <= 0 else "1" if self.decades else self.text(value)
+
+
+def measure_of(
+    kind: MeasureKind,
+    program: Program,
+    figures: NodeFigures | None,
+    space: Workspace,
+    errors: OperatorErrors | None,
+) -> Measure | None:
+    """Return the values of operators, None if there are none of this kind."""
+    if kind is MeasureKind.MEMORY:
+        return memory_measure(space, program)
+    if kind is MeasureKind.SIZE:
+        return size_measure(space, program)
+    if kind is MeasureKind.ERROR:
+        return None if errors is None else error_measure(errors)
+    return time_measure(figures) if isinstance(figures, CostFigures) else None
 
 
 def time_measure(figures: CostFigures) -> Measure:
@@ -243,56 +260,34 @@ class Amounts:
 
 def amounts(tree: GroupTree, measure: Measure) -> Amounts:
     """Return the values of all nodes. Takes time in proportion to the sets and the depth."""
-    count, sets = len(tree), len(measure.values)
-    leaf = tree.leaf[measure.operators]
-    length = np.diff(measure.ptr)
-    of_set = np.repeat(np.arange(sets), length)
-    low, high = np.full(sets, count), np.full(sets, -1)
-    np.minimum.at(low, of_set, leaf)
-    np.maximum.at(high, of_set, leaf)
-    is_known = (low >= 0) & (high >= 0) & (low < count)
-    # In preorder, the group around the first and the last member has all of them.
-    home = _common(tree, np.where(is_known, low, 0), np.where(is_known, high, 0))
-    own = part = _nothing(measure, count)
+    count, length = len(tree), np.diff(measure.ptr)
+    sets, combine, values = len(length), measure.combine, measure.values
+    parts = values if measure.part is None else measure.part
+    own, shared, part = (
+        np.zeros(count, kind) for kind in (values.dtype, values.dtype, parts.dtype)
+    )
+    number, members = np.zeros((2, count), np.int64)
     has = np.zeros(count, np.bool_)
-    measure.combine.at(own, home[is_known], measure.values[is_known])
-    if measure.part is not None:
-        part = _nothing(measure, count)
-        measure.combine.at(part, home[is_known], measure.part[is_known])
-    has[home[is_known]] = True
-    for level in reversed(tree.levels[1:]):
-        for values in (own,) if part is own else (own, part):
-            measure.combine.at(values, tree.parent[level], values[level])
-        np.logical_or.at(has, tree.parent[level], has[level])
-    shared = _nothing(measure, count)
-    number, members = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    known = is_known[of_set]
-    pairs = np.column_stack([leaf[known], of_set[known]])
-    for depth in range(len(tree.levels) - 1, 0, -1):  # from the innermost groups outward
-        pairs = pairs[pairs[:, 0] != home[pairs[:, 1]]]
-        here = tree.depth[pairs[:, 0]] == depth
-        node, of = np.unique(pairs[here], axis=0).T
-        measure.combine.at(shared, node, measure.values[of])
-        np.add.at(number, node, 1)
-        np.maximum.at(members, node, length[of])
-        pairs = np.concatenate([pairs[~here], np.column_stack([tree.parent[node], of])])
+    # Every set in every node with members of it, and how many: from the innermost nodes outward.
+    node, of_set = tree.leaf[measure.operators], np.repeat(np.arange(sets), length)
+    unplaced = np.bincount(of_set[node < 0], minlength=sets) > 0
+    node, of_set = node[~unplaced[of_set]], of_set[~unplaced[of_set]]
+    inside = np.ones(len(node), np.int64)
+    for depth in range(len(tree.levels) - 1, -1, -1):
+        here = tree.depth[node] == depth
+        pairs, position = np.unique(node[here] * sets + of_set[here], return_inverse=True)
+        sums = np.bincount(position, inside[here], len(pairs)).astype(np.int64)
+        at_node, its_set = np.divmod(pairs, max(sets, 1))
+        is_whole = sums == length[its_set]
+        home, whole = at_node[is_whole], its_set[is_whole]
+        combine.at(own, home, values[whole])
+        combine.at(part, home, parts[whole])
+        has[home] = True
+        home, partly = at_node[~is_whole], its_set[~is_whole]
+        combine.at(shared, home, values[partly])
+        np.add.at(number, home, 1)
+        np.maximum.at(members, home, length[partly])
+        node = np.concatenate([node[~here], tree.parent[at_node]])
+        of_set = np.concatenate([of_set[~here], its_set])
+        inside = np.concatenate([inside[~here], sums])
     return Amounts(tree, measure, own, part, has, shared, number, members)
-
-
-def _nothing(measure: Measure, count: int) -> Ints | Floats:
-    """Return zeros of the type of the values."""
-    return np.zeros(count, np.int64) if measure.values.dtype.kind == "i" else np.zeros(count)
-
-
-def _common(tree: GroupTree, one: Ints, other: Ints) -> Ints:
-    """Return the innermost node that has both of two nodes, or is both."""
-    one, other = one.copy(), other.copy()
-    apart = np.flatnonzero(one != other)
-    while len(apart):
-        a, b = one[apart], other[apart]
-        up_a = tree.depth[a] >= tree.depth[b]
-        up_b = tree.depth[b] >= tree.depth[a]
-        one[apart[up_a]] = tree.parent[a[up_a]]
-        other[apart[up_b]] = tree.parent[b[up_b]]
-        apart = apart[one[apart] != other[apart]]
-    return one

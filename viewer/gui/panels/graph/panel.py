@@ -12,7 +12,6 @@ panel is visible, in a worker thread if it is large; the old picture stays until
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, Qt, Slot
@@ -66,8 +65,9 @@ NOT_IN_A = "The selection is not linked to an operator of A."
 
 # A model with fewer operators is shown whole at first.
 WHOLE_BELOW = 300
-# Nodes of a neighborhood are larger, for a third line.
-_BOX, _GAPS = (196, 52), (40, 24)  # px
+# Width and height of nodes, head and inset of frames, and gaps, in px. Nodes of a neighborhood are
+# larger, for a third line.
+_WHOLE_SIZES, _NEAR_SIZES = (150, 38, 26, 12, 20, 22), (196, 52, 26, 12, 40, 24)
 
 
 class GraphPanel(AnswerPanel[GraphAnswer]):
@@ -132,11 +132,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         column.addWidget(self.view, 1)
         column.addWidget(self.foot)
         return page
-
-    @property
-    def calls(self) -> tuple[Instance, ...]:
-        """The delegate calls of the program that contain operators."""
-        return self._calls
 
     # -- question --------------------------------------------------------------------------------
 
@@ -210,16 +205,10 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         session, program, px = self._session, subject.program, self._theme.px
         model = None if self._drawn is None else self._drawn.model
         errors = next((t.errors for t in session.traces if t.table.program is program), None)
-        plain, shape = GroupSizes(), self.view.shape
-        sizes = GroupSizes(
-            px(plain.box_width), px(plain.box_height), px(plain.head), px(plain.inset),
-            px(plain.layer_gap), px(plain.node_gap), shape,
-        )  # fmt: skip
+        shape = self.view.shape
+        sizes = GroupSizes(*map(px, _WHOLE_SIZES), shape)
         if center is not None:
-            sizes = replace(
-                sizes, box_width=px(_BOX[0]), box_height=px(_BOX[1]), layer_gap=px(_GAPS[0]),
-                node_gap=px(_GAPS[1]), aspect=0.0, is_bare=True, across=shape >= ACROSS_FROM,
-            )  # fmt: skip
+            sizes = GroupSizes(*map(px, _NEAR_SIZES), 0.0, True, shape >= ACROSS_FROM)
         kind = self.controls.offer_kinds(
             subject.figures,
             has_files=bool(session.workspace.executables),
@@ -320,16 +309,15 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     def _offer_delegate(self, around: tuple[int, ...]) -> None:
         """Enable "Delegate" if the operator is in a delegate call; otherwise explain why not."""
-        is_delegated = bool(around) and any(around[0] in call.operators for call in self._calls)
-        if is_delegated:
-            why = "Show all operators in the delegate call of this operator"
-        elif not self._calls:
-            why = "The ETRecord has no delegates"
-        elif around:
-            why = "This operator is not delegated"
+        button = self.controls.delegate
+        if around and any(around[0] in call.operators for call in self._calls):
+            why, is_delegated = "Show all operators in the delegate call of this operator", True
         else:
-            why = "No operator is selected"
-        self.controls.offer_delegate(is_delegated=is_delegated, why=why)
+            nothing = "This operator is not delegated" if around else "No operator is selected"
+            why, is_delegated = nothing if self._calls else "The ETRecord has no delegates", False
+        button.setEnabled(is_delegated or button.isChecked())
+        button.setToolTip(why)
+        button.setAccessibleDescription(why)
 
     # -- contents --------------------------------------------------------------------------------
 

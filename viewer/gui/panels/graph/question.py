@@ -19,18 +19,9 @@ from viewer.analysis.flows.neighborhood import Direction, Neighborhood, neighbor
 from viewer.analysis.numeric.compared import OperatorErrors
 from viewer.arrays import Ints
 from viewer.gui.panels.graph.looks import NodeLook, Values, looks_of
-from viewer.gui.panels.graph.measures import (
-    Amounts,
-    Measure,
-    MeasureKind,
-    amounts,
-    error_measure,
-    memory_measure,
-    size_measure,
-    time_measure,
-)
+from viewer.gui.panels.graph.measures import Amounts, Measure, MeasureKind, amounts, measure_of
 from viewer.gui.panels.graph.names import tags_of
-from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures, NodeFigures
+from viewer.gui.panels.graph.node_figures import ChangeFigures, NodeFigures
 from viewer.gui.session.comparison import row_of_selection, select_rows
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
@@ -142,7 +133,9 @@ class GraphModel:
         if not self.has_values(question):
             values: Values = None
             if kind is not MeasureKind.CHANGE:
-                measure = measure_of(kind, question)
+                measure = measure_of(
+                    kind, self.program, question.figures, question.space, question.errors
+                )
                 values = None if measure is None else amounts(self.tree, measure)
             elif isinstance(question.figures, ChangeFigures):
                 values = question.figures
@@ -251,18 +244,6 @@ class GraphAnswer:
                 or self.layout.shown.boxes.tolist() == other.layout.shown.boxes.tolist()
             )
         )
-
-
-def measure_of(kind: MeasureKind, question: GraphQuestion) -> Measure | None:
-    """Return the values of operators, None if there are none of this kind."""
-    if kind is MeasureKind.MEMORY:
-        return memory_measure(question.space, question.program)
-    if kind is MeasureKind.SIZE:
-        return size_measure(question.space, question.program)
-    if kind is MeasureKind.ERROR:
-        return None if question.errors is None else error_measure(question.errors)
-    figures = question.figures
-    return time_measure(figures) if isinstance(figures, CostFigures) else None
 
 
 def has_edges_at_once(program: Program) -> bool:
