@@ -89,7 +89,7 @@ def first_opened(tree: GroupTree, most: int = MOST_BOXES) -> frozenset[int]:
     boxes = int(tree.members[0])
     front = [0]
     while front:
-        inside = [child for node in front for child in _groups_in(tree, node)]
+        inside = np.flatnonzero(np.isin(tree.parent, front) & tree.is_group).tolist()
         front = []
         alike: dict[tuple[str, int, int], list[int]] = {}
         for node in inside:
@@ -102,17 +102,6 @@ def first_opened(tree: GroupTree, most: int = MOST_BOXES) -> frozenset[int]:
                 opened.update(nodes)
                 front += nodes
     return frozenset(opened)
-
-
-def _groups_in(tree: GroupTree, node: int) -> list[int]:
-    """Return the groups directly in a group."""
-    found, at, end = [], node + 1, int(tree.end[node])
-    while at < end:
-        after = int(tree.end[at])
-        if after > at + 1:
-            found.append(at)
-        at = after
-    return found
 
 
 @dataclass(frozen=True, eq=False)

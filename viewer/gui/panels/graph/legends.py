@@ -12,6 +12,7 @@ from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.gui.panels.graph.fill_colors import colors_of, paint_hatch
 from viewer.gui.panels.graph.looks import backends_of
+from viewer.gui.panels.graph.measures import Measure
 from viewer.gui.panels.graph.node_figures import (
     CHANGE_STEPS,
     CallFill,
@@ -53,29 +54,24 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_values(
-        self,
-        title: str,
-        ends: tuple[str, str],
-        none: str,
-        fills_used: set[Fill],
-        calls: Sequence[str],
+        self, measure: Measure | None, most: str, fills_used: set[Fill], calls: Sequence[str]
     ) -> None:
-        """Show the legend of any values.
+        """Show the legend of values, or that nothing has any.
 
-        title: what they are. ends: the values at the ends of the scale, "" for no scale. none: the
-        name of the fill of nodes without a value. calls: the delegates, whose calls have grounds of
+        most: the end of the scale, "" for none. calls: the delegates, whose calls have grounds of
         their own.
         """
-        least, most = ends
+        title, least, none = "", "", ""
+        if measure is not None:
+            title, least, none = measure.title, measure.least, measure.none
         names: dict[Fill, str] = {
             SLAB: "shared", NoCostFill.IDLE: none, NoCostFill.UNLINKED: "not linked"
         }  # fmt: skip
         others: list[tuple[Part, str]] = [
             ((fill,), name) for fill, name in names.items() if fill in fills_used
         ]
-        others += [((CallFill(number),), name) for number, name in enumerate(calls)]
-        start = f"{title}  {least}" if title else least
-        scale = (start, _HEAT_SCALE, most) if most else ()
+        others += [((CallFill(number),), f"{name} call") for number, name in enumerate(calls)]
+        scale = (f"{title}  {least}", _HEAT_SCALE, most) if most else ()
         self._show(f"Color by {title}, {least} to {most}", scale, others)
 
     def show_changes(self, most: str, fills_used: set[Fill]) -> None:
@@ -189,12 +185,8 @@ class GraphFoot(QWidget):
         if isinstance(answer.values, ChangeFigures):
             self.legend.show_changes(answer.most, fills)
         else:
-            title, least, none = "", "", ""
-            if measure is not None:
-                title, least, none = measure.title, measure.least, measure.none
-            backends = backends_of(answer.question.calls) if around is None else ()
-            calls = [f"{name} call" for name in backends]
-            self.legend.show_values(title, (least, answer.most), none, fills, calls)
+            calls = backends_of(answer.question.calls) if around is None else ()
+            self.legend.show_values(measure, answer.most, fills, calls)
         unknown = dataflow_of(answer.question.program).unknown.values()
         reason = next(iter(unknown), "") if around is None else around.reason
         texts = ["" if around is None else around.limit_text]

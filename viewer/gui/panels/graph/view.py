@@ -9,26 +9,37 @@ the edges. The map in the corner pans by dragging.
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
+    QHelpEvent,
+    QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QPen,
+    QPixmap,
+    QRegion,
     QResizeEvent,
+    QWheelEvent,
 )
+from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
 from viewer.arrays import Floats, Ints
 from viewer.gui.panels.graph.minimap import Minimap
 from viewer.gui.panels.graph.painting import BADGE, GraphPainter
-from viewer.gui.panels.graph.pan_zoom import ENTER, MARGIN, SIDES, PanZoomView
 from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.panels.graph.tips import edge_tip, node_tip
-from viewer.gui.qt.accessibility import announce, has_role
+from viewer.gui.qt.accessibility import announce, claims_key, has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
+from viewer.gui.qt.widgets.labels import tip
 from viewer.reports.compare_text import WORDS
 
+_LEAST_SCALE, _MOST_SCALE = 0.004, 3.0
+_MARGIN = 16  # px around a fitted picture
+_REACH = 60  # px of the picture that stay in view
 _READABLE = 0.85  # the scale at which a node that was searched is shown, if it was smaller
 _FITS_FROM = 0.7  # neighborhoods that need a smaller scale are shown in part, at `_READABLE`
 _NEAR = 5.0  # px; the distance within which the mouse hits an edge
@@ -36,10 +47,24 @@ _NEAR = 5.0  # px; the distance within which the mouse hits an edge
 _SHAPES = (0.5, 0.8, 1.25, 2.0, 3.2)
 _HYSTERESIS = 1.12
 ACROSS_FROM = 3.2  # the shape from which producers are left of consumers
+_AROUND = 24  # px repainted around what comes into view: rings and texts reach over edges
+_SAME_PLACE = 0.01  # px
+_STEP = 1.25
+_ZOOMS = {Qt.Key.Key_Plus: _STEP, Qt.Key.Key_Equal: _STEP, Qt.Key.Key_Minus: 1 / _STEP}
+_SIDES = {
+    Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1),
+}  # fmt: skip
+# Those that are not shortcuts of the window while the graph has the focus.
+_KEYS = frozenset((
+    *_ZOOMS, *_SIDES, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space, Qt.Key.Key_Backspace,
+    Qt.Key.Key_0, Qt.Key.Key_F,
+))  # fmt: skip
+_ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
 @has_role(QAccessible.Role.Graphic)
-class GraphView(PanZoomView):
+class GraphView(QWidget):
     """Draws a graph, and handles mouse and keys.
 
     `chosen(node)`: a click or an arrow key. `toggled(node)`: open or close a group.
@@ -47,14 +72,25 @@ class GraphView(PanZoomView):
     node for the keyboard, -1 for none. shape: the width to height that the picture should have.
     """
 
-    KEYS = frozenset((*SIDES, *ENTER, Qt.Key.Key_Backspace, Qt.Key.Key_Space))
     chosen = Signal(int)
     toggled = Signal(int)
     walked = Signal(int)
     reshaped = Signal()
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme)
+        super().__init__()
+        self._theme = theme
+        self.opacity = self.scale = 1.0
+        self._origin = QPointF(0, 0)  # the drawing's upper left corner, in the widget
+        self._pressed: QPoint | None = None
+        self._drags = False
+        self._fits = True  # the user has not moved the drawing since it was fitted
+        self._pixels: QPixmap | None = None  # of the latest frame
+        self._pixels_of: tuple[object, ...] = ()
+        self._pixels_origin = QPointF()
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self.picture: GraphPicture | None = None
         self.marked: frozenset[int] = frozenset()  # visible nodes with selected operators
         self.current = -1
@@ -70,7 +106,7 @@ class GraphView(PanZoomView):
     def show_picture(self, picture: GraphPicture | None, *, fits: bool = False) -> None:
         """Show another picture. fits: fit it; else what was toggled stays where it is."""
         before, self.picture = self.picture, picture
-        self.size_drawn, self.opacity = None if picture is None else picture.size, 1.0
+        self.opacity = 1.0
         if picture is None:
             self.current, self.marked = -1, frozenset()
         elif before is None or fits or (self._fits and before.size != picture.size):
@@ -133,7 +169,7 @@ class GraphView(PanZoomView):
     def fit(self) -> None:
         """Show the whole picture, or of a neighborhood that is too small to read a part of it."""
         self.fit_all()
-        picture, margin = self.picture, self._theme.px(MARGIN)
+        picture, margin = self.picture, self._theme.px(_MARGIN)
         if picture is None or picture.focus < 0 or self.scale >= _FITS_FROM:
             return
         # Show as much around the focus as fits, without empty space next to the picture.
@@ -151,6 +187,65 @@ class GraphView(PanZoomView):
     def _show_middle(self, middle: QPointF) -> None:
         self.center_on(middle, self.scale)
         self.move_drawing(QPointF(0, 0))
+
+    # -- scale and place ---------------------------------------------------------------------------
+
+    def to_widget(self, x: float, y: float) -> QPointF:
+        """Convert a point of the drawing to px of the widget."""
+        return self._origin + QPointF(x, y) * self.scale
+
+    def to_drawing(self, point: QPointF) -> QPointF:
+        """Convert a point of the widget to the point of the drawing below it."""
+        return (point - self._origin) / self.scale
+
+    def fit_all(self) -> None:
+        """Show the whole drawing, however small."""
+        if self.picture is None:
+            return
+        size, margin = self.picture.size, 2 * self._theme.px(_MARGIN)
+        wide = max(self.width() - margin, 1) / max(size.width(), 1.0)
+        high = max(self.height() - margin, 1) / max(size.height(), 1.0)
+        scale = max(min(wide, high, 1.0), _LEAST_SCALE)
+        self.center_on(QPointF(size.width() / 2, size.height() / 2), scale)
+        self._fits = True
+
+    def center_on(self, middle: QPointF, scale: float) -> None:
+        """Show a point of the drawing in the middle."""
+        self.scale = scale
+        self._origin = QPointF(self.width() / 2, self.height() / 2) - middle * scale
+        self.update()
+
+    def zoom(self, factor: float, fixed: QPointF | None = None) -> None:
+        """Zoom and keep a point of the widget in place: `fixed`, or the center."""
+        fixed = QPointF(self.width() / 2, self.height() / 2) if fixed is None else fixed
+        scale = min(max(self.scale * factor, _LEAST_SCALE), _MOST_SCALE)
+        self._origin = fixed - (fixed - self._origin) * (scale / self.scale)
+        self.scale = scale
+        self.move_drawing(QPointF(0, 0))
+
+    def move_drawing(self, by: QPointF) -> None:
+        """Pan by some px."""
+        self._origin += by
+        self._fits = False
+        if self.picture is not None:
+            size = self.picture.size
+            margin = self._theme.px(_REACH)
+            width, height = size.width() * self.scale, size.height() * self.scale
+            x = min(max(self._origin.x(), margin - width), self.width() - margin)
+            y = min(max(self._origin.y(), margin - height), self.height() - margin)
+            self._origin = QPointF(x, y)
+        self.update()
+
+    def bring(self, place: QRectF) -> None:
+        """Pan as little as possible to bring a rectangle of the widget into view."""
+        place = place.adjusted(-8, -8, 8, 8)
+        room = QRectF(self.rect())
+        if room.contains(place):
+            return
+        x = min(max(place.x(), 0), max(room.width() - place.width(), 0)) - place.x()
+        y = min(max(place.y(), 0), max(room.height() - place.height(), 0)) - place.y()
+        if x or y:
+            self.move_drawing(QPointF(x, y))
 
     # -- what is where ---------------------------------------------------------------------------
 
@@ -185,10 +280,85 @@ class GraphView(PanZoomView):
 
     # -- mouse and keys --------------------------------------------------------------------------
 
-    def click(self, point: QPointF) -> None:
-        node = self.node_at(point)
-        if node >= 0:
-            (self._toggle if self._is_on_badge(node, point) else self._choose)(node)
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
+            self._pressed, self._drags = event.position().toPoint(), False
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        mouse = event.position().toPoint()
+        if self._pressed is None:
+            is_on = self.node_at(event.position()) >= 0
+            shapes = Qt.CursorShape.ArrowCursor, Qt.CursorShape.PointingHandCursor
+            self.setCursor(shapes[is_on])
+            return
+        far = (mouse - self._pressed).manhattanLength() >= QApplication.startDragDistance()
+        if self._drags or far:
+            self._drags = True
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            self.move_drawing(QPointF(mouse - self._pressed))
+            self._pressed = mouse
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        was_click = self._pressed is not None and not self._drags
+        self._pressed, self._drags = None, False
+        self.setCursor(Qt.CursorShape.ArrowCursor)
+        node = self.node_at(event.position())
+        if was_click and event.button() == Qt.MouseButton.LeftButton and node >= 0:
+            is_sign = self._is_on_badge(node, event.position())
+            (self._toggle if is_sign else self._choose)(node)
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn = turn_of(event)
+        if turn.is_sideways:
+            self.move_drawing(QPointF(turn.right, 0))
+        else:
+            self.zoom(ZOOM_PER_NOTCH**turn.notches, event.position())
+        event.accept()
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        """Handle the graph's own keys before shortcuts, and show tooltips."""
+        if claims_key(event, self._handles):
+            return True
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), tip(self.tip_at(QPointF(event.pos()))), self)
+            return True
+        return bool(super().event(event))
+
+    def _handles(self, event: QKeyEvent) -> bool:
+        return Qt.Key(event.key()) in _KEYS and not event.modifiers() & _ELSEWHERE
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, picture, node = Qt.Key(event.key()), self.picture, self.current
+        if not self._handles(event):
+            super().keyPressEvent(event)
+        elif key in _ZOOMS:
+            self.zoom(_ZOOMS[key])
+        elif key == Qt.Key.Key_0:
+            self.zoom(1 / self.scale)
+        elif key == Qt.Key.Key_F:
+            self.fit_all()
+        elif picture is None:
+            return
+        elif key in _SIDES:
+            self._step(*_SIDES[key])
+        elif node >= 0 and key == Qt.Key.Key_Backspace:
+            shown = picture.answer.layout.shown
+            around = node if shown.is_frame[node] else int(picture.tree.parent[node])
+            if around > 0 and shown.is_frame[around]:
+                self.current = around
+                self._toggle(around)
+        elif node >= 0:
+            self._open(node)
+
+    @guard(QSize())
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._theme.px(160), self._theme.px(100))
 
     def _is_on_badge(self, node: int, point: QPointF) -> bool:
         assert self.picture is not None
@@ -206,23 +376,6 @@ class GraphView(PanZoomView):
             self.fit_all()
         elif self._is_on_badge(node, point):
             self._toggle(node)  # the second of two fast clicks on the sign
-        else:
-            self._open(node)
-
-    def press_key(self, key: Qt.Key) -> None:
-        picture, node = self.picture, self.current
-        if picture is None:
-            return
-        if key in SIDES:
-            self._step(*SIDES[key])
-        elif node < 0:
-            return
-        elif key == Qt.Key.Key_Backspace:
-            is_open = bool(picture.answer.layout.shown.is_frame[node])
-            around = node if is_open else int(picture.tree.parent[node])
-            if around > 0 and picture.answer.layout.shown.is_frame[around]:
-                self.current = around
-                self._toggle(around)
         else:
             self._open(node)
 
@@ -282,24 +435,62 @@ class GraphView(PanZoomView):
             self.shape = nearest
             self.reshaped.emit()
 
+    # -- painting --------------------------------------------------------------------------------
+
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        self.paint_frame(painter, self.picture, self.marked, self._keyed, self.painter)
+        if self.opacity < 1:
+            painter.fillRect(self.rect(), self._theme.color("canvas"))
+        painter.setOpacity(self.opacity)
+        painter.drawPixmap(0, 0, self._frame())
+        painter.setOpacity(1.0)
+        if self.hasFocus():
+            painter.setPen(QPen(self._theme.color("accent"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
         painter.end()
-        top_left = self.to_drawing(QPointF(0, 0))
-        seen = QRectF(top_left, QSizeF(self.width(), self.height()) / self.scale)
-        self.minimap.show_range(seen)
+        seen = QSizeF(self.width(), self.height()) / self.scale
+        self.minimap.show_range(QRectF(self.to_drawing(QPointF(0, 0)), seen))
 
-    @property
-    def _keyed(self) -> int:
-        """The current node if the keys act on it, else -1."""
-        return self.current if self.hasFocus() else -1
-
-    def paint_part(self, painter: QPainter, room: QRectF) -> None:
-        if self.picture is not None:
-            place = self._origin, self.scale, room
-            self.painter.paint(painter, self.picture, *place, self.marked, current=self._keyed)
+    def _frame(self) -> QPixmap:
+        """Return the pixels of the widget; after a pan, only what comes into view is painted."""
+        current = self.current if self.hasFocus() else -1
+        look = self.picture, self.marked, current, self.painter, self.scale
+        ratio, before = self.devicePixelRatioF(), self._pixels
+        size = self.size() * ratio
+        shift = (self._origin - self._pixels_origin) * ratio
+        x, y = round(shift.x()), round(shift.y())
+        is_whole = abs(shift.x() - x) < _SAME_PLACE and abs(shift.y() - y) < _SAME_PLACE
+        is_same = len(look) == len(self._pixels_of) and all(
+            new is old or new == old for new, old in zip(look, self._pixels_of, strict=True)
+        )
+        exposed = QRegion(QRect(QPoint(0, 0), size))
+        pixels = before if before is not None and before.size() == size else QPixmap(size)
+        if pixels is before and is_same and is_whole and abs(x) < size.width() and (
+            abs(y) < size.height()
+        ):  # fmt: skip
+            exposed = QRegion()
+            if x or y:
+                before.scroll(x, y, before.rect(), exposed)
+        pixels.setDevicePixelRatio(ratio)
+        self._pixels, self._pixels_of, self._pixels_origin = pixels, look, QPointF(self._origin)
+        if exposed.isEmpty():
+            return pixels
+        painter = QPainter(pixels)
+        for part in exposed:  # type: ignore[attr-defined]  # PySide6's stub lacks it
+            room = QRectF(
+                part.x() / ratio, part.y() / ratio, part.width() / ratio, part.height() / ratio
+            )
+            room.adjust(-_AROUND, -_AROUND, _AROUND, _AROUND)
+            room = room.intersected(QRectF(self.rect()))
+            painter.setClipRect(room)
+            painter.fillRect(room, self._theme.color("canvas"))
+            if self.picture is not None:
+                place = self._origin, self.scale, room
+                self.painter.paint(painter, self.picture, *place, self.marked, current=current)
+        painter.end()
+        return pixels
 
     def retheme(self) -> None:
         """Paint again after the theme changed."""
