@@ -108,16 +108,16 @@ class NestedLayouter:
         corner = np.zeros((count, 2))  # of each member, in its group
         shift = np.zeros((count, 2))  # of the drawing of each group, in that group
         members = _members(shown)
-        first = np.searchsorted(edges.group, np.arange(count + 1))
+        first = np.searchsorted(edges.group, shown.frames).tolist()
+        last = np.searchsorted(edges.group, shown.frames, side="right").tolist()
         drawings: dict[int, GraphLayout] = {}
         # The model, and the groups in it that are most of what is visible. These are wrapped to
         # the shape of the window.
         boxes = shown.tree.count_inside(shown.is_box)
         large = shown.frames[boxes[shown.frames] >= _MOSTLY * len(shown.boxes)]
         main = {0, *large.tolist()}
-        for frame in shown.frames[::-1].tolist():
-            inside = members[frame]
-            part = slice(int(first[frame]), int(first[frame + 1]))
+        for number, frame in reversed(list(enumerate(shown.frames.tolist()))):
+            inside, part = members[frame], slice(first[number], last[number])
             limits = (sizes.aspect, 0.0) if frame in main else (0.0, highest)
             drawing = self._drawing(inside, size[inside], edges, part, sizes, limits)
             wide, head = max(drawing.width, sizes.box_width), sizes.head_of(frame)

@@ -95,13 +95,14 @@ def looks_of(
         cells, most = dict.fromkeys(nodes.tolist(), _PLAIN), ""
     else:
         cells, most = _changed(tree, values, nodes), values.most
-    backends = {name: number for number, name in enumerate(backends_of(calls))}
-    kinds, runs = tree.kind.tolist(), int(GroupKind.RUN)
+    names = backends_of(calls) if tags is None else ()
+    backends = {name: number for number, name in enumerate(names)}
+    runs = set(np.flatnonzero(tree.kind == GroupKind.RUN).tolist())
     looks = {}
     for node, cell in cells.items():
         name, detail, backend, tag = tree.names[node], tree.details[node], -1, ""
         call = int(tree.call[node])
-        if call >= 0 or kinds[node] == runs:
+        if call >= 0 or node in runs:
             detail = counted(int(tree.operators[node]), "operator")
         if call >= 0:
             name = backend_name(calls[call])

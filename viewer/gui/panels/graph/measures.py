@@ -263,9 +263,7 @@ def amounts(tree: GroupTree, measure: Measure) -> Amounts:
     count, length = len(tree), np.diff(measure.ptr)
     sets, combine, values = len(length), measure.combine, measure.values
     parts = values if measure.part is None else measure.part
-    own, shared, part = (
-        np.zeros(count, kind) for kind in (values.dtype, values.dtype, parts.dtype)
-    )
+    own, shared, part = (_zeros(count, like) for like in (values, values, parts))
     number, members = np.zeros((2, count), np.int64)
     has = np.zeros(count, np.bool_)
     # Every set in every node with members of it, and how many: from the innermost nodes outward.
@@ -291,3 +289,7 @@ def amounts(tree: GroupTree, measure: Measure) -> Amounts:
         of_set = np.concatenate([of_set[~here], its_set])
         inside = np.concatenate([inside[~here], sums])
     return Amounts(tree, measure, own, part, has, shared, number, members)
+
+
+def _zeros(count: int, like: Ints | Floats) -> Ints | Floats:
+    return np.zeros(count, np.int64) if like.dtype.kind == "i" else np.zeros(count)

@@ -123,6 +123,10 @@ class CostFigures:
         return alone, shared
 
     @cached_property
+    def _whole(self) -> int:
+        return self.answer.table.whole  # the table sums it up each time
+
+    @cached_property
     def order(self) -> Ints:
         """The ranking key per operator; the highest ones are shown first."""
         alone, shared = self._rows
@@ -178,7 +182,7 @@ class CostFigures:
 
     def _self_texts(self, row: CostRow) -> tuple[str, str]:
         """Return the time of an operator alone, and its share; "" if the file cuts it to 0."""
-        whole, ns = self.answer.table.whole, tick_to_ns(row.ticks, self.ns_per_tick)
+        whole, ns = self._whole, tick_to_ns(row.ticks, self.ns_per_tick)
         time = format_bounded(ns, row.zeros, float(ROUNDING_TICKS * self.ns_per_tick))
         has_share = whole and (row.ticks or not row.zeros)
         return time, format_share(row.wall, whole) if has_share else ""

@@ -205,10 +205,12 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         session, program, px = self._session, subject.program, self._theme.px
         model = None if self._drawn is None else self._drawn.model
         errors = next((t.errors for t in session.traces if t.table.program is program), None)
-        shape = self.view.shape
-        sizes = GroupSizes(*map(px, _WHOLE_SIZES), shape)
-        if center is not None:
-            sizes = GroupSizes(*map(px, _NEAR_SIZES), 0.0, True, shape >= ACROSS_FROM)
+        shape, is_near = self.view.shape, center is not None
+        wide, high, head, inset, below, aside = map(px, _NEAR_SIZES if is_near else _WHOLE_SIZES)
+        sizes = GroupSizes(
+            wide, high, head, inset, below, aside, 0.0 if is_near else shape, is_near,
+            is_near and shape >= ACROSS_FROM,
+        )  # fmt: skip
         kind = self.controls.offer_kinds(
             subject.figures,
             has_files=bool(session.workspace.executables),
