@@ -113,12 +113,6 @@ class GraphControls(QWidget):
         column.addLayout(bar)
 
     @property
-    def way(self) -> Direction:
-        """The chosen direction."""
-        way: Direction = self.direction.currentData()
-        return way
-
-    @property
     def is_whole(self) -> bool:
         """Whether the whole model is shown."""
         return self.modes.buttons[GraphMode.WHOLE].isChecked()

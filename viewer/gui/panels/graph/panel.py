@@ -254,7 +254,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
             what = self._name_of_several(centers)
         self._offer_delegate(centers)
         if seeds:
-            return Center(seeds, what, controls.hops.value(), controls.way)
+            return Center(seeds, what, controls.hops.value(), controls.direction.currentData())
         unlinked = NOT_IN_A if isinstance(subject.figures, ChangeFigures) else UNLINKED
         why = UNSELECTED if self._session.state.slice is None else unlinked
         return Sentence(why, "Show the whole model", self.show_whole)
@@ -425,7 +425,8 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         """Center the graph on one of its operators."""
         with QSignalBlocker(self.controls.delegate):
             self.controls.delegate.setChecked(False)
-        self._set_mode(GraphMode.NEIGHBORHOOD)
+        self._is_mode_chosen = True
+        self.controls.set_mode(GraphMode.NEIGHBORHOOD)
         self._choose_operators((operator,))
         if self._session.traces:
             self._seeds = (operator,)
@@ -434,12 +435,9 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     @Slot()
     def show_whole(self) -> None:
         """Show all operators of the model."""
-        self._set_mode(GraphMode.WHOLE)
-        self.refresh()
-
-    def _set_mode(self, mode: GraphMode) -> None:
         self._is_mode_chosen = True
-        self.controls.set_mode(mode)
+        self.controls.set_mode(GraphMode.WHOLE)
+        self.refresh()
 
     @Slot()
     def _follow_controls(self) -> None:
