@@ -451,7 +451,7 @@ class _Frame:
             if text is look.figure and look.verdict is not None:
                 line.setLeft(line.left() + self._paint_verdict(line, look.verdict, color))
             self._write(line, text, "caption", small, color, left=is_path)
-        if look.verdict is not None and look.figure not in below:
+        if look.verdict is not None and look.figure not in below and rest.width() > rect.height():
             end = rect.adjusted(rect.width() - rect.height(), 0, 0, 0)
             self._paint_verdict(end, look.verdict, color)
 
