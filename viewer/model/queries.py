@@ -249,7 +249,8 @@ def counted_slices(trace: Trace, *, warm_up: bool = True) -> Bools | None:
         return counted_slices(trace)
     if warm_up not in known:
         counts = counts_per_run(trace, warm_up=warm_up)
-        found = None if all(counts) else _of_runs(trace, np.array(counts))
+        is_every = all(counts) and not trace.only_inferences
+        found = None if is_every else _of_runs(trace, np.array(counts, np.bool_))
         is_open = unfinished(trace.slices)
         if is_open is not None:
             found = ~is_open if found is None else found & ~is_open
@@ -258,10 +259,15 @@ def counted_slices(trace: Trace, *, warm_up: bool = True) -> Bools | None:
 
 
 def _of_runs(trace: Trace, counts: Bools) -> Bools:
-    """Which slices belong to a run that counts, or to none."""
-    slices, runs = trace.slices, trace.runs
+    """Which slices belong to a run that counts, or, unless only inferences do, to none."""
+    slices, runs, is_only = trace.slices, trace.runs, trace.only_inferences
+    run = run_of_slices(trace)
+    if is_only and any(member.first_row < 0 for member in runs):
+        # What begins as an inference ends is after it.
+        ends = np.array([member.end for member in runs], np.int64)
+        run[(run >= 0) & (slices.start >= ends[run]) & (slices.end > slices.start)] = -1
     # The last entry is for slices outside all runs.
-    found: Bools = np.append(counts, True)[run_of_slices(trace)]
+    found: Bools = np.append(counts, not is_only)[run]
     if all(run.first_row >= 0 for run in runs):
         return found
     spans = np.array([(run.start, run.end) for run in runs], np.int64)
@@ -270,12 +276,14 @@ def _of_runs(trace: Trace, counts: Bools) -> Bools:
     left_out = intervals.subtract(
         intervals.union(*spans[~counts & ~is_apart].T), intervals.union(*spans[counts].T)
     )
+    if is_only:
+        left_out = intervals.union(*spans[counts].T)  # the contrary: where slices count
     has_runs = np.full(len(trace.tracks), any(run.all_tracks for run in runs))
     has_runs[[run.track for run in runs]] = True
     other = np.flatnonzero(~has_runs[slices.row_track[slices.rows()]])
     at = np.searchsorted(left_out[0], slices.start[other], "right") - 1
     inside = (at >= 0) & (slices.start[other] < np.append(left_out[1], 0)[at])
-    found[other[inside]] = False
+    found[other] = inside if is_only else found[other] & ~inside
     return found
 
 

@@ -80,12 +80,17 @@ def counted_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What the figures of a scope leave out: inferences for each reason, loads, and open slices."""
+    """What the figures of a scope leave out: inferences for each reason, loads, and open slices.
+
+    outside: whether what ran outside inferences is left out, where the runtime does not time them,
+    so that it could count.
+    """
 
     unfinished: int = 0
     warm_up: int = 0
     loads: int = 0
     open_slices: int = 0
+    outside: bool = False
 
     @property
     def text(self) -> str:
@@ -100,6 +105,8 @@ class LeftOut:
             parts.append("initialization")
         if self.open_slices:
             parts.append(f"{counted(self.open_slices, 'slice')} without an end")
+        if self.outside:
+            parts.append("what ran outside inferences")
         return f"Not counted: {', '.join(parts)}" if parts else ""
 
 
@@ -114,6 +121,7 @@ def left_out(trace: Trace, scope: TimeScope = WHOLE) -> LeftOut:
         finished - len(counted_inferences(trace, warm_up=scope.warm_up)),
         sum(run.is_apart for run in trace.runs),
         0 if is_open is None else int(is_open.sum()),
+        trace.only_inferences and not timed_by(trace),
     )
 
 

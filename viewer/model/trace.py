@@ -455,7 +455,8 @@ class Trace:
     around its slices, if recorded. lane_starts: in a view of inferences, the first lane of each
     thread on a track, (0,) for one; else empty. is_part: only the first part of the file was read.
     stated: what the file states about itself as a whole, as texts: "Initialization" -> "11.3 ms".
-    rank: its place in a distributed job, if stated.
+    rank: its place in a distributed job, if stated. only_inferences: that figures of the whole
+    trace cover nothing else, in the view that `inferences.logged_methods.only_inferences` makes.
     """
 
     path: str
@@ -479,6 +480,7 @@ class Trace:
     is_part: bool = False
     stated: Mapping[str, str] = field(default_factory=dict)
     rank: Rank | None = None
+    only_inferences: bool = False
 
     @property
     def start(self) -> int:

@@ -64,14 +64,15 @@ def warm_up_inferences(trace: Trace) -> list[Run]:
 def counts_per_run(trace: Trace, *, warm_up: bool) -> list[bool]:
     """Return per run whether figures over a whole trace cover it.
 
-    Loads count, unless they are apart from the inferences (`Run.is_apart`).
+    Loads count, unless they are apart from the inferences (`Run.is_apart`) or figures cover only
+    these (`Trace.only_inferences`).
 
     Inferences that did not finish do not, unless none finished, because then there is nothing else
     to show. warm_up: whether those that warm up count. In a view of one series, others do not.
     """
     any_finished = next(trace.finished_inferences(), None) is not None
     return [
-        not run.is_apart
+        not run.is_apart and not trace.only_inferences
         if run.kind is RunKind.LOAD
         else run.counts and (run.finished or not any_finished) and (warm_up or not run.warms_up)
         for run in trace.runs

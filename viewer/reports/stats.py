@@ -8,14 +8,19 @@ summed over files. No Qt.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from viewer.analysis.findings.finding import joined
 from viewer.analysis.links.labels import run_label
+from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import GroupTable, clock_title
 from viewer.analysis.statistics.grouping import Grouping
+from viewer.model.figure_base import FigureBase, figure_base
+from viewer.model.inferences.logged_methods import only_inferences
 from viewer.model.scope import STEADY, LeftOut, left_out
 from viewer.model.text import one_line
 from viewer.model.times import (
@@ -26,6 +31,7 @@ from viewer.model.times import (
     group_digits,
     ns_to_tick,
     plain_spaces,
+    tick_to_ns,
 )
 from viewer.model.trace import Run, Trace
 from viewer.program.sources.files import short_names
@@ -35,6 +41,7 @@ from viewer.reports.info import HEAD, Facts, clock_facts, format_words
 from viewer.reports.phases import linked_phase, phase_names
 from viewer.tables.statistics import (
     DELEGATE_NS,
+    ROUNDED_TO_NS,
     UNGROUPED,
     group_row,
     in_ticks_and_ns,
@@ -46,6 +53,7 @@ from viewer.tables.statistics import (
 from viewer.workspace.workspace import Workspace
 
 WHOLE = "whole"
+SUM_NS, MEDIAN_NS = "sum_ns", "median_ns"  # in rows of the text
 PHASE = "phase"  # of `opscope stats` alone: its groups are no slices
 # Units for the text, as options have them: the name on screen, and its ns.
 UNITS = {"ns": ("ns", 1), "us": ("µs", 1_000), "ms": ("ms", 1_000_000), "s": ("s", 1_000_000_000)}
@@ -65,6 +73,8 @@ def stats(
     span: tuple[int, int] | None = None,
     inference: int | None = None,
     phase: str = "",
+    *,
+    per_inference: bool = False,
 ) -> Facts:
     """Return the statistics by a key, as `opscope stats --json` prints them.
 
@@ -75,6 +85,7 @@ def stats(
     group (`ungrouped`), how many slices have no wall time because it is that of what they enclose
     (`scopes`), the groups that have only such slices (`not_counted`), how many inferences are left
     out because they did not finish (`unfinished`), and why it has no such groups (`missing`).
+    per_inference: only the inferences after the warm-up, and rows also have the mean of them.
     `rows` are the groups of all profiles, file by file; those with slices whose rate the user
     stated have lengths in ns alone, and `delegate_ns`. By `kernel`, rows on another clock name it,
     and `clocks` of the file has what each timed: no part of the whole. Raises NoSuchGroups, and
@@ -82,15 +93,26 @@ def stats(
     """
     if not workspace.traces:
         raise NoSuchGroups("no profile is open")
+    tables = {trace.path: linked_phase(workspace, trace, phase) for trace in workspace.traces}
+    rates = {trace.path: workspace.clocks.ns_per_tick(trace) for trace in workspace.traces}
+    bases: dict[str, FigureBase] = {}
+    without_mean: dict[str, str] = {}
+    for path, table in tables.items() if per_inference else ():
+        bases[path] = figure_base(table.trace, STEADY, rates[path])
+        without_mean[path] = _why_no_mean(table, bases[path])
+        tables[path] = replace(table, trace=only_inferences(table.trace))
     groupings = [
         (
             trace,
-            Grouping(linked_phase(workspace, trace, phase), workspace.clocks.ns_per_tick(trace)),
+            Grouping(tables[trace.path], rates[trace.path], warm_up=not per_inference),
         )
         for trace in workspace.traces
     ]
     own_key = "inference" if key == PHASE else key
-    missing = {trace.path: grouping.missing(own_key) for trace, grouping in groupings}
+    missing = {
+        trace.path: without_mean.get(trace.path) or grouping.missing(own_key)
+        for trace, grouping in groupings
+    }
     if all(missing.values()):
         known = [k for k in KEYS if any(not grouping.missing(k) for _, grouping in groupings)]
         why = "; ".join(dict.fromkeys(missing.values()))
@@ -115,10 +137,20 @@ def stats(
         wall = wall_times(found, rate) if found else {}
         absent, has_kernels = missing[trace.path], not by_trace[trace].missing("kernel")
         facts = _file_facts(workspace, trace, ticks, found, wall, absent, has_kernels=has_kernels)
-        files.append(facts | also | ({"phase": phase} if phase else {}))
+        base = bases.get(trace.path)
+        per: Facts = {}
+        if base is not None and found:
+            each = wall_times(found, rate / base.divisor)
+            per = {
+                "per_inferences": base.count,
+                "whole_per_inference_ns": tick_to_ns(found.whole, rate / base.divisor),
+                "ungrouped_per_inference_ns": each[UNGROUPED],
+            }
+        files.append(facts | also | ({"phase": phase} if phase else {}) | per)
         if found:
             also = {**also, "share_of": found.share_of}
-            rows += [group_row(trace.path, rate, group, wall) | also for group in found.groups]
+            new = [group_row(trace.path, rate, group, wall) | also for group in found.groups]
+            rows += new if base is None else _mean_rows(grouping, found, base, new)
     return {
         **HEAD,
         "by": key,
@@ -126,6 +158,43 @@ def stats(
         "files": files,
         "rows": rows,
     }
+
+
+def _why_no_mean(table: LinkTable, base: FigureBase) -> str:
+    """Return why no figure is the mean of the inferences of a trace, "" if there is one."""
+    if base.is_mean:
+        return ""
+    if not base.is_of_several:
+        return "The profile has fewer than two inferences after the warm-up"
+    phases = joined(phase_names(table)) or "several methods"
+    return f"Inferences belong to {phases}: choose one of these with --phase"
+
+
+def _mean_rows(
+    grouping: Grouping, found: GroupTable, base: FigureBase, rows: list[Facts]
+) -> list[Facts]:
+    """Return rows with their means per inference, rounded down so that wall times add up."""
+    rate = base.rate / base.divisor
+    wall = wall_times(found, rate)
+    medians = grouping.medians(found.key)
+    return [
+        row
+        | {
+            f"{name}_per_inference_ns": tick_to_ns(row[f"{name}_ticks"], rate)
+            for name in ("total", "self")
+            if row.get(f"{name}_ticks") is not None
+        }
+        | ({"wall_per_inference_ns": wall[group.key or group.number]} if "wall_ns" in row else {})
+        | (
+            {
+                "p50_per_inference_ticks": medians[group.number],
+                "p50_per_inference_ns": tick_to_ns(Fraction(medians[group.number]), base.rate),
+            }
+            if group.number in medians
+            else {}
+        )
+        for group, row in zip(found.groups, rows, strict=True)
+    ]
 
 
 def ticks_within(workspace: Workspace, trace: Trace, span: tuple[int, int]) -> tuple[int, int]:
@@ -200,6 +269,8 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
             for row in facts["rows"]
             if row["file"] == file["path"] and row.get("inference") == file.get("inference")
         ]
+        if "per_inferences" in file:
+            of_file = [_as_mean(row, file) for row in of_file]
         heads += file_lines(file)
         if file.get("inference"):
             heads.append(f"  {one_line(file['inference'])}")
@@ -211,7 +282,8 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
         rows += [_without_total(row) for row in of_file]
         if not any(row["share_of"] == "range" for row in of_file):  # units, which overlap
             rows += _sums(file)
-        rows += _clock_sums(file)
+        if "per_inferences" not in file:
+            rows += _clock_sums(file)
     if not facts["rows"]:
         return "\n".join([*heads, "nothing in this range"])
     names = short_names(row["file"] for row in rows)
@@ -243,16 +315,32 @@ def file_lines(file: Facts) -> list[str]:
         lines.append(f"  {counted(file['values'], 'value')} without a time left out")
     if file.get("phases") and not file.get("phase"):
         lines.append(f"  covers {joined(file['phases'])}; --phase shows one")
-    if file["warm_up"]:
+    is_mean = "per_inferences" in file
+    if file["warm_up"] and not is_mean:
         lines.append(f"  includes {counted(file['warm_up'], 'warm-up inference')}")
     excluded = LeftOut(
         file["unfinished"],
+        file["warm_up"] if is_mean else 0,
         loads=file["initialization"],
         open_slices=file.get("without_end", 0),
     )
     if excluded.text:
         lines.append(f"  {excluded.text}")
     return lines
+
+
+def _as_mean(row: Facts, file: Facts) -> Facts:
+    """Return a row of the text whose times are the mean per inference; the sum has another name."""
+    of, rate = file["per_inferences"], Fraction(file["clock"]["ns_per_tick"])
+    means = {
+        f"{name}_ns": float(row[f"{name}_ticks"] * rate / of)
+        for name in ("total", "self", "wall")
+        if row.get(f"{name}_ticks") is not None
+    }
+    if (median := row.get("p50_per_inference_ticks")) is not None:
+        means[MEDIAN_NS] = float(Fraction(median) * rate)
+    cut = {ROUNDED_TO_NS: Fraction(row[ROUNDED_TO_NS], of)} if ROUNDED_TO_NS in row else {}
+    return {**row, **means, **cut, SUM_NS: row["total_ns"], "per_inferences": of}
 
 
 def _without_total(row: Facts) -> Facts:
@@ -302,12 +390,19 @@ def _clock_sums(file: Facts) -> list[Facts]:
 
 def _sums(file: Facts) -> list[Facts]:
     """Return the ungrouped time, if any, and the whole, as rows."""
+    of = file.get("per_inferences", 0)
+    rate = Fraction(file["clock"]["ns_per_tick"])
+
+    def ns(name: str) -> float:
+        ticks: int = file[f"{name}_ticks"]
+        return float(ticks * rate / of) if of else file[f"{name}_ns"]
+
     return [
         {
             "file": file["path"],
             "label": label,
-            **({"self_ns": file[f"{name}_ns"]} if name == UNGROUPED else {}),
-            "wall_ns": file[f"{name}_ns"],
+            **({"self_ns": ns(name)} if name == UNGROUPED else {}),
+            "wall_ns": ns(name),
             "share": file[f"{name}_ticks"] / max(file[f"{WHOLE}_ticks"], 1),
         }
         for name, label in ((UNGROUPED, file["ungrouped_label"]), (WHOLE, WHOLE))
@@ -341,18 +436,26 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
     has_overlap = any(row["self_ticks"] != row["wall_ticks"] for row in rows if "self_ticks" in row)
     if not has_overlap:  # the whole is in the column of the figure that adds up
         rows = [{**row, "self_ns": row["wall_ns"]} if _is_sum(row) else row for row in rows]
+    per = {row["per_inferences"] for row in rows if "per_inferences" in row}
+    base = FigureBase(Fraction(1), max(per, default=1), 1, bool(per))
     columns = []
     for column in titled_columns(_FIRST, () if has_overlap else ("wall_ns",)):
         name = column.name
         if name == "share":
             columns.append((_share_title(rows), [_share_text(row) for row in rows]))
+            columns += [times(base.median_title, MEDIAN_NS)] if per else []
         elif column.unit == "ns":
             native = "clock_total" if name == DELEGATE_NS else f"clock_{name.removesuffix('_ns')}"
-            columns.append(times(column.title, name, native))
+            is_mean = name in ("total_ns", "self_ns", "wall_ns")
+            title = base.titled(column.title) if is_mean else column.title
+            columns.append(times(title, name, native))
         elif column.dtype == "float64":
             columns.append((column.title, cells(name, lambda share: f"{100 * share:.1f}")))
         else:
-            columns.append((column.title, cells(name, group_digits)))
+            title = base.summed(column.title) if name == "count" else column.title
+            columns.append((title, cells(name, group_digits)))
+    if per:
+        columns.append(times(base.summed(figure_terms.TOTAL.title), SUM_NS))
     return [(title, texts) for title, texts in columns if any(texts)]
 
 

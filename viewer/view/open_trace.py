@@ -24,9 +24,11 @@ from viewer.analysis.numeric.compared import NOT_COMPARED, OperatorErrors
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.arrays import Codes, Ints
+from viewer.model.figure_base import FigureBase, figure_base
 from viewer.model.inferences.inference_views import Inferences, has_run_views, view_of
+from viewer.model.inferences.logged_methods import only_inferences
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
-from viewer.model.scope import TimeScope, left_out
+from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.times import (
     NARROW_SPACE,
     ClockRate,
@@ -58,6 +60,16 @@ from viewer.workspace.workspace import Workspace
 
 # Up to this many slices, links, labels, views and rasters take less than 50 ms: no thread.
 AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figures:
+    """What computes the figures per inference of a trace, or of the view that they cover."""
+
+    trace: Trace
+    costs: Costs
+    grouping: Grouping
+    delegation: Delegation
 
 
 @dataclass(eq=False)  # compared by identity
@@ -92,6 +104,7 @@ class OpenTrace:
     inferences: Inferences = Inferences.AS_RUN
     errors: OperatorErrors | None = None
     _operators: dict[str, Palette] = field(default_factory=dict)
+    _of_inferences: Figures | None = field(default=None, init=False)
 
     @cached_property
     def whole_span_ns(self) -> tuple[int, int]:
@@ -177,11 +190,34 @@ class OpenTrace:
             delegation=delegation,
         )
 
+    def base_of(self, scope: TimeScope) -> FigureBase:
+        """Return what figures per inference in a scope are: their mean, a sum, or neither."""
+        return figure_base(self.trace, scope, self.axis.ns_per_tick)
+
+    def figures_for(self, scope: TimeScope) -> Figures:
+        """Return what computes figures per inference: of several, of nothing but them."""
+        if self.base_of(scope).divisor == 1:
+            return Figures(self.trace, self.costs, self.grouping, self.delegation)
+        if self._of_inferences is None:
+            self._of_inferences = self._only_inferences()
+        return self._of_inferences
+
+    def _only_inferences(self) -> Figures:
+        trace = only_inferences(self.trace)
+        if trace is self.trace:
+            return Figures(self.trace, self.costs, self.grouping, self.delegation)
+        table = replace(self.table, trace=trace)
+        grouping = Grouping(table, self.axis.ns_per_tick)
+        return Figures(trace, Costs(table), grouping, Delegation(table))
+
+    def left_out_of(self, scope: TimeScope) -> LeftOut:
+        """Return what figures per inference leave out."""
+        return left_out(self.figures_for(scope).trace, scope)
+
     def grouping_for(self, scope: TimeScope) -> Grouping:
-        """Return the groups with the warm-up, or without it if the scope leaves it out."""
-        if not left_out(self.trace, scope).warm_up:
-            return self.grouping
-        return self.grouping.without_warm_up
+        """Return the groups of figures per inference, without the warm-up if the scope says so."""
+        grouping = self.figures_for(scope).grouping
+        return grouping.without_warm_up if left_out(self.trace, scope).warm_up else grouping
 
     def label(self, i: int) -> str:
         """Return the label of slice i on screen."""

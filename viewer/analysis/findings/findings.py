@@ -44,7 +44,12 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
-from viewer.model.inferences.logged_methods import Series, of_series, series_of
+from viewer.model.inferences.logged_methods import (
+    Series,
+    of_series,
+    only_inferences,
+    series_of,
+)
 from viewer.model.scope import TimeScope
 from viewer.model.warm_up import counted_inferences
 
@@ -200,6 +205,13 @@ class FindingsAnalysis:
             )
             for series in chosen
         ]
+
+    @cached_property
+    def of_inferences(self) -> FindingsAnalysis:
+        """The same of nothing but the inferences; itself if there is nothing else."""
+        view = only_inferences(self.table.trace)
+        is_same = view is self.table.trace
+        return self if is_same else FindingsAnalysis(replace(self.table, trace=view))
 
     def _of_phase(self, series: Series) -> FindingsAnalysis:
         if series not in self._phases:

@@ -90,6 +90,7 @@ from viewer.analysis.statistics.group_table import (
 from viewer.analysis.statistics.kernels import OwnClocks, kernel_clocks, rated_clocks
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints, levels
+from viewer.model import quantiles
 from viewer.model.charging import Charged, charge, covered_per_group, total_charged
 from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.inferences.logged_methods import series_of
@@ -118,6 +119,9 @@ _PARTS = ("busy", "idle")
 
 # Statistics and Operators may show the same trace by different keys. More would take much memory.
 _KEPT_KEYS = 2
+_OF_RANGES = ("unit", "inference")
+# Slices × inferences; more have no medians per inference.
+MOST_OF_RUNS = 20_000_000
 
 
 class Grouping:
@@ -177,6 +181,23 @@ class Grouping:
                 found = self._by_slices(key, first, last, track)
         is_of_operators = self._keys.is_of_operators(key)
         return replace(found, share_of=self._share_of(key), is_of_operators=is_of_operators)
+
+    def medians(self, key: str) -> dict[int, float]:
+        """Return the median self time of every group per inference, in ticks.
+
+        Empty for groups that are no part of an inference, and if that would take seconds: each
+        inference takes a pass over all slices.
+        """
+        runs = counted_inferences(self._trace, warm_up=self._warm_up)
+        if key in _OF_RANGES or not runs or len(runs) * len(self._trace.slices) > MOST_OF_RUNS:
+            return {}
+        tables = [self.by(key, run.start, run.end) for run in runs]
+        numbers = sorted({group.number for table in tables for group in table.groups})
+        ticks = np.zeros((len(numbers), len(runs)), np.int64)
+        for column, table in enumerate(tables):
+            for group in table.groups:
+                ticks[np.searchsorted(numbers, group.number), column] = group.self_ticks or 0
+        return dict(zip(numbers, quantiles.medians(ticks, axis=1).tolist(), strict=True))
 
     def _share_of(self, key: str) -> str:
         """Return the base of a key's shares."""

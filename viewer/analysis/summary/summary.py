@@ -7,7 +7,7 @@ that of `viewer.analysis.delegates`, names without operators and findings are th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +22,7 @@ from viewer.analysis.links.labels import set_label
 from viewer.analysis.sequence.wall_time import WallPart
 from viewer.analysis.summary.medians import MedianInference, levels_of, medians_of, wall_of
 from viewer.analysis.torq.estimates import Estimates
+from viewer.model.figure_base import FigureBase, figure_base
 from viewer.model.scope import TimeScope
 from viewer.model.trace import Run
 
@@ -34,7 +35,7 @@ class Expensive:
 
     ticks: self time; wall: what its share is of. operators: indexes into `Program.operators`, empty
     for an event name; keys: those of an event name. place: recorded path and first line; lines: all
-    lines in that file, "49–50, 52".
+    lines in that file, "49–50, 52". zeros: how many of its slices the file cuts to 0.
     """
 
     label: str
@@ -44,6 +45,12 @@ class Expensive:
     keys: tuple[int, ...] = ()
     place: tuple[str, int] | None = None
     lines: str = ""
+    zeros: int = 0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file cuts all of its time to 0, so that it has no share."""
+        return self.zeros > 0 and not self.ticks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +68,8 @@ class Summary:
     without_shared: whether calls that several operators share are left out. outliers: the slow
     inferences that distort figures of all inferences, or None. phase: of several methods or phases,
     the one with the largest total, which whole, costs, delegation and expensive are of; else "".
-    wall: where the wall time is spent.
+    wall: where the wall time is spent. base: what the ticks of costs, delegation and expensive are
+    per.
     """
 
     scope: TimeScope
@@ -84,6 +92,7 @@ class Summary:
     findings: Findings
     phase: str = ""
     wall: tuple[WallPart, ...] = ()
+    base: FigureBase = field(default_factory=lambda: FigureBase(Fraction(1)))
 
 
 def summary_of(
@@ -94,18 +103,25 @@ def summary_of(
     estimates: Estimates | None = None,
     *,
     warm_up: bool = False,
+    only_inferences: bool = False,
 ) -> Summary:
     """Return the main figures of a trace in a scope.
 
     findings, delegation: the analyses of its links. rate: ns per tick. estimates: the comparison
     across all open files. warm_up: whether inferences that warm up count in the median.
+    only_inferences: whether figures that are a mean per inference cover nothing but inferences.
     """
     trace = findings.table.trace
     whole = context = findings.context(scope, rate, estimates)
+    base = figure_base(trace, scope, rate)
     phases = findings.phases_of(context)
     report = delegation.report(scope)
     if phases:
         context = phases[0]
+        report = Delegation(context.links).report(scope)
+        base = figure_base(context.trace, scope, rate)
+    elif only_inferences and base.divisor > 1 and findings.of_inferences is not findings:
+        context = findings.of_inferences.context(scope, rate, estimates)
         report = Delegation(context.links).report(scope)
     expensive, without_shared = _operators(context)
     is_linked = bool(expensive)
@@ -135,6 +151,7 @@ def summary_of(
         findings=found,
         phase=context.phase,
         wall=wall_of(findings.table),
+        base=base,
     )
 
 
@@ -160,7 +177,9 @@ def _operators(context: FindingContext) -> tuple[tuple[Expensive, ...], bool]:
         first = places[0] if places else None
         lines = lines_text(line for path, line in places if first and path == first[0])
         label = set_label(context.links, row.operators)
-        found.append(Expensive(label, row.ticks, row.wall, row.operators, (), first, lines))
+        found.append(
+            Expensive(label, row.ticks, row.wall, row.operators, (), first, lines, row.zeros)
+        )
     return tuple(found), without_shared
 
 

@@ -62,6 +62,11 @@ def run(arguments: list[str]) -> int:
         help="count only inferences of this method or phase, as --by phase shows it",
     )
     parser.add_argument(
+        "--per",
+        choices=("inference",),
+        help="the mean per inference after the warm-up, which adds up, with the median and the sum",
+    )
+    parser.add_argument(
         "--unit",
         choices=(AUTO, *UNITS),
         default=AUTO,
@@ -76,12 +81,21 @@ def run(arguments: list[str]) -> int:
         parser.error(str(error))
     if span and chosen.inference is not None:
         parser.error("--range and --inference cannot be used together")
+    if chosen.per and (span or chosen.inference is not None or chosen.by == PHASE):
+        parser.error("--per inference covers all inferences: no --range, --inference or --by phase")
     workspace, failed = open_all(parser, chosen)
     warn(workspace)
     if not workspace.paths:
         return 1
     try:
-        facts = stats(workspace, chosen.by, span, chosen.inference, chosen.phase)
+        facts = stats(
+            workspace,
+            chosen.by,
+            span,
+            chosen.inference,
+            chosen.phase,
+            per_inference=bool(chosen.per),
+        )
     except NoSuchGroups as error:
         complain(str(error))
         return 1

@@ -13,7 +13,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+
 from viewer.model.quantiles import exact_median
+from viewer.model.queries import counted_slices
 from viewer.model.trace import Run, RunKind, Trace
 from viewer.model.warm_up import counted_inferences, typical_inference, with_warm_up
 
@@ -37,6 +40,21 @@ def of_series(trace: Trace, series: Series) -> Trace:
         for run in trace.runs
     ]
     return replace(trace, runs=tuple(runs))
+
+
+def only_inferences(trace: Trace) -> Trace:
+    """Return a view of a trace whose figures cover nothing but its inferences.
+
+    Without loads, and without what ran between inferences. Itself if there is nothing else.
+    """
+    view = replace(trace, only_inferences=True)
+    for warm_up in (True, False):
+        every, inside = (counted_slices(one, warm_up=warm_up) for one in (trace, view))
+        if not np.array_equal(
+            np.ones(len(trace.slices), np.bool_) if every is None else every, inside
+        ):
+            return view
+    return trace
 
 
 def of_one_phase(runs: Sequence[Run]) -> list[Run]:

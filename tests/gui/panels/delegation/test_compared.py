@@ -192,7 +192,7 @@ def test_without_changes_in_tables_the_report_of_a_profile_comes_back(panel, qtb
     assert "Change" not in [h.title for h in panel.model.contents.headings]
     compare(panel.session, None)
     qtbot.waitUntil(lambda: not panel.is_pending)
-    assert "Unattributed" in [h.title for h in panel.model.contents.headings]
+    assert "Unattributed, mean of 4" in [h.title for h in panel.model.contents.headings]
 
 
 def test_copied_rows_have_no_time_for_what_is_shared(panel):

@@ -21,6 +21,7 @@ def test_a_module_tells_what_all_in_it_cost(panel):
         ModelColumn.SLICES: "20",
         ModelColumn.MEAN: "1.363\u202fµs",
         ModelColumn.P50: "24.482\u202fµs",
+        ModelColumn.SUM: "27.261\u202fµs",
     }
     assert panel.model.rows.hint(block) == "AttentionBlock"
     assert panel.model.rows.title(ModelColumn.TOTAL) == "Total"

@@ -25,7 +25,7 @@ from viewer.gui.qt.widgets.tables import NoRows, marked_rows
 from viewer.gui.session.comparison import compare
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostFeed
-from viewer.gui.session.inferences import include_warm_up, pick_run
+from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import choose_method
 from viewer.model.scope import TimeScope
 from viewer.model.times import plain_spaces
@@ -345,8 +345,6 @@ def cnn_panel(cnn_session, show_panel):
 
 
 def test_the_figures_are_those_of_statistics_by_name(cnn_panel, cnn_session, show_panel):
-    """Once both cover the same inferences: Statistics always includes the warm-up."""
-    include_warm_up(cnn_session, included=True)
     statistics = show_panel(StatisticsPanel, cnn_session)
     statistics._pick(KEYS.index("name"))
     assert cnn_panel.model.contents.headings == statistics.model.contents.headings
@@ -354,7 +352,9 @@ def test_the_figures_are_those_of_statistics_by_name(cnn_panel, cnn_session, sho
         row.name: row.texts for row in statistics.model.rows
     }
     titles = [heading.title for heading in cnn_panel.model.contents.headings]
-    assert [titles[0], titles[1], titles[3], titles[4]] == ["Name", "Self", "Total", "Count"]
+    assert [titles[0], titles[1], titles[3], titles[4], titles[-1]] == [
+        "Name", "Self, mean of 8", "Total, mean of 8", "Count, sum", "Total, sum"
+    ]  # fmt: skip
 
 
 def test_a_click_selects_the_slices_of_the_name_and_marks_its_row(cnn_panel, cnn_session):
@@ -428,10 +428,11 @@ def test_names_leave_out_the_warm_up_as_the_summary_does(opened, show_panel, tmp
     context = cnn_session.traces[0].findings.context(TimeScope(warm_up=False), Fraction(1))
     rows = {row.name: row.texts for row in cnn_panel.model.rows}
     assert rows["conv"][5] == "6"
-    assert [plain_spaces(rows["conv"][i]) for i in (1, 3, 4)] == ["360.000 µs"] * 3
+    assert [plain_spaces(rows["conv"][i]) for i in (1, 3, 4)] == ["60.000 µs"] * 3
+    assert plain_spaces(rows["conv"][-1]) == "360.000 µs"
     assert rows["ProfilerStep"][1] == MISSING
     assert context.whole_ticks == 360_000
-    assert "the warm-up" in cnn_panel.subtitle.text()
+    assert "6 inferences after warm-up" in cnn_panel.subtitle.text()
 
 
 def test_a_filter_shows_its_first_rows(opened, data, show_panel):

@@ -16,6 +16,7 @@ from viewer.gui.session.clocks import set_delegate_clock
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import operator_of
 from viewer.model.inferences.inference_views import Inferences
+from viewer.model.scope import STEADY
 from viewer.model.times import NARROW_SPACE
 from viewer.view.state import Area, SliceRef
 
@@ -293,7 +294,7 @@ def test_a_table_with_a_rest_adds_up_to_the_whole(attention, tmp_path):
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert rows[-1]["label"] == "(no operator)"
     runs = attention.session.traces[0].trace.inferences()
-    executes = attention.session.traces[0].costs.table().whole
+    executes = attention.session.traces[0].costs.table(STEADY).whole
     assert sum(int(row["self_ticks"]) for row in rows) == executes
     assert rows[-1]["total_ticks"] == ""
     assert executes <= sum(run.end - run.start for run in runs)
@@ -306,9 +307,9 @@ def test_an_inference_that_did_not_finish_is_said_to_be_left_out(show_files):
         "etrecord/words_toedge_portable.etrecord",
     )
     note = "Not counted: 1 unfinished inference"
-    assert panel.subtitle.text().startswith("the whole trace · ")
+    assert panel.subtitle.text().startswith("2 of 3 inferences · ")
     assert panel.subtitle.text().endswith(note)
-    assert plain(panel.footer.text()).endswith(f"Method::execute 16.754 µs, {note}")
+    assert plain(panel.footer.text()).endswith(f"Method::execute 8.377 µs, mean of 2, {note}")
     shown = panel.answer.shown
     failed = next(i for i, run in enumerate(shown.trace.runs) if not run.finished and run.number)
     pick_run(panel._session, (0, failed))
@@ -342,17 +343,19 @@ def by_kernel(show_files, name):
 
 def test_kernels_on_the_clock_of_a_gpu_have_times_but_no_share_of_the_whole(show_files):
     panel = by_kernel(show_files, "vulkan_shaders")
-    # Six inferences, as in `opscope stats`.
+    # Per inference, of the five after the warm-up.
     assert table(panel) == {
         "conv2d_dw_output_tile_3x3_texture3d_half": (
-            0, "–", "16.800 ms", "–", "–", "24", *["700.000 µs"] * 5,
+            0, "–", "2.800 ms", "–", "–", "20", *["700.000 µs"] * 5, "–",
         ),
-        "linear_naive_buffer_float": (0, "–", "3.600 ms", "–", "–", "24", *["150.000 µs"] * 5),
-        "binary_add_texture3d_half": (0, "–", "1.920 ms", "–", "–", "24", *["80.000 µs"] * 5),
+        "linear_naive_buffer_float":
+            (0, "–", "600.000 µs", "–", "–", "20", *["150.000 µs"] * 5, "–"),
+        "binary_add_texture3d_half":
+            (0, "–", "320.000 µs", "–", "–", "20", *["80.000 µs"] * 5, "–"),
     }  # fmt: skip
     said = plain(panel.subtitle.text())
-    assert said.startswith("22.320 ms on the clock of VulkanBackend, no part of the whole")
-    assert plain(panel.footer.text()).endswith("21.624 ms")
+    assert said.startswith("3.720 ms on the clock of VulkanBackend, no part of the whole")
+    assert "3.604 ms, mean of 5" in plain(panel.footer.text())
 
 
 def test_kernels_of_unknown_rate_are_in_their_own_unit(show_files):

@@ -11,8 +11,9 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.feeds.costs import CostAnswer
+from viewer.model.figure_base import FigureBase
 from viewer.model.scope import LeftOut, timed_by
-from viewer.model.times import format_share, format_time, tick_to_ns
+from viewer.model.times import format_share, format_time
 from viewer.model.trace import Trace
 
 _Text = tuple[str, FontRole, str]  # text, font, color token
@@ -27,9 +28,9 @@ class CostFooter(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._parts: tuple[tuple[str, str, int], ...] = ()
-        self._whole = 0
-        self._what = ""
+        self._parts: tuple[tuple[str, str, float], ...] = ()
+        self._whole = 0.0
+        self._what, self._per = "", ""
         self._note = ""
         self.opacity = 1.0
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -42,27 +43,31 @@ class CostFooter(QWidget):
 
     def show_answer(self, answer: CostAnswer) -> None:
         """Show how a cost table adds up."""
-        table, rate = answer.table, answer.open_trace.axis.ns_per_tick
-        # Each part is rounded down; the last one is the remainder, so that the sum is exact.
-        total_ns = tick_to_ns(table.whole, rate)
-        single, shared = tick_to_ns(table.single, rate), tick_to_ns(table.shared, rate)
+        table, base = answer.table, answer.base
+        single, shared, rest = base.parts(table.single, table.shared, table.without_operator)
         parts = (
             ("Operators", "accent", single),
             ("Shared", "slab", shared),
-            ("No operator", "", total_ns - single - shared),
+            ("No operator", "", rest),
         )
         what = whole_text(answer.open_trace.trace, "Busy time")
-        self.show_parts(parts, total_ns, what, answer.left_out)
+        self.show_parts(parts, base.ns(table.whole), what, answer.left_out, base)
 
     def show_parts(
-        self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str, left_out: LeftOut
+        self,
+        parts: tuple[tuple[str, str, float], ...],
+        whole: float,
+        what: str,
+        left_out: LeftOut,
+        base: FigureBase | None = None,
     ) -> None:
         """Show parts that add up to a total: the name, color token ("": hatched) and ns of each.
 
         whole: the total in ns. what: the name of the total. left_out: the inferences that it
-        leaves out, for the tooltip.
+        leaves out, for the tooltip. base: what the figures are per.
         """
         self._parts, self._whole, self._what = parts, whole, what
+        self._per = base.name if base is not None else ""
         self._note = left_out.text
         self.setAccessibleName(self.text())
         explain(self, self.text().replace(", ", "\n"))
@@ -73,9 +78,10 @@ class CostFooter(QWidget):
         """Return the figures and the note as one line: "Operators 22.656 µs 41.0 %, Shared …"."""
         parts = [f"{name} {format_time(ns)} {self._share(ns)}" for name, _, ns in self._parts]
         parts.append(f"{self._what} {format_time(self._whole)}")
+        parts += [self._per] if self._per else []
         return ", ".join([*parts, self._note] if self._note else parts)
 
-    def _share(self, ns: int) -> str:
+    def _share(self, ns: float) -> str:
         return format_share(ns, self._whole) if self._whole else ""
 
     @guard(QSize())

@@ -87,10 +87,11 @@ class CostPanel(AnswerPanel[Answer]):
     def show_subject(self, answer: CostAnswer) -> None:
         """Show above the table which trace and time range the costs are for."""
         shown, name = answer.open_trace, display_name(answer.open_trace.trace.path)
-        where, outliers = scope_text(shown, answer.scope), shown.findings.outliers
+        where = scope_text(shown, answer.scope, per_inference=True)
+        outliers = shown.findings.outliers
         is_sum = answer.scope.is_whole and shown.trace is shown.file
         if is_sum and outliers and not outliers.name:
-            # Sums of all inferences say little about a usual one.
+            # Means of all inferences say little about a usual one.
             where += f", {group_digits(outliers.slow)} of them slow"
         self.subtitle.setText(f"{where} · {name}")
 

@@ -14,16 +14,20 @@ from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import Group, GroupTable, Spread, clock_title
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.operator_tables.contents import (
+    WIDER,
+    WIDER_SUM,
     Cell,
     OperatorContents,
     RowColumns,
     TableRow,
     cells_of,
     headings_of,
+    summed_heading,
     term_heading,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.tables.columns import ColumnKind, column_of
+from viewer.gui.panels.base.tables.columns import ColumnKind, Heading, column_of
+from viewer.model.figure_base import FigureBase
 from viewer.model.scope import LeftOut
 from viewer.model.times import (
     NARROW_SPACE,
@@ -48,15 +52,19 @@ _OWN_CLOCK = (
 )
 
 
-def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
+def group_contents(
+    shown: OpenTrace, table: GroupTable, title: str, base: FigureBase | None = None
+) -> OperatorContents:
     """Return the rows of other groups: self, wall and total time, and statistics of the slices.
+
+    base: what the times are per; by default they are sums, which their titles do not say.
 
     At most `MOST_ROWS`, the first groups of the table.
 
     What a delegate's own clock timed has a column of its own, if there is any; so has wall time
     where it differs from self time.
     """
-    rate = shown.axis.ns_per_tick
+    rate, base = shown.axis.ns_per_tick, base or FigureBase(shown.axis.ns_per_tick)
     groups = tuple(table.groups[:MOST_ROWS])
     most = max((group.wall or 0 for group in groups), default=0)
     # Usually the two are the same.
@@ -73,9 +81,8 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         return bool(_spread(group).zeros) and not tick_to_ns(group.total, rate)
 
     def time(ticks: int | None, group: Group, *, is_known: bool) -> Cell:
-        ns = tick_to_ns(ticks or 0, rate)
         zeros = _spread(group).zeros if is_cut(group) else 0
-        return format_bounded(ns, zeros, cut) if is_known else MISSING, ns
+        return base.text(ticks or 0, zeros) if is_known else MISSING, base.ns(ticks or 0)
 
     def has_wall_time(group: Group) -> bool:
         return group.is_counted and not group.is_apart
@@ -85,8 +92,20 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         return percent_digits(group.share) if is_known else MISSING, group.share
 
     def total(group: Group) -> Cell:
-        ns, zeros = tick_to_ns(group.total, rate), _spread(group).zeros
-        return MISSING if group.is_apart else format_bounded(ns, zeros, cut), ns
+        text = MISSING if group.is_apart else base.text(group.total, _spread(group).zeros)
+        return text, base.ns(group.total)
+
+    def summed(group: Group) -> Cell:
+        text = MISSING if group.is_apart else base.sum_text(group.total, _spread(group).zeros)
+        return text, base.ns_of_one(group.total)
+
+    def apart(group: Group) -> Cell:
+        clock = group.clock
+        length = group.delegate_ns if clock is None else clock.total
+        if length is None:
+            return MISSING, -1
+        each = length / base.divisor if base.divisor > 1 else length
+        return own_clock_text(each, "" if clock is None else clock.unit), each
 
     def length(name: str) -> Callable[[Group], Cell]:
         def cell(group: Group) -> Cell:
@@ -101,20 +120,24 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
 
     columns: RowColumns[Group] = (
         # The first column of figures sorts: what the shares are of.
-        (column_of(main, 92, _WHOLE), lambda g: time(g.wall, g, is_known=has_wall_time(g))),
+        (_with_base(base, main, 92, _WHOLE), lambda g: time(g.wall, g, is_known=has_wall_time(g))),
         # Beside the time, because a narrow panel hides its last columns.
-        *(((column_of(OTHER_CLOCKS[DELEGATE_NS], 92, tip=_OWN_CLOCK), _apart),)
+        *(((_with_base(base, OTHER_CLOCKS[DELEGATE_NS], 92, tip=_OWN_CLOCK), apart),)
             if has_apart else ()),
         (term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132), share),
-        *(((column_of(STATISTICS["self_ns"], 92),
+        *(((_with_base(base, STATISTICS["self_ns"], 92),
             lambda g: time(g.self_ticks, g, is_known=not g.is_apart)),) if has_wall else ()),
-        (column_of(STATISTICS["total_ns"], 96), total),
-        (column_of(counts, 64), lambda g: (group_digits(_spread(g).count), _spread(g).count)),
+        (_with_base(base, STATISTICS["total_ns"], 96), total),
+        (replace(column_of(counts, 64 + WIDER_SUM * base.is_mean),
+            title=base.summed(counts.title)),
+            lambda g: (group_digits(_spread(g).count), _spread(g).count)),
         *((column_of(STATISTICS[f"{name}_ns"], 92), length(name))
             for name in ("mean", "p50", "p90", "min", "max")),
         # The share is above. Others with a title whose value a group states.
         *((column_of(spec, 92), partial(_stated, spec)) for spec in STATISTICS.columns
             if spec.title and spec.value and spec.name != "share"),
+        *(((summed_heading(base, figure_terms.TOTAL, ColumnKind.TIME, 92), summed),)
+            if base.is_mean else ()),
     )  # fmt: skip
     rows = []
     for group in groups:
@@ -128,6 +151,16 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
             TableRow(operators, module, name, "", *cells, part, "accent", group=group.number)
         )
     return OperatorContents(headings_of(title, columns), tuple(rows))
+
+
+def _with_base(
+    base: FigureBase, spec: ColumnSpec, width: int, more: str = "", tip: str = ""
+) -> Heading:
+    """Return the column of a time with its base in the title."""
+    column = column_of(spec, width, " ".join(filter(None, (more, base.explanation))))
+    column = replace(column, tip=tip) if tip else column
+    wider = width + WIDER * bool(base.name)
+    return replace(column, title=base.titled(spec.title), width=wider)
 
 
 def _spread(group: Group) -> Spread:
@@ -144,14 +177,6 @@ def _stated(spec: ColumnSpec, group: Group) -> Cell:
     return group_digits(value) if isinstance(value, int) else str(value), value
 
 
-def _apart(group: Group) -> Cell:
-    clock = group.clock
-    apart = group.delegate_ns if clock is None else clock.total
-    if apart is None:
-        return MISSING, -1
-    return own_clock_text(apart, "" if clock is None else clock.unit), apart
-
-
 def own_clock_text(length: float, unit: str) -> str:
     """Return a length on another clock: a time, or "50 000 cycles" of an unknown rate."""
     if unit in ("", "ns"):
@@ -159,29 +184,40 @@ def own_clock_text(length: float, unit: str) -> str:
     return f"{group_digits(round(length))}{NARROW_SPACE}{unit}"
 
 
-def clocks_text(table: GroupTable) -> str:
-    """Return what other clocks timed of the kernels: "22.320 ms on the clock of VulkanBackend"."""
+def clocks_text(table: GroupTable, divisor: int = 1) -> str:
+    """Return what other clocks timed of the kernels: "22.320 ms on the clock of VulkanBackend".
+
+    divisor: of what is per inference, how many there are.
+    """
     return ", ".join(
-        f"{own_clock_text(one.total, one.unit)} on {clock_title(one.clock, one.unit)}"
+        f"{own_clock_text(one.total / divisor, one.unit)} on {clock_title(one.clock, one.unit)}"
         for one in table.clocks
     )
 
 
-def show_whole(footer: CostFooter, shown: OpenTrace, table: GroupTable, uncounted: LeftOut) -> None:
+def show_whole(
+    footer: CostFooter,
+    shown: OpenTrace,
+    table: GroupTable,
+    uncounted: LeftOut,
+    base: FigureBase | None = None,
+) -> None:
     """Show in a footer how the self times of the groups add up to the total.
 
-    Each part is rounded down, as in the table, so their sum can be a few ns less than the total.
+    Of a sum, each part is rounded down, as in the table, so that their sum can be a few ns less
+    than the total. base: as for `group_contents`.
     """
-    rate = shown.axis.ns_per_tick
+    base = base or FigureBase(shown.axis.ns_per_tick)
     parts = (
         ("Grouped", "accent", table.whole - table.ungrouped),
         (table.ungrouped_label[1:-1].capitalize(), "", table.ungrouped),
     )
     footer.show_parts(
-        tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in parts),
-        tick_to_ns(table.whole, rate),
+        tuple((name, tone, base.ns(ticks)) for name, tone, ticks in parts),
+        base.ns(table.whole),
         _whole_of(shown, table),
         uncounted,
+        base,
     )
 
 

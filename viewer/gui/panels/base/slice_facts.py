@@ -31,7 +31,7 @@ from viewer.model.queries import (
     children_of,
     self_time_of,
 )
-from viewer.model.scope import TimeScope, typical_text, whole_scope_text
+from viewer.model.scope import TimeScope, inferences_text, typical_text, whole_scope_text
 from viewer.model.text import LONGEST, capped, one_line
 from viewer.model.times import (
     MINUS,
@@ -386,10 +386,13 @@ def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
     return AreaFacts(total, tuple(busy), tuple(sorted(names, key=lambda x: (-x.ns, -x.count))))
 
 
-def scope_text(shown: OpenTrace, scope: TimeScope, *, loads: bool = False) -> str:
+def scope_text(
+    shown: OpenTrace, scope: TimeScope, *, loads: bool = False, per_inference: bool = False
+) -> str:
     """Name the scope of costs: "run 2", the selected range, all inferences or the whole trace.
 
-    loads: as for `whole_scope_text`.
+    loads: as for `whole_scope_text`. per_inference: whether the figures are those of
+    `OpenTrace.figures_for`.
     """
     if scope.run is not None:
         named = run_label(shown.table, scope.run).rpartition(" · ")[2]
@@ -401,6 +404,8 @@ def scope_text(shown: OpenTrace, scope: TimeScope, *, loads: bool = False) -> st
         count = len(counted_inferences(shown.file, warm_up=False)) - shown.cut
         is_typical = shown.inferences is Inferences.TYPICAL
         return typical_text(count) if is_typical else f"the mean of {counted(count, 'inference')}"
+    if per_inference and shown.base_of(scope).is_mean:
+        return inferences_text(shown.trace, scope)
     text, phases = whole_scope_text(shown.trace, scope, loads=loads), _phases(shown)
     between = " of " if "inference" in text else ", "
     return f"{text}{between}{phases}" if phases else text

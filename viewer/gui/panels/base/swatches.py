@@ -158,7 +158,7 @@ def paint_part(painter: QPainter, rect: QRectF, token: str, theme: Theme) -> Non
 
 
 def paint_parts(
-    painter: QPainter, rect: QRectF, parts: Sequence[tuple[str, int]], whole: int, theme: Theme
+    painter: QPainter, rect: QRectF, parts: Sequence[tuple[str, float]], whole: float, theme: Theme
 ) -> None:
     """Paint a bar of parts side by side.
 

@@ -12,26 +12,29 @@ from viewer.analysis.delegates.lowering_counts import lowering_counts
 from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkState
 from viewer.analysis.statistics import figure_terms
+from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.operator_tables.contents import (
     LINE,
     WHOLE_BELOW,
     OperatorContents,
     TableRow,
+    base_heading,
     first_line,
     line_of,
     name_parts,
+    summed_heading,
     term_heading,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
+from viewer.model.figure_base import FigureBase
 from viewer.model.times import (
     counted,
     format_share,
     format_time,
     group_digits,
     percent_digits,
-    tick_to_ns,
 )
 from viewer.program.program import Operator, Program, base_name
 from viewer.view.open_trace import OpenTrace
@@ -52,13 +55,15 @@ PARTLY = "Operators that are partly delegated are in both lists."
 _OTHERS = "others with less time"
 _MOST_NODES = 3
 _LINE_WIDTH = 76
-_TIME = (
+_TIME = FigureTerm(
+    "Time",
     "Time of the calls, or the self time of what was not delegated. The hatched part of a bar is "
-    "not covered by delegate events."
+    "not covered by delegate events.",
 )
-_UNATTRIBUTED = (
+_UNATTRIBUTED = FigureTerm(
+    "Unattributed",
     "The part of the calls that no event inside covers. Time outside calls and operators is "
-    "No operator, in the line below the table."
+    "No operator, in the line below the table.",
 )
 _CALLS = "Here calls of the delegate or operator."
 
@@ -101,23 +106,21 @@ class DelegationPage:
 
     contents: OperatorContents
     items: tuple[DelegationItem, ...]
-    parts: tuple[tuple[str, str, int], ...] = ()
-    whole: int = 0
+    parts: tuple[tuple[str, str, float], ...] = ()
+    whole: float = 0
 
 
-def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
-    """Return the report of a trace."""
-    rate = shown.axis.ns_per_tick
+def page_of(shown: OpenTrace, report: DelegationReport, base: FigureBase) -> DelegationPage:
+    """Return the report of a trace. base: what its times are per."""
     program = shown.table.program
     what = whole_text(shown.trace, "the busy time")
     share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME), "Time")
     costs = [row.ticks for row in report.instances] + [
         row.ticks for row in report.not_delegated_rows
     ]
-    whole = tick_to_ns(report.whole, rate)
-    delegated, not_delegated = (
-        tick_to_ns(report.delegated, rate),
-        tick_to_ns(report.not_delegated, rate),
+    whole = base.ns(report.whole)
+    delegated, not_delegated, no_operator = base.parts(
+        report.delegated, report.not_delegated, report.no_operator
     )
     rows = _Rows(max(costs, default=0))
     labels = zip(shown.table.sets, set_labels(shown.table), strict=True)
@@ -128,23 +131,22 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         return [] if program is None else [program.operators[i] for i in operators]
 
     def cells(ticks: int, rest: str, operators: str, slices: int, line: str) -> tuple[str, ...]:
-        ns = tick_to_ns(ticks, rate)
-        share = percent_digits(ns / whole) if whole else MISSING
-        return "", format_time(ns), share, rest, operators, group_digits(slices), line
+        share = percent_digits(ticks / report.whole) if report.whole else MISSING
+        return "", base.text(ticks), share, rest, operators, group_digits(slices), line
 
     several = len({row.method for row in report.instances}) > 1
     _section(rows, DELEGATES, *_delegates_text(report, delegated, whole, what))
     for row in report.instances:
         rest = row.unattributed
-        left = MISSING if rest is None else format_time(tick_to_ns(rest, rate))
+        left = MISSING if rest is None else base.text(rest)
         count = MISSING if row.why else group_digits(len(row.operators))
         own = members(row.operators)
         texts = cells(row.ticks, left, count, row.calls or row.events, line_of(own))
         keys = (
             row.label,
-            tick_to_ns(row.ticks, rate),
+            base.ns(row.ticks),
             row.ticks,
-            -1 if rest is None else tick_to_ns(rest, rate),
+            -1 if rest is None else base.ns(rest),
             len(row.operators),
             row.calls or row.events,
             first_line(own),
@@ -159,7 +161,7 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         for out in _most(report.not_delegated_rows):
             own, count = members(out.operators), str(len(out.operators) or MISSING)
             texts = cells(out.ticks, "", count, out.slices, line_of(own))
-            ns = tick_to_ns(out.ticks, rate)
+            ns = base.ns(out.ticks)
             keys = (out.label, ns, out.ticks, -1, 1, out.slices, first_line(own))
             is_part = bool(own) and delegated_operators.issuperset(out.operators)
             nodes = _nodes_text(shown, out) if is_part else ""
@@ -168,22 +170,22 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     for reason in report.unlinked:
         amount = f"{counted(reason.slices, 'slice')}"
         if reason.ticks:
-            amount += f" · {format_time(tick_to_ns(reason.ticks, rate))}"
+            amount += f" · {base.titled(base.text(reason.ticks))}"
         _reason(rows, reason, amount)
-    parts: tuple[tuple[str, str, int], ...] = ()
+    parts: tuple[tuple[str, str, float], ...] = ()
     if report.has_calls:
         parts = (
             ("Delegated", "accent", delegated),
             ("Not delegated", "slab", not_delegated),
-            ("No operator", "", whole - delegated - not_delegated),
+            ("No operator", "", no_operator),
         )
     headings = (
         Heading("Delegate or operator", ColumnKind.NAME, 0),
-        Heading("Time", ColumnKind.TIME, 92, _TIME),
+        base_heading(base, _TIME, ColumnKind.TIME, 92),
         term_heading(share_term, ColumnKind.SHARE, 108, WHOLE_BELOW),
-        Heading("Unattributed", ColumnKind.TIME, 96, _UNATTRIBUTED),
+        base_heading(base, _UNATTRIBUTED, ColumnKind.TIME, 96),
         Heading("Operators", ColumnKind.NUMBER, 76, "Number of operators in the call."),
-        term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60, _CALLS),
+        summed_heading(base, figure_terms.COUNT, ColumnKind.NUMBER, 60, _CALLS),
         Heading(LINE, ColumnKind.NUMBER, _LINE_WIDTH),
     )
     return _page(headings, rows, program, parts, whole)
@@ -289,8 +291,8 @@ def _page(
     headings: tuple[Heading, ...],
     rows: _Rows,
     program: Program | None,
-    parts: tuple[tuple[str, str, int], ...] = (),
-    whole: int = 0,
+    parts: tuple[tuple[str, str, float], ...] = (),
+    whole: float = 0,
 ) -> DelegationPage:
     contents = OperatorContents(headings, tuple(rows.rows))
     if program is not None:
@@ -375,7 +377,7 @@ def _reason(rows: _Rows, row: Unlinked, amount: str) -> None:
 
 
 def _delegates_text(
-    report: DelegationReport, delegated: int, whole: int, what: str
+    report: DelegationReport, delegated: float, whole: float, what: str
 ) -> tuple[str, str]:
     """Return the text next to the delegates' title, and the text below it."""
     if not report.has_calls:

@@ -41,7 +41,7 @@ from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import TimeScope, left_out
+from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.view.open_trace import OpenTrace
 
@@ -141,12 +141,13 @@ class DelegationPanel(OperatorTracePanel[Shown]):
         self._color()
         self._fill(answer.page)
         if answer.page.parts:
+            base = answer.shown.base_of(answer.scope)
             what = whole_text(answer.shown.trace, "Busy time")
-            uncounted = left_out(answer.shown.trace, answer.scope)
-            self.footer.show_parts(answer.page.parts, answer.page.whole, what, uncounted)
+            uncounted = answer.shown.left_out_of(answer.scope)
+            self.footer.show_parts(answer.page.parts, answer.page.whole, what, uncounted, base)
         else:
             self.footer.clear()
-        where = scope_text(answer.shown, answer.scope)
+        where = scope_text(answer.shown, answer.scope, per_inference=True)
         self._show_table(f"{where} · {display_name(answer.shown.trace.path)}")
         self._tint()
 
@@ -230,7 +231,7 @@ class DelegationPanel(OperatorTracePanel[Shown]):
             session.select_operators(number, of.operators)
             return
         keys = answer.shown.delegation.call_keys(of) if isinstance(of, Instance) else list(of.keys)
-        found = answer.shown.delegation.slices_of(keys, answer.scope)
+        found = answer.shown.figures_for(answer.scope).delegation.slices_of(keys, answer.scope)
         if len(found):
             self._select_slices(answer.shown, number, found)
         elif isinstance(of, Instance) and of.operators:
@@ -243,5 +244,5 @@ class DelegationPanel(OperatorTracePanel[Shown]):
 
 
 def _answer(shown: OpenTrace, scope: TimeScope) -> DelegationAnswer:
-    report = shown.delegation.report(scope)
-    return DelegationAnswer(shown, scope, report, page_of(shown, report))
+    report = shown.figures_for(scope).delegation.report(scope)
+    return DelegationAnswer(shown, scope, report, page_of(shown, report, shown.base_of(scope)))

@@ -23,7 +23,7 @@ from viewer.analysis.sizes.stored_items import ItemKind
 from viewer.arrays import Bools, Floats, Ints
 from viewer.gui.panels.graph.node_figures import CostFigures, NodeFigures
 from viewer.model.text import bytes_text
-from viewer.model.times import MINUS, format_share, format_time, group_digits, tick_to_ns
+from viewer.model.times import MINUS, format_share, group_digits
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.render.graph.model_tree import GroupTree
@@ -114,11 +114,11 @@ def time_measure(figures: CostFigures) -> Measure:
 
     Shares are of wall time.
     """
-    table, ns_per_tick = figures.answer.table, figures.ns_per_tick
+    table, base = figures.answer.table, figures.base
     rows = [(row.operators, row.ticks) for row in table.rows]
 
     def text(ticks: int | float) -> str:
-        return format_time(tick_to_ns(int(ticks), ns_per_tick))
+        return base.text(int(ticks))
 
     return Measure(
         MeasureKind.TIME, "Time", *_columns(rows), text, "no time in this range", "calls",

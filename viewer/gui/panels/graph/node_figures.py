@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from math import ceil
@@ -26,19 +25,18 @@ from viewer.analysis.comparison.steps import CHANGED
 from viewer.analysis.cost.costs import CostRow
 from viewer.analysis.delegates.delegation import instances_of
 from viewer.analysis.flows.neighborhood import MOST_EXPENSIVE
+from viewer.analysis.statistics import figure_terms
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.graph.names import cut_line, tags_of
 from viewer.gui.session.feeds.costs import CostAnswer
+from viewer.model.figure_base import FigureBase
 from viewer.model.times import (
     counted,
-    format_bounded,
     format_share,
     format_time,
     group_digits,
-    tick_to_ns,
 )
-from viewer.model.timing import ROUNDING_TICKS
 from viewer.reports.compare_text import change_text, difference_text, row_sentence, verdict_text
 from viewer.view.compared.open_comparison import OpenComparison
 
@@ -107,7 +105,8 @@ class CostFigures:
 
     @property
     def title(self) -> str:
-        return scope_text(self.answer.open_trace, self.answer.scope)
+        scope = scope_text(self.answer.open_trace, self.answer.scope, per_inference=True)
+        return f"{self.base.titled(figure_terms.SELF.title)} · {scope}" if self.base.name else scope
 
     @cached_property
     def _rows(self) -> tuple[dict[int, CostRow], dict[int, list[CostRow]]]:
@@ -144,9 +143,9 @@ class CostFigures:
         return linked
 
     @property
-    def ns_per_tick(self) -> Fraction:
-        """The unit of the times."""
-        return self.answer.open_trace.axis.ns_per_tick
+    def base(self) -> FigureBase:
+        """What the figures are per."""
+        return self.answer.base
 
     def text(self, operator: int) -> str:
         """Return "12.210 µs · 22.1 % + shared": the self time of an operator that has one."""
@@ -167,7 +166,7 @@ class CostFigures:
             parts.append(f"{time} self{part and f', {part}'}")
         if operator in shared:
             rows = shared[operator]
-            time = format_time(tick_to_ns(sum(row.ticks for row in rows), self.ns_per_tick))
+            time = self.base.text(sum(row.ticks for row in rows))
             sharing = f"in {group_digits(len(rows))} shared calls"
             if len(rows) == 1:
                 sharing = f"shared by {group_digits(len(rows[0].operators))}"
@@ -182,8 +181,7 @@ class CostFigures:
 
     def _self_texts(self, row: CostRow) -> tuple[str, str]:
         """Return the time of an operator alone, and its share; "" if the file cuts it to 0."""
-        whole, ns = self._whole, tick_to_ns(row.ticks, self.ns_per_tick)
-        time = format_bounded(ns, row.zeros, float(ROUNDING_TICKS * self.ns_per_tick))
+        whole, time = self._whole, self.base.text(row.ticks, row.zeros)
         has_share = whole and (row.ticks or not row.zeros)
         return time, format_share(row.wall, whole) if has_share else ""
 

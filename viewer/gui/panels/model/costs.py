@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,8 +14,8 @@ from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.model.table import ModelColumn
 from viewer.gui.qt.widgets.table_model import any_fraction_of_ns
 from viewer.gui.qt.widgets.tree_model import TreeColumn
+from viewer.model.figure_base import FigureBase
 from viewer.model.scope import TimeScope
-from viewer.model.times import tick_to_ns
 from viewer.program.module_tree import ModuleKind
 from viewer.view.open_trace import OpenTrace
 
@@ -33,10 +33,32 @@ class ModelCosts:
     costs: ModuleCosts
     medians: RunMedians
 
-    def ns(self, ticks: float) -> float:
-        """Return ticks in ns: whole ns, rounded down, of whole ticks."""
-        rate = self.shown.axis.ns_per_tick
-        return tick_to_ns(ticks, rate) if isinstance(ticks, int) else float(ticks * rate)
+    @cached_property
+    def base(self) -> FigureBase:
+        """What the figures are per."""
+        return self.shown.base_of(self.scope)
+
+    def base_of(self, column: TreeColumn) -> FigureBase:
+        """Return what a column of times is per: some are no mean per inference."""
+        is_divided = column in (ModelColumn.TOTAL, ModelColumn.SELF, ModelColumn.SHARED)
+        return self.base if is_divided else FigureBase(self.base.rate)
+
+    def title(self, column: TreeColumn) -> str:
+        """Return the title of a column, with what its figures are per."""
+        if column is ModelColumn.SHARE:
+            return self.share_term.title
+        if column in (ModelColumn.SUM, ModelColumn.SLICES):
+            return self.base.summed(column.title)
+        if column is ModelColumn.P50:
+            return replace(self.base, count=self.medians.runs).median_title
+        return self.base_of(column).titled(column.title)
+
+    def tip(self, column: TreeColumn) -> str:
+        """Return the tooltip of a column."""
+        base = self.base_of(column)
+        is_sum = column in (ModelColumn.SUM, ModelColumn.SLICES)
+        more = self.base.sum_explanation if is_sum else base.explanation
+        return " ".join(filter(None, (column.tip, more)))
 
     @property
     def share_term(self) -> FigureTerm:
@@ -50,7 +72,14 @@ class ModelCosts:
         rate, costs = float(self.shown.axis.ns_per_tick), self.costs
         with_slices = costs.slices > 0
         means = costs.total[with_slices] * rate / costs.slices[with_slices]
-        columns = ((ModelColumn.MEAN, means), (ModelColumn.P50, self.medians.modules * rate))
+        per = rate / self.base.divisor
+        columns = (
+            (ModelColumn.MEAN, means),
+            (ModelColumn.P50, self.medians.modules * rate),
+            (ModelColumn.TOTAL, costs.total * per),
+            (ModelColumn.SELF, costs.self_ticks * per),
+            (ModelColumn.SHARED, costs.outside * per),
+        )
         return frozenset(cell for cell, ns in columns if any_fraction_of_ns(ns))
 
 
@@ -78,22 +107,20 @@ def charged_figures(
     return ModelFigures(total, self_ticks, shared, slices, total / slices if slices else None, p50)
 
 
-def parts_of(costed: ModelCosts) -> tuple[tuple[str, str, int], ...]:
+def parts_of(costed: ModelCosts) -> tuple[tuple[str, str, float], ...]:
     """Return the parts of the total: the name, color token and ns of each.
 
     "Modules" covers operator sets inside one module, "Shared" those across several modules.
     """
-    costs, rate = costed.costs, costed.shown.axis.ns_per_tick
+    costs = costed.costs
     unplaced = [m.kind is ModuleKind.UNPLACED for m in costs.tree.modules]
     loose = int(costs.self_ticks[np.array(unplaced)].sum())
-    whole = tick_to_ns(costs.whole, rate)
-    inside_one = tick_to_ns(int(costs.self_ticks.sum()) - loose, rate)
-    across = tick_to_ns(int(costs.shared.sum()), rate)
-    no_module = tick_to_ns(loose, rate)
-    # Each part is rounded down; the last one is the remainder, so that the sum is exact. The names
-    # are short: at 1600 px of width longer ones leave no room for the figures.
-    parts = [("Modules", "accent", inside_one), ("Shared", "slab", across)]
+    inside, across = int(costs.self_ticks.sum()) - loose, int(costs.shared.sum())
+    free = costs.whole - inside - across - loose
+    inside_one, shared, no_module, rest = costed.base.parts(inside, across, loose, free)
+    # The names are short: at 1600 px of width longer ones leave no room for the figures.
+    parts = [("Modules", "accent", inside_one), ("Shared", "slab", shared)]
     if loose:
         parts.append(("No module", "text3", no_module))
-    parts.append(("No operator", "", whole - inside_one - across - no_module))
+    parts.append(("No operator", "", rest))
     return tuple(parts)

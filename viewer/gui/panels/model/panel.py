@@ -177,7 +177,8 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
             return
         parts = parts_of(costed)
         what = whole_text(cost_answer.open_trace.trace, "Busy time")
-        self.footer.show_parts(parts, sum(ns for _, _, ns in parts), what, cost_answer.left_out)
+        whole = sum(ns for _, _, ns in parts)
+        self.footer.show_parts(parts, whole, what, cost_answer.left_out, costed.base)
         self.show_subject(cost_answer)
         seen = costed.costs.single.keys() | costed.costs.in_sets.keys()
         without_slice = len(costed.costs.tree.program.operators) - len(seen)

@@ -25,15 +25,9 @@ from viewer.gui.panels.base.tree_cells import CostRows
 from viewer.gui.panels.model.costs import ModelCosts, ModelFigures, charged_figures
 from viewer.gui.panels.model.table import OF_RECORD, WITH_COSTS, ModelColumn, ModelRow, RowKind
 from viewer.gui.qt.widgets.tree_model import GrownRows, TreeColumn
-from viewer.model.times import (
-    counted,
-    format_bounded,
-    format_position,
-    format_time,
-    group_digits,
-    percent_digits,
-)
-from viewer.model.timing import ROUNDING_TICKS, is_rounded_zero
+from viewer.model.figure_base import FigureBase
+from viewer.model.times import counted, format_position, group_digits, percent_digits
+from viewer.model.timing import is_rounded_zero
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import Program
 from viewer.render.palette import Palette
@@ -50,6 +44,7 @@ _FIELDS = {
     ModelColumn.SLICES: "slices",
     ModelColumn.MEAN: "mean",
     ModelColumn.P50: "p50",
+    ModelColumn.SUM: "total",
 }
 
 
@@ -249,7 +244,8 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         cost = self._cost_row(row)
         if cost is None:
             return []
-        found = shown.costs.slices_of({cost.operators}, self.costed.scope, cost.nodes)
+        scope = self.costed.scope
+        found = shown.figures_for(scope).costs.slices_of({cost.operators}, scope, cost.nodes)
         slices = shown.trace.slices
         order = slices.start[found]
         if self.by is ModelColumn.TOTAL:
@@ -372,14 +368,15 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         return None if charged is None else charged.wall / costs.whole
 
     def title(self, column: TreeColumn) -> str:
-        """Return a column's title; that of shares names the whole."""
-        costed = self.costed if column is ModelColumn.SHARE else None
-        return column.title if costed is None else costed.share_term.title
+        """Return a column's title; that of shares names the whole, that of times what they are."""
+        return column.title if self.costed is None else self.costed.title(column)
 
     def title_tip(self, column: TreeColumn) -> str:
         """Return a column's tooltip, or why the column is empty."""
-        if self.costed is None or column not in (ModelColumn.SHARE, ModelColumn.P50):
+        if self.costed is None:
             return column.tip
+        if column is not ModelColumn.P50 and column is not ModelColumn.SHARE:
+            return self.costed.tip(column)
         if column is ModelColumn.SHARE:
             return self.costed.share_term.explained(WHOLE_BELOW)
         return self.costed.medians.why or column.tip
@@ -399,6 +396,8 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             unused.add(ModelColumn.SHARED)
         if costed.medians.runs < 2:
             unused.add(ModelColumn.P50)
+        if not costed.base.is_mean:
+            unused.add(ModelColumn.SUM)
         return frozenset(unused)
 
     def name(self, row: ModelRow) -> str:
@@ -525,8 +524,12 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         zeros = 0 if self.figures(row).total or cell is ModelColumn.SHARED else self._zeros(row)
         if cell is ModelColumn.MEAN:
             zeros = min(zeros, 1)
-        cut = float(ROUNDING_TICKS * self.costed.shown.axis.ns_per_tick)
-        return format_bounded(self.costed.ns(value), zeros, cut)
+        return self._base_of(row, cell).text(value, zeros)
+
+    def _base_of(self, row: ModelRow, cell: TreeColumn) -> FigureBase:
+        """Return what the time of a cell is per: that of a slice is its own."""
+        assert self.costed is not None
+        return self.costed.base_of(ModelColumn.SUM if row.kind is RowKind.SLICE else cell)
 
     def _zeros(self, row: ModelRow) -> int:
         """Return how many slices of a row the file cuts to 0."""
@@ -594,7 +597,7 @@ class ModelRows(GrownRows[ModelRow], CostRows):
 
     def _time(self, ticks: int) -> str:
         assert self.costed is not None
-        return format_time(self.costed.ns(ticks))
+        return self.costed.base.text(ticks)
 
     # -- finding rows ----------------------------------------------------------------------------
 
@@ -636,7 +639,7 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         if self.costed is None:
             return np.empty(0, np.int64)
         found = self.costed.costs.rows_of(module)
-        return self.costed.shown.costs.slices_of(
+        return self.costed.shown.figures_for(self.costed.scope).costs.slices_of(
             {row.operators for row in found},
             self.costed.scope,
             {node for row in found for node in row.nodes},
@@ -657,4 +660,4 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         value = getattr(self.figures(row), _FIELDS[cell]) if cell.is_time else None
         if value is None or self.costed is None:
             return plain_number(self.text(row, cell))
-        return plain_ns(self.costed.ns(value))
+        return plain_ns(self._base_of(row, cell).ns(value))

@@ -68,7 +68,7 @@ class ModelColumn:
         figure_terms.COUNT.title,
         60,
         figure_terms.COUNT.explained("A kernel inside its call is not counted again."),
-        leaves=4,
+        leaves=3,
     )
     MEAN = TreeColumn(
         figure_terms.MEAN.title,
@@ -85,7 +85,14 @@ class ModelColumn:
             "Empty for a model whose methods ran in turns."
         ),
         Cell.TIME,
-        leaves=3,
+        leaves=4,
+    )
+    SUM = TreeColumn(
+        figure_terms.TOTAL.title,
+        104,
+        figure_terms.TOTAL.definition,
+        Cell.TIME,
+        leaves=1,
     )
     COUNT = TreeColumn(
         "Operators", 80, "How many operators are in a module and in all modules below it."
@@ -108,6 +115,7 @@ WITH_COSTS = (
     ModelColumn.SLICES,
     ModelColumn.MEAN,
     ModelColumn.P50,
+    ModelColumn.SUM,
 )
 OF_RECORD = (ModelColumn.NAME, ModelColumn.COUNT, ModelColumn.LINE, ModelColumn.OUTPUT)
 OF_CHANGES = (

@@ -39,7 +39,7 @@ class ModuleView(TreeView[ModelRows]):
             return
         # The root has the greatest counts: ten million slices need more digits than usual.
         width = QFontMetrics(self._theme.font("cell")).horizontalAdvance(rows.cell(0, column))
-        width = max(self._theme.px(column.width), width + self._theme.px(14))
+        width = max(self.width_of(column), width + self._theme.px(14))
         self.header().resizeSection(rows.columns.index(column), width)
 
     def hidden(self) -> Collection[TreeColumn]:

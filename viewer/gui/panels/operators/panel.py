@@ -41,9 +41,9 @@ from viewer.gui.session.inferences import current_scope
 from viewer.gui.session.selection import select_group
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import TimeScope, left_out
+from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
-from viewer.model.times import counted, format_time, group_digits, tick_to_ns
+from viewer.model.times import counted, group_digits
 from viewer.model.trace import KeyKind
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -91,7 +91,8 @@ def list_names(shown: OpenTrace, scope: TimeScope) -> ListedNames:
     """Group the slices of a trace by name."""
     grouping = shown.grouping_for(scope)
     table = grouping.by(GROUP_KEY, *scope.span)
-    return ListedNames(shown, scope, grouping, table, group_contents(shown, table, "Name"))
+    contents = group_contents(shown, table, "Name", shown.base_of(scope))
+    return ListedNames(shown, scope, grouping, table, contents)
 
 
 def more_names_text(listed: ListedNames) -> str:
@@ -250,8 +251,9 @@ class OperatorsPanel(CostPanel[Listed]):
         self.show_page()
         self._color()
         self._show_contents(listed.contents)
-        show_whole(self.footer, shown, table, left_out(shown.trace, listed.scope))
-        where = scope_text(shown, listed.scope, loads=True)
+        base = shown.base_of(listed.scope)
+        show_whole(self.footer, shown, table, shown.left_out_of(listed.scope), base)
+        where = scope_text(shown, listed.scope, loads=True, per_inference=True)
         name = display_name(shown.trace.path)
         self.subtitle.setText(f"{BY_NAME} · {where} · {name}")
         costs = self._costs.answer
@@ -335,9 +337,9 @@ class OperatorsPanel(CostPanel[Listed]):
         answer = self.costs.answer
         most_expensive = max(answer.table.rows, key=lambda row: row.ticks)
         self._choose(self.model.row_of(most_expensive.operators))
-        duration = format_time(tick_to_ns(most_expensive.ticks, answer.open_trace.axis.ns_per_tick))
-        name = set_label(answer.open_trace.table, most_expensive.operators)
-        return f"{name}, {duration} in {scope_text(answer.open_trace, answer.scope)}"
+        name, base = set_label(answer.open_trace.table, most_expensive.operators), answer.base
+        where = base.name or f"in {scope_text(answer.open_trace, answer.scope)}"
+        return f"{name}, {base.text(most_expensive.ticks, most_expensive.zeros)} {where}"
 
     @Slot(int)
     def _choose(self, row: int) -> None:

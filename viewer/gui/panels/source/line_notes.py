@@ -7,7 +7,6 @@ the line below has the changes of the shared times.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from viewer.analysis.cost.lines import LineCosts, PlaceOf, SharedCost, lines_text, place_of
 from viewer.analysis.numeric.compared import EDGES, OperatorErrors
@@ -19,8 +18,8 @@ from viewer.gui.qt.widgets.labels import span
 from viewer.gui.qt.widgets.verdict_marks import FASTER, SLOWER
 from viewer.gui.session.coloring import shown_scheme
 from viewer.gui.session.session import Session
-from viewer.model.times import MINUS, format_bounded, format_share, format_time, tick_to_ns
-from viewer.model.timing import ROUNDING_TICKS
+from viewer.model.figure_base import FigureBase
+from viewer.model.times import MINUS, format_share
 from viewer.render.color_schemes import ERROR
 from viewer.view.open_trace import OpenTrace
 
@@ -31,15 +30,13 @@ _MOST_SHARED = 6
 _SHAPES = {SLOWER: "▲ ", FASTER: "▼ "}
 
 
-def time_notes(costs: LineCosts, shown: OpenTrace, whole: int) -> dict[int, LineNote]:
+def time_notes(costs: LineCosts, base: FigureBase, whole: int) -> dict[int, LineNote]:
     """Return the self times of lines, and their shares of the ticks of all, `whole`."""
-    rate = shown.axis.ns_per_tick
-    ns_by_line = {n: tick_to_ns(c.ticks, rate) for n, c in costs.self_costs.items()}
-    most = max(ns_by_line.values(), default=0)
+    most = max((c.ticks for c in costs.self_costs.values()), default=0)
     return {
         n: LineNote(
-            format_bounded(ns_by_line[n], c.zeros, float(ROUNDING_TICKS * rate)),
-            ns_by_line[n] / most if most else 0,
+            base.text(c.ticks, c.zeros),
+            c.ticks / most if most else 0,
             format_share(c.wall, whole) if whole and (c.ticks or not c.zeros) else "",
         )
         for n, c in costs.self_costs.items()
@@ -70,15 +67,16 @@ def _note(errors: OperatorErrors, operators: list[int]) -> LineNote:
     return LineNote(text, errors.step(operators) / len(EDGES))
 
 
-def shared_times(shared: Sequence[SharedCost], rate: Fraction, tokens: Tokens) -> str:
-    """Return the shared times of a file as rich text. rate: the ns of a tick."""
+def shared_times(shared: Sequence[SharedCost], base: FigureBase, tokens: Tokens) -> str:
+    """Return the shared times of a file as rich text. base: what they are per."""
     return _shared_text(
         [
-            _shared_part(one.lines, one.elsewhere, format_time(tick_to_ns(one.ticks, rate)), tokens)
+            _shared_part(one.lines, one.elsewhere, base.text(one.ticks), tokens)
             for one in shared[:_MOST_SHARED]
         ],
         len(shared),
         tokens,
+        base.titled(figure_terms.SHARED.title),
     )
 
 
@@ -101,8 +99,10 @@ def _shared_part(lines: Sequence[int], elsewhere: bool, time: str, tokens: Token
     return f"{span(where, tokens.text2)}&nbsp; {span(time, tokens.text1, bold=True)}"
 
 
-def _shared_text(parts: Sequence[str], count: int, tokens: Tokens) -> str:
-    every = [span(figure_terms.SHARED.title, tokens.text2), *parts]
+def _shared_text(
+    parts: Sequence[str], count: int, tokens: Tokens, title: str = figure_terms.SHARED.title
+) -> str:
+    every = [span(title, tokens.text2), *parts]
     if count > _MOST_SHARED:
         every.append(span(f"and {count - _MOST_SHARED} more", tokens.text3))
     return "&nbsp;&nbsp;&nbsp;&nbsp;".join(every)

@@ -574,10 +574,10 @@ class SourcePanel(PagePanel):
             self._foot.hide()
         else:
             costs = line_costs(program, answer.table, path, self._place_of)
-            rate = answer.open_trace.axis.ns_per_tick
+            base = answer.base
             errors = error_notes(self._session, answer.open_trace, path, self._place_of)
             if errors is None:
-                notes = time_notes(costs, answer.open_trace, answer.table.whole)
+                notes = time_notes(costs, base, answer.table.whole)
                 # A comparison pairs the lines of the model.
                 is_paired = not self.by_caller.isChecked()
                 changes = self._compared.of(path) if is_paired else None
@@ -596,15 +596,18 @@ class SourcePanel(PagePanel):
             self.code.set_gutter(Gutter(notes, brackets, changes))
             share = figure_terms.share(whole_text(answer.open_trace.trace, figure_terms.BUSY_TIME))
             title = "" if changes is None else self._compared.title
-            title = title or f"  {figure_terms.SELF.title}, {share.title}"
-            tips = f"{figure_terms.SELF.definition}\n{share.definition}"
+            self_title = base.titled(figure_terms.SELF.title)
+            title = title or f"  {self_title}, {share.title}"
+            tips = "\n".join(
+                filter(None, (figure_terms.SELF.definition, share.definition, base.explanation))
+            )
             if errors is not None:
                 title, tips = ERROR_TITLE, ERROR_TIP
             self.gutter_title.setText(title if notes or brackets else "")
             explain(self.gutter_title, tips if notes else "")
             tokens, times = self._theme.tokens, costs.shared
             self.shared.setText(
-                shared_times(times, rate, tokens)
+                shared_times(times, base, tokens)
                 if changes is None
                 else shared_changes(shared, tokens)
             )

@@ -43,6 +43,7 @@ from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.inferences import TraceScope, current_scope, pick_run
 from viewer.gui.session.selection import select_group, selected_operators, span_of
+from viewer.model.figure_base import FigureBase
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
@@ -60,6 +61,8 @@ TITLES = {
 }  # fmt: skip
 # The default key of a trace is the first of these that it has.
 _FIRST = ("unit", "type", "name")
+# The keys whose figures are no mean per inference.
+_OF_ALL = ("unit", "inference")
 
 
 class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
@@ -97,10 +100,15 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
     @Slot()
     def _follow(self) -> None:
         """Group again if the trace or scope changed; otherwise only update the highlighted row."""
-        if current_scope(self._session, ranges=True) != self._of:
+        if self._current() != self._of:
             self.refresh()
         else:
             self._mark()
+
+    def _current(self) -> TraceScope:
+        """The current trace and the scope of its figures, per inference unless rows are these."""
+        by_inference = self.key not in _OF_ALL
+        return current_scope(self._session, ranges=True, by_inference=by_inference)
 
     @Slot()
     def refresh(self) -> None:
@@ -117,12 +125,13 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         """Return the question for the groups of the current trace by the current key."""
         # As it ran: views of aligned or averaged inferences contain only the tracks with
         # inferences.
-        shown, scope = current_scope(self._session, ranges=True)
+        shown, _ = current_scope(self._session, ranges=True)
         if shown is None or not len(shown.trace.slices):
             return None
         if self._offered is not shown:
             self._offered = shown
             self._offer(shown.grouping)
+        _, scope = self._current()
         self._of = shown, scope
         found = self._comparison.in_tables
         if found is not None and (level := level_of(found, self.key)):
@@ -178,20 +187,31 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             self._mark()
             return
         shown, table = answer.shown, answer.table
-        contents_of = unit_contents if table.is_overview else group_contents
-        contents = contents_of(shown, table, TITLES[table.key])
+        base = answer.base
+        contents = (
+            unit_contents(shown, table, TITLES[table.key])
+            if table.is_overview
+            else group_contents(shown, table, TITLES[table.key], base)
+        )
         self._color()
         self.table.show_contents(contents, sorted_by=-1)
-        uncounted = left_out(shown.trace, answer.scope)
-        (_show_units if table.is_overview else show_whole)(self.footer, shown, table, uncounted)
-        parts = [scope_text(shown, answer.scope, loads=True), display_name(shown.trace.path)]
+        whole = left_out(shown.trace, answer.scope)
+        uncounted = whole if base is None else shown.left_out_of(answer.scope)
+        if table.is_overview:
+            _show_units(self.footer, shown, table, uncounted)
+        else:
+            show_whole(self.footer, shown, table, uncounted, base)
+        where = scope_text(shown, answer.scope, loads=True, per_inference=base is not None)
+        parts = [where, display_name(shown.trace.path)]
         if (found := self._comparison.in_tables) is not None:
             parts.insert(0, not_compared(found, shown.file.path))
         if len(contents.rows) < len(table.groups) and not table.is_overview:
             listed, of = group_digits(len(contents.rows)), group_digits(len(table.groups))
             parts.append(f"first {listed} of {of} rows: export lists all")
         if table.clocks:
-            parts.insert(0, f"{clocks_text(table)}, no part of the whole")
+            parts.insert(
+                0, f"{clocks_text(table, base.divisor if base else 1)}, no part of the whole"
+            )
         elif table.has_delegate_ns:
             parts.append("slices on a delegate's clock are counted, but not in times and shares")
         if table.foreign:
@@ -284,7 +304,8 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             run = list(shown.trace.inferences())[group]
             pick_run(self._session, (number, shown.trace.runs.index(run)))
         else:
-            select_group(self._session, shown, answer.shown.grouping, key, group, answer.scope)
+            grouping = answer.grouping
+            select_group(self._session, shown, grouping, key, group, answer.scope)
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
@@ -325,6 +346,16 @@ class StatisticsAnswer:
     scope: TimeScope
 
     @property
+    def base(self) -> FigureBase | None:
+        """What the figures are per, None if rows are the inferences or units themselves."""
+        return None if self.table.key in _OF_ALL else self.shown.base_of(self.scope)
+
+    @property
+    def grouping(self) -> Grouping:
+        """The groups whose figures these are."""
+        return _grouping(self.shown, self.table.key, self.scope)
+
+    @property
     def span(self) -> tuple[int, int]:
         """The first and last tick of the scope."""
         return span_of(self.shown, self.scope)
@@ -333,7 +364,11 @@ class StatisticsAnswer:
 def _answer(shown: OpenTrace, key: str, scope: TimeScope) -> StatisticsAnswer:
     # All tracks: NPU units have their own tracks.
     first, last, _ = scope.span
-    return StatisticsAnswer(shown, shown.grouping.by(key, first, last), scope)
+    return StatisticsAnswer(shown, _grouping(shown, key, scope).by(key, first, last), scope)
+
+
+def _grouping(opened: OpenTrace, key: str, scope: TimeScope) -> Grouping:
+    return opened.grouping if key in _OF_ALL else opened.grouping_for(scope)
 
 
 def _show_units(footer: CostFooter, shown: OpenTrace, table: GroupTable, left: LeftOut) -> None:

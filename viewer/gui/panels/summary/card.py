@@ -77,6 +77,7 @@ _MOST_LISTED = 8
 _BAR, _MARK = 8, 8
 
 OPEN_PROFILE = "Open a profile…"
+TIME_TITLE = "Time of an inference"
 NEXT_STEP = "A profile of this model shows how long each operator takes."
 
 
@@ -86,15 +87,14 @@ class Part:
 
     name: str
     token: str
-    ns: int
+    ns: float
     panel: str
 
 
-def parts_of(summary: Summary, rate: Fraction) -> tuple[Part, ...]:
+def parts_of(summary: Summary) -> tuple[Part, ...]:
     """Return the parts of the total of a summary, in ns; () if none of it is known.
 
-    rate: ns per tick. As in Delegation and Operators, each part is rounded down and the last one is
-    the remainder, so that the sum is exact.
+    They are those of Delegation and Operators, and add up.
     """
     report, costs = summary.delegation, summary.costs
     if report is not None:
@@ -107,9 +107,12 @@ def parts_of(summary: Summary, rate: Fraction) -> tuple[Part, ...]:
         whole, panel = costs.whole, "operators"
     else:
         return ()
-    parts = [Part(name, token, tick_to_ns(t, rate), at) for name, token, t, at in (first, second)]
-    rest = tick_to_ns(whole, rate) - sum(part.ns for part in parts)
-    return (*parts, Part("No operator", "", rest, panel))
+    rest = "No operator", "", whole - first[2] - second[2], panel
+    rows = first, second, rest
+    figures = summary.base.parts(*(ticks for _, _, ticks, _ in rows))
+    return tuple(
+        Part(name, token, ns, at) for (name, token, _, at), ns in zip(rows, figures, strict=True)
+    )
 
 
 class PartsBar(QWidget):
@@ -340,10 +343,11 @@ class SummaryCard(SectionColumn):
             self.line(counted(len(methods) - _MOST_LISTED, "more method"), self._panel("events"))
 
     def _parts(self) -> None:
-        parts = parts_of(self._summary, self._rate)
-        whole = sum(part.ns for part in parts)
-        if not whole:
+        parts = parts_of(self._summary)
+        if not sum(part.ns for part in parts):
             return
+        if self._summary.base.name:
+            self.begin(TIME_TITLE, self._per())
         self._bar_of(parts)
 
     def _bar_of(self, parts: tuple[Part, ...]) -> None:
@@ -372,7 +376,7 @@ class SummaryCard(SectionColumn):
         title = "Most expensive operators" if summary.is_linked else "Most expensive events"
         # An inference is named by its key figure already.
         is_noted = summary.without_shared and summary.inference is not None
-        scope = f"of {summary.phase}" if summary.phase else self._scope_text()
+        scope = self._per() or self._scope_text()
         self.begin(title, WITHOUT_SHARED if is_noted else scope)
         self.grid([self._expensive_row(one) for one in summary.expensive], 1)
         if summary.without_shared and not is_noted:
@@ -392,8 +396,8 @@ class SummaryCard(SectionColumn):
             show = partial(self._host.show_source, path, number)
             line = self.text(f":{one.lines}", show, "accent", hint)
         select = partial(self._show_place, place)
-        time = format_time(tick_to_ns(one.ticks, self._rate))
-        share = share_text(one.wall, self._summary.expensive_whole)
+        time = self._summary.base.text(one.ticks, one.zeros)
+        share = "" if one.is_cut else share_text(one.wall, self._summary.expensive_whole)
         return (
             swatch,
             self.text(one.label, select, elided=True),
@@ -494,6 +498,11 @@ class SummaryCard(SectionColumn):
     def _time(self, ticks: int | Fraction, caption: str, hint: str = "") -> FigureLink:
         number, unit = split_time(format_time(tick_to_ns(ticks, self._rate)))
         return FigureLink(number, unit, caption, self._theme, hint)
+
+    def _per(self) -> str:
+        """What the figures of operators are per: "mean of 3 decode"; "" if of one inference."""
+        base, phase = self._summary.base, self._summary.phase
+        return " ".join(filter(None, (base.name, phase))) if base.name else ""
 
     def _scope_text(self) -> str:
         return scope_text(self._shown, self._summary.scope)

@@ -146,5 +146,13 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
 
 def _answer(shown: OpenTrace, scope: TimeScope, warm_up: bool, space: Workspace) -> SummaryAnswer:
     made, rate = shared_estimates(space), shown.axis.ns_per_tick
-    summary = summary_of(shown.findings, shown.delegation, scope, rate, made, warm_up=warm_up)
+    summary = summary_of(
+        shown.findings,
+        shown.delegation,
+        scope,
+        rate,
+        made,
+        warm_up=warm_up,
+        only_inferences=True,
+    )
     return SummaryAnswer(shown, scope, summary)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Generic
 
 from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QMenu, QStyleOptionViewItem
 
 from viewer.gui.qt.clipboard import CopyFormat
@@ -31,6 +31,7 @@ from viewer.gui.qt.widgets.tables import (
 from viewer.gui.qt.widgets.tree_model import Rows, TreeColumn, TreeModel
 from viewer.model.times import counted
 
+_TITLE_INSET = 22  # px, around a title with the mark of its order
 ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -82,8 +83,6 @@ class TreeView(QuietTree, Generic[Rows]):
         header, mode = self.header(), QHeaderView.ResizeMode
         for i, column in enumerate(self._columns):
             header.setSectionResizeMode(i, mode.Interactive if column.width else mode.Stretch)
-            if column.width:
-                header.resizeSection(i, self._theme.px(column.width))
         by, order = self._model.sort_column, Qt.SortOrder
         place = -1 if by is None else self._columns.index(by)
         descends = order.DescendingOrder if self._model.descending else order.AscendingOrder
@@ -94,13 +93,27 @@ class TreeView(QuietTree, Generic[Rows]):
         if self._columns != self._model.columns:
             self._size_columns()
         hidden = set(self.hidden())
-        width = self._least + sum(c.width for c in self._columns if c not in hidden)
+        widths = {column: self.width_of(column) for column in self._columns}
+        width = self._theme.px(self._least)
+        width += sum(widths[column] for column in self._columns if column not in hidden)
         for column in sorted((c for c in self._columns if c.leaves), key=lambda c: c.leaves):
-            if self._theme.px(width) > self.viewport().width() and column not in hidden:
+            if width > self.viewport().width() and column not in hidden:
                 hidden.add(column)
-                width -= column.width
+                width -= widths[column]
         for i, column in enumerate(self._columns):
             self.setColumnHidden(i, column in hidden)
+            if column.width:
+                self.header().resizeSection(i, widths[column])
+
+    def width_of(self, column: TreeColumn) -> int:
+        """The px that a column takes: its title is never cut, whatever its figures are per."""
+        if not column.width:
+            return 0
+        rows = self._model.rows
+        title = column.title if rows is None else rows.title(column)
+        metrics = QFontMetrics(self._theme.font("header"))
+        px = self._theme.px
+        return max(px(column.width), metrics.horizontalAdvance(title) + px(_TITLE_INSET))
 
     @property
     def shown_columns(self) -> list[TreeColumn]:

@@ -6,13 +6,20 @@ range (`Session.scope`). While the costs of a large trace are computed, the prev
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from viewer.analysis.cost.costs import Costs, CostTable
+from viewer.analysis.cost.modules import MOST_OF_RUNS
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
-from viewer.model.scope import LeftOut, TimeScope, left_out
+from viewer.model import quantiles
+from viewer.model.figure_base import FigureBase
+from viewer.model.scope import LeftOut, TimeScope
 from viewer.model.trace import Run
+from viewer.model.warm_up import counted_inferences
 from viewer.view.cost_scope import per_inference
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
@@ -26,17 +33,25 @@ class CostAnswer:
 
     `table` is empty for a trace without a program. `per_run` has one table per inference
     that finished, in order; it is empty if there is only one or there are more than `MOST_RUNS`.
+    medians: of the self time of every set of operators per inference, in ticks; empty if figures
+    are no mean.
     """
 
     open_trace: OpenTrace
     scope: TimeScope
     table: CostTable
     per_run: tuple[CostTable, ...]
+    medians: Mapping[tuple[int, ...], float] = field(default_factory=dict)
+
+    @property
+    def base(self) -> FigureBase:
+        """What the figures are per."""
+        return self.open_trace.base_of(self.scope)
 
     @property
     def left_out(self) -> LeftOut:
         """How many inferences the table leaves out."""
-        return left_out(self.open_trace.trace, self.scope)
+        return self.open_trace.left_out_of(self.scope)
 
 
 class CostFeed(Feed[tuple[OpenTrace, TimeScope], CostAnswer]):
@@ -70,13 +85,25 @@ def _answer(
 ) -> CostAnswer:
     if open_trace.table.program is None:  # without a program, no time can be charged to operators
         return CostAnswer(open_trace, scope, CostTable((), 0), ())
-    table = open_trace.costs.table(scope)
+    costs = open_trace.figures_for(scope).costs
+    table = costs.table(scope)
     per_run = (
-        _per_run(open_trace.costs, list(open_trace.trace.finished_inferences()))
+        _per_run(costs, list(open_trace.trace.finished_inferences()))
         if cost_tables is None
         else cost_tables
     )
-    return CostAnswer(open_trace, scope, table, per_run)
+    return CostAnswer(open_trace, scope, table, per_run, _medians(open_trace, scope))
+
+
+def _medians(open_trace: OpenTrace, scope: TimeScope) -> dict[tuple[int, ...], float]:
+    """Return the median self time of every set of operators, in ticks per inference."""
+    base, table = open_trace.base_of(scope), open_trace.table
+    if base.divisor == 1 or base.count * len(table.node_sets) > MOST_OF_RUNS:
+        return {}
+    runs = counted_inferences(open_trace.trace, warm_up=scope.warm_up)
+    ticks = np.zeros((len(table.sets), len(runs)), np.int64)
+    np.add.at(ticks, table.set_of_node_set, open_trace.costs.ticks_of_node_sets(runs).T)
+    return dict(zip(table.sets, quantiles.medians(ticks, axis=1).tolist(), strict=True))
 
 
 def _per_run(costs: Costs, runs: list[Run]) -> tuple[CostTable, ...]:

@@ -21,8 +21,8 @@ from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.gui.qt.widgets.change_cells import Dots
 from viewer.gui.session.feeds.costs import CostAnswer
-from viewer.model.times import format_bounded, format_time, group_digits, percent_digits, tick_to_ns
-from viewer.model.timing import ROUNDING_TICKS
+from viewer.model.figure_base import FigureBase
+from viewer.model.times import group_digits, percent_digits
 from viewer.program.program import Operator, Program
 
 R = TypeVar("R")
@@ -30,13 +30,42 @@ R = TypeVar("R")
 LINE = "Line"  # the title of the column of source lines
 SHARED_SELF = "The time of a slice of several operators is in a row of its own, and never divided."
 WHOLE_BELOW = "It is at the right end of the line below the table."
-KERNEL = "Time of the kernels inside the operator's calls. It is a part of the time of the calls."
+KERNEL = FigureTerm(
+    "Kernel",
+    "Time of the kernels inside the operator's calls. It is a part of the time of the calls.",
+)
+WIDER, WIDER_SUM = 32, 24  # px, for the base in a title
 CALLS = "A kernel inside its call is not counted again."
 
 
 def term_heading(term: FigureTerm, kind: ColumnKind, width: int, more: str = "") -> Heading:
     """Return the column of a figure. more: what is special about it in this table."""
     return Heading(term.title, kind, width, term.explained(more))
+
+
+def base_heading(
+    base: FigureBase, term: FigureTerm, kind: ColumnKind, width: int, more: str = ""
+) -> Heading:
+    """Return the column of a figure with its base: "Self, mean of 4"."""
+    title, texts = base.titled(term.title), (more, base.explanation)
+    wide = width + WIDER * bool(base.name)
+    return Heading(title, kind, wide, term.explained(" ".join(filter(None, texts))))
+
+
+def summed_heading(
+    base: FigureBase, term: FigureTerm, kind: ColumnKind, width: int, more: str = ""
+) -> Heading:
+    """Return the column of a figure that is a sum, also next to means: "Self, sum"."""
+    texts = more, base.sum_explanation
+    wide = width + WIDER_SUM * base.is_mean
+    tip = term.explained(" ".join(filter(None, texts)))
+    return Heading(base.summed(term.title), kind, wide, tip)
+
+
+def median_heading(base: FigureBase) -> Heading:
+    """Return the column of a median per inference: "Median of 4"."""
+    tip = figure_terms.PER_INFERENCE.definition
+    return Heading(base.median_title, ColumnKind.TIME, 92, tip)
 
 
 Cell = tuple[str, float | str]  # the text of a cell, and its sort key: of a time its ns
@@ -161,38 +190,46 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
     program = shown.table.program
     if program is None:
         return OperatorContents()
-    rate = shown.axis.ns_per_tick
-    most = tick_to_ns(max((r.ticks for r in table.rows), default=0), rate)
+    base = answer.base
+    most = max((r.ticks for r in table.rows), default=0)
     kernels = any(cost.kernel for cost in table.rows)
     share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME))
     whole = table.whole  # a property that sums all rows: read it once
 
     def time(cost: CostRow) -> Cell:
-        ns = tick_to_ns(cost.ticks, rate)
-        return format_bounded(ns, cost.zeros, float(ROUNDING_TICKS * rate)), ns
+        return base.text(cost.ticks, cost.zeros), base.ns(cost.ticks)
 
     def share(cost: CostRow) -> Cell:
         share = cost.wall / whole if whole else 0.0
-        is_cut = cost.zeros > 0 and not tick_to_ns(cost.ticks, rate)
+        is_cut = cost.zeros > 0 and not cost.ticks
         return MISSING if is_cut else percent_digits(share), share
 
     def kernel(cost: CostRow) -> Cell:
-        ns = tick_to_ns(cost.kernel, rate)
-        return format_time(ns) if ns else MISSING, ns
+        return base.text(cost.kernel) if cost.kernel else MISSING, base.ns(cost.kernel)
+
+    def median(cost: CostRow) -> Cell:
+        ticks = answer.medians.get(cost.operators, 0)
+        return base.median_text(ticks) if ticks or cost.ticks else MISSING, base.ns_of_one(ticks)
+
+    def total(cost: CostRow) -> Cell:
+        return base.sum_text(cost.ticks, cost.zeros), base.ns_of_one(cost.ticks)
 
     columns: RowColumns[CostRow] = (
-        (term_heading(figure_terms.SELF, ColumnKind.TIME, 92, SHARED_SELF), time),
+        (base_heading(base, figure_terms.SELF, ColumnKind.TIME, 92, SHARED_SELF), time),
         (term_heading(share_term, ColumnKind.SHARE, 132, WHOLE_BELOW), share),
-        *([(Heading("Kernel", ColumnKind.TIME, 88, KERNEL), kernel)] if kernels else ()),
-        (term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60, CALLS),
+        *([(median_heading(base), median)] if answer.medians else ()),
+        *([(base_heading(base, KERNEL, ColumnKind.TIME, 88), kernel)] if kernels else ()),
+        (summed_heading(base, figure_terms.COUNT, ColumnKind.NUMBER, 60, CALLS),
             lambda cost: (group_digits(cost.slices), cost.slices)),
         (Heading(LINE, ColumnKind.NUMBER, 76),
             lambda cost: (facts[cost.operators].line, facts[cost.operators].keys[1])),
+        *([(summed_heading(base, figure_terms.SELF, ColumnKind.TIME, 92), total)]
+            if base.is_mean else ()),
     )  # fmt: skip
     rows = []
     for cost in table.rows:
         fact = facts[cost.operators]
-        part = tick_to_ns(cost.ticks, rate) / most if most else 0.0
+        part = cost.ticks / most if most else 0.0
         cells = cells_of(columns, cost, fact.keys[0])
         rows.append(TableRow(cost.operators, fact.module, fact.op, fact.hint, *cells, part))
     headings = headings_of("Operator", columns)

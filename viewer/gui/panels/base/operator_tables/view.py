@@ -40,10 +40,17 @@ class OperatorView(ArrangedView):
         self.offer_copies()
 
     def show_contents(self, contents: OperatorContents, sorted_by: int) -> None:
-        """Replace the contents; if the columns change, sort by `sorted_by` (-1: unsorted)."""
+        """Replace the contents; if the columns change, sort by `sorted_by` (-1: unsorted).
+
+        Columns after the one that sorts may come and go.
+        """
         kinds = [h.kind for h in self._model.contents.headings]
+        now, by = (
+            [h.kind for h in contents.headings],
+            self.horizontalHeader().sortIndicatorSection(),
+        )
         self._model.show(contents)
-        if kinds != [h.kind for h in contents.headings]:
+        if kinds != now and not (0 <= by < len(now) and kinds[: by + 1] == now[: by + 1]):
             order = Qt.SortOrder.DescendingOrder
             self.horizontalHeader().setSortIndicator(sorted_by, order)
 
