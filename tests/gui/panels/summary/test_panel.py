@@ -235,7 +235,7 @@ def test_torq_profiles_show_operators_and_one_another(sample, show_panel):
 
 def test_a_compile_profile_has_a_duration_and_busy_time(data, show_files):
     panel = show_files(SummaryPanel, "torq/compile_c0_callsite.csv", "torq/tiny_cnn.mlir")
-    assert list(figures(panel)) == ["duration", "busy time"]
+    assert list(figures(panel)) == ["duration", "busy time, added up"]
     assert "Most expensive operators" in {one.text() for one in panel.card.findChildren(QLabel)}
 
 

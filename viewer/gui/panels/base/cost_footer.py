@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from viewer.arrays import Bools
 from viewer.gui.panels.base.swatches import paint_part, paint_parts
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.model.figure_base import FigureBase
-from viewer.model.scope import LeftOut, timed_by
-from viewer.model.times import format_share, format_time
-from viewer.model.trace import Trace
+from viewer.model.scope import LeftOut, TimeScope, timed_by
+from viewer.model.times import counted, format_share, format_time
+from viewer.model.trace import Slices, Trace
 
+BUSY = "Busy time"
 _Text = tuple[str, FontRole, str]  # text, font, color token
 
 
@@ -50,7 +53,7 @@ class CostFooter(QWidget):
             ("Shared", "slab", shared),
             ("No operator", "", rest),
         )
-        what = whole_text(answer.open_trace.trace, "Busy time")
+        what = whole_title(answer.open_trace.trace, answer.scope)
         self.show_parts(parts, base.ns(table.whole), what, answer.left_out, base)
 
     def show_parts(
@@ -159,6 +162,37 @@ class CostFooter(QWidget):
         painter.drawText(
             QRectF(x, y, self.width(), height), int(Qt.AlignmentFlag.AlignVCenter), text
         )
+
+
+def whole_title(trace: Trace, scope: TimeScope) -> str:
+    """Name the total of costs: "Method::execute", "Busy time", "Busy time of 2 tracks".
+
+    Of several tracks it can be longer than the scope, because their times are added up.
+    """
+    if name := timed_by(trace):
+        return name
+    first, last, track = scope.span
+    lo, hi = (trace.start, trace.end) if first is None or last is None else (first, last)
+    rows = trace.slices.row_track
+    reached = np.unique(rows if scope.is_whole else rows[_reaching(trace.slices, lo, hi)])
+    if track is not None or len(reached) < 2:
+        return BUSY
+    return f"{BUSY} of {counted(len(reached), 'track')}"
+
+
+def _reaching(slices: Slices, first: int, last: int) -> Bools:
+    """Return which rows have a slice in a range."""
+    sorted_rows = (
+        (slices.start[span], slices.end[span])
+        for span in map(slice, slices.row_ptr[:-1].tolist(), slices.row_ptr[1:].tolist())
+    )
+    return np.array(
+        [
+            np.searchsorted(start, last) > np.searchsorted(end, first, side="right")
+            for start, end in sorted_rows
+        ],
+        np.bool_,
+    )
 
 
 def whole_text(trace: Trace, otherwise: str) -> str:

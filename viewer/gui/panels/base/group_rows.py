@@ -12,7 +12,7 @@ from functools import partial
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import Group, GroupTable, Spread, clock_title
-from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
+from viewer.gui.panels.base.cost_footer import CostFooter, whole_text, whole_title
 from viewer.gui.panels.base.operator_tables.contents import (
     WIDER,
     WIDER_SUM,
@@ -28,7 +28,7 @@ from viewer.gui.panels.base.operator_tables.contents import (
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading, column_of
 from viewer.model.figure_base import FigureBase
-from viewer.model.scope import LeftOut
+from viewer.model.scope import LeftOut, TimeScope
 from viewer.model.times import (
     NARROW_SPACE,
     format_bounded,
@@ -200,6 +200,7 @@ def show_whole(
     shown: OpenTrace,
     table: GroupTable,
     uncounted: LeftOut,
+    scope: TimeScope,
     base: FigureBase | None = None,
 ) -> None:
     """Show in a footer how the self times of the groups add up to the total.
@@ -208,6 +209,9 @@ def show_whole(
     than the total. base: as for `group_contents`.
     """
     base = base or FigureBase(shown.axis.ns_per_tick)
+    what = _whole_of(shown, table)
+    if table.share_of == figure_terms.BUSY_TIME:
+        what = whole_title(shown.trace, scope)
     parts = (
         ("Grouped", "accent", table.whole - table.ungrouped),
         (table.ungrouped_label[1:-1].capitalize(), "", table.ungrouped),
@@ -215,15 +219,13 @@ def show_whole(
     footer.show_parts(
         tuple((name, tone, base.ns(ticks)) for name, tone, ticks in parts),
         base.ns(table.whole),
-        _whole_of(shown, table),
+        what,
         uncounted,
         base,
     )
 
 
 def _whole_of(shown: OpenTrace, table: GroupTable) -> str:
-    if table.share_of == figure_terms.BUSY_TIME:
-        return "Busy time"
     return whole_text(shown.trace, "Total") if table.ungrouped else "Total"
 
 

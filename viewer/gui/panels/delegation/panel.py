@@ -21,7 +21,7 @@ from viewer.analysis.delegates.delegation import (
     recorded,
 )
 from viewer.gui.panels.base.answer_panel import Question
-from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
+from viewer.gui.panels.base.cost_footer import CostFooter, whole_title
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_slices
@@ -142,7 +142,7 @@ class DelegationPanel(OperatorTracePanel[Shown]):
         self._fill(answer.page)
         if answer.page.parts:
             base = answer.shown.base_of(answer.scope)
-            what = whole_text(answer.shown.trace, "Busy time")
+            what = whole_title(answer.shown.trace, answer.scope)
             uncounted = answer.shown.left_out_of(answer.scope)
             self.footer.show_parts(answer.page.parts, answer.page.whole, what, uncounted, base)
         else:

@@ -16,7 +16,7 @@ from PySide6.QtCore import Slot
 
 from viewer.analysis.cost.modules import RunMedians, module_costs, run_medians
 from viewer.gui.panels.base.answer_panel import Question
-from viewer.gui.panels.base.cost_footer import whole_text
+from viewer.gui.panels.base.cost_footer import whole_title
 from viewer.gui.panels.base.cost_panel import CostPanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.panel_host import PanelHost, Presence
@@ -176,7 +176,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         if not self._fill(ModelRows(costed.costs.tree, costed, self._words)):
             return
         parts = parts_of(costed)
-        what = whole_text(cost_answer.open_trace.trace, "Busy time")
+        what = whole_title(cost_answer.open_trace.trace, cost_answer.scope)
         whole = sum(ns for _, _, ns in parts)
         self.footer.show_parts(parts, whole, what, cost_answer.left_out, costed.base)
         self.show_subject(cost_answer)

@@ -252,7 +252,7 @@ class OperatorsPanel(CostPanel[Listed]):
         self._color()
         self._show_contents(listed.contents)
         base = shown.base_of(listed.scope)
-        show_whole(self.footer, shown, table, shown.left_out_of(listed.scope), base)
+        show_whole(self.footer, shown, table, shown.left_out_of(listed.scope), listed.scope, base)
         where = scope_text(shown, listed.scope, loads=True, per_inference=True)
         name = display_name(shown.trace.path)
         self.subtitle.setText(f"{BY_NAME} · {where} · {name}")

@@ -200,7 +200,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         if table.is_overview:
             _show_units(self.footer, shown, table, uncounted)
         else:
-            show_whole(self.footer, shown, table, uncounted, base)
+            show_whole(self.footer, shown, table, uncounted, answer.scope, base)
         where = scope_text(shown, answer.scope, loads=True, per_inference=base is not None)
         parts = [where, display_name(shown.trace.path)]
         if (found := self._comparison.in_tables) is not None:

@@ -242,7 +242,10 @@ class SummaryCard(SectionColumn):
             figures.append((self._time(summary.span, "duration"), self._fit))
             statistics = self._panel("statistics")
             hint = summary.busy or summary.of
-            figures.append((self._time(summary.whole, "busy time", hint), statistics))
+            busy = "busy time"
+            if summary.threads > 1 or summary.whole > summary.span:
+                busy = "busy time, threads added up" if summary.threads else "busy time, added up"
+            figures.append((self._time(summary.whole, busy, hint), statistics))
             if summary.threads:
                 noun = "thread" if summary.threads == 1 else "threads"
                 count = FigureLink(group_digits(summary.threads), "", noun, self._theme)
