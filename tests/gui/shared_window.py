@@ -20,7 +20,6 @@ from pathlib import Path
 
 import shiboken6
 from PySide6.QtCore import (
-    QByteArray,
     QCoreApplication,
     QEvent,
     QModelIndex,
@@ -45,15 +44,16 @@ from PySide6.QtWidgets import (
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import SAMPLE, open_files, put_away, release_modifiers, settle
 from viewer.formats import open_file
-from viewer.gui.qt.settings import HEADER_WIDTH, WINDOW_STATE_VERSION
+from viewer.gui.qt.settings import HEADER_WIDTH
 from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.gui.session.numbers.references import NumbersChoice
 from viewer.gui.timeline.held_keys import HeldKeys
 from viewer.gui.window.controller import WindowController
-from viewer.gui.window.frame.docks import Docks, PanelChoices
+from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.status_bar import PROGRESS_AFTER_MS
 from viewer.render.stacking import Density
+from viewer.view.sessions.session_file import SavedPanels
 from viewer.view.state import ViewState
 from viewer.workspace.link_choices import Choices
 from viewer.workspace.workspace import Workspace
@@ -106,8 +106,8 @@ class SharedWindow:
         self._baseline: Baseline | None = None
         self._empty: Baseline | None = None
         self._focus: QWidget | None = None
-        self._layout, self._size = QByteArray(), QSize()
-        self._choices = PanelChoices()
+        self._size = QSize()
+        self._choices = SavedPanels()
 
     def showing_sample(self, key: str) -> WindowController:
         """A window with a bundled sample open, and nothing done since."""
@@ -144,7 +144,6 @@ class SharedWindow:
         window, docks = self._controller.window, self._controller.docks
         settle(self._qtbot, self._controller)
         self._focus = window.focusWidget()
-        self._layout = window.saveState(WINDOW_STATE_VERSION)
         self._choices = docks.choices
         timeline = self._controller.timeline  # its fields follow the view, and come and go
         controls = [
@@ -233,8 +232,7 @@ class SharedWindow:
         session.restore_view(baseline.view)
         self._restore_size()
         if _places(docks) != baseline.docks or docks.choices != self._choices:
-            docks.restore(self._layout, self._choices)
-            docks.is_restored = False  # the next files have the sizes of the design
+            docks.restore(self._choices)
         controller.timeline.scene.scroll_to(0)
         self._restore_settings(baseline)
         self._restore_input()
@@ -262,7 +260,8 @@ class SharedWindow:
         NumbersFeed.of(controller.session).restore(NumbersChoice())
         self._restore_controls(empty)
         self._restore_size()
-        controller.docks.restore(QByteArray(), PanelChoices())
+        controller.docks.default = SavedPanels()
+        controller.docks.restore(SavedPanels())
         self._restore_settings(empty)
         self._clear_folder()
         self._restore_input()

@@ -9,12 +9,14 @@ from PySide6.QtCore import QByteArray, QSettings
 from viewer.gui.qt import settings
 from viewer.gui.qt.settings import (
     DRAG_PANS,
+    HEADER_WIDTH,
     LARGEST_SET,
     LAST_FOLDER,
+    PANEL_LAYOUT,
     RECENT,
     SOURCE_PATHS,
     THEME,
-    WINDOW_VERSION,
+    WINDOW_GEOMETRY,
     Settings,
 )
 
@@ -34,7 +36,8 @@ def test_an_empty_store_gives_the_defaults(file):
     assert store.get(DRAG_PANS) is False
     assert store.get(LAST_FOLDER) == ""
     assert store.recent_sets() == []
-    assert store.window() == (QByteArray(), QByteArray())
+    assert store.get(WINDOW_GEOMETRY) == QByteArray()
+    assert store.get(PANEL_LAYOUT) == ""
 
 
 @pytest.mark.parametrize(
@@ -47,7 +50,7 @@ def test_an_empty_store_gives_the_defaults(file):
         (RECENT, ["/only"]),
         (RECENT, ["/a, b", "/µ.etdp"]),
         (LAST_FOLDER, "/home/x y"),
-        (WINDOW_VERSION, 7),
+        (HEADER_WIDTH, 7),
     ],
 )
 def test_a_value_comes_back_from_disk_as_it_was(file, setting, value):
@@ -93,7 +96,7 @@ def test_a_value_that_makes_no_sense_is_refused(file):
     with pytest.raises(TypeError, match="bool"):
         store.set(DRAG_PANS, "yes")
     with pytest.raises(TypeError, match="int"):
-        store.set(WINDOW_VERSION, True)
+        store.set(HEADER_WIDTH, True)
 
 
 def test_the_default_list_cannot_be_changed_by_who_asked_for_it(file):
@@ -140,15 +143,6 @@ def test_a_recent_file_that_is_gone_is_known_as_missing(tmp_path):
     assert not settings.is_missing(str(here))
     assert settings.is_missing(str(tmp_path / "gone.csv"))
     assert settings.is_missing("a\0b")
-
-
-def test_the_layout_of_an_older_version_is_not_restored(file, monkeypatch):
-    store = opened(file)
-    store.set_window(QByteArray(b"\0place"), QByteArray(b"\0docks"))
-    store.sync()
-    assert opened(file).window() == (QByteArray(b"\0place"), QByteArray(b"\0docks"))
-    monkeypatch.setattr(settings, "WINDOW_STATE_VERSION", 99)
-    assert opened(file).window() == (QByteArray(b"\0place"), QByteArray())
 
 
 def test_columns_of_identifiers_come_back_by_the_form_of_their_profile(file):
@@ -224,5 +218,5 @@ def test_a_python_object_in_the_file_is_never_loaded(file, tmp_path, mark):
 
 @pytest.mark.parametrize("text", ["--5", "9" * 5000, "-", "٣", "1e3"])
 def test_a_number_that_is_none_gives_the_default(file, text):
-    file.write_text(f"[window]\nversion={text}\n", encoding="utf-8")
-    assert opened(file).get(WINDOW_VERSION) == 0
+    file.write_text(f"[timeline]\nheader_width={text}\n", encoding="utf-8")
+    assert opened(file).get(HEADER_WIDTH) == HEADER_WIDTH.default

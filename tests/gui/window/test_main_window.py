@@ -7,13 +7,13 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QByteArray, QPoint, QSettings, QSize, Qt
+from PySide6.QtCore import QPoint, QSettings, QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QPushButton
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import SAMPLE, drop, has_controller, open_files, put_away
 from viewer.gui.qt.background import Latest
-from viewer.gui.qt.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
+from viewer.gui.qt.settings import PANEL_LAYOUT, WINDOW_GEOMETRY, Settings
 from viewer.gui.session import navigation
 from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.main_window import MainWindow
@@ -133,15 +133,13 @@ def test_a_desk_that_is_asked_for_is_there(bare):
     assert bare.controller.window is bare
 
 
-def test_closing_at_once_keeps_how_the_panels_lay(bare):
-    bare.settings.set(WINDOW_STATE, QByteArray(b"as it lay"))
-    bare.settings.set(WINDOW_VERSION, WINDOW_STATE_VERSION)
+def test_closing_at_once_keeps_the_default_layout(bare):
+    bare.settings.set(PANEL_LAYOUT, '{"closed": ["graph"]}')
     bare.open([DEMO])
     bare.close()
     assert not has_controller(bare)
-    geometry, state = bare.settings.window()
-    assert not geometry.isEmpty()
-    assert state == QByteArray(b"as it lay")
+    assert not bare.settings.get(WINDOW_GEOMETRY).isEmpty()
+    assert bare.settings.get(PANEL_LAYOUT) == '{"closed": ["graph"]}'
 
 
 def test_closing_while_the_desk_is_imported_makes_none(bare, qtbot):

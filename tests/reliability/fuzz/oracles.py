@@ -223,7 +223,7 @@ def _read_settings(path: Path) -> object:
     settings = stored.Settings(store)
     known = [one for one in vars(stored).values() if isinstance(one, stored.Setting)]
     shown = []
-    for one in (*known, *stored.PANEL_CHOICES):
+    for one in known:
         value = settings.get(one)
         must(isinstance(value, one.type), f"{one.name} is not a {one.type.__name__}")
         must(not one.choices or value in one.choices, f"{one.name} is none of its choices")
@@ -232,7 +232,6 @@ def _read_settings(path: Path) -> object:
     settings.source_paths()
     settings.identifier_columns()
     settings.keys()
-    settings.window()
     return tuple(shown)
 
 

@@ -129,7 +129,7 @@ def settings(dice: Dice) -> bytes:
     from viewer.gui.qt import settings as stored
 
     known = [one for one in vars(stored).values() if isinstance(one, stored.Setting)]
-    names = [one.name for one in (*known, *stored.PANEL_CHOICES)]
+    names = [one.name for one in known]
     groups: dict[str, list[str]] = {}
     for _ in range(count(dice, 30)):
         group, _, key = dice.choice((*names, name(dice))).rpartition("/")

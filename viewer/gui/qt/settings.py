@@ -30,8 +30,6 @@ REMEMBERED_COLUMNS = 50
 LONGEST_COLUMN = 200
 LONGEST_HEADER = 10_000  # characters; a longer one is not remembered
 RECENT_COUNT = 20  # commands
-# Increase when docks or toolbars are renamed; states stored by other versions are not restored.
-WINDOW_STATE_VERSION = 3
 # A number that fits 32 bits.
 _WHOLE = re.compile("-?[0-9]{1,9}")
 # "@V" of "@Variant(", also escaped or split over lines: PySide unpickles Python objects in
@@ -86,14 +84,8 @@ KEYS = Setting("keys", str, "", "Changed shortcuts")
 RECENT_COMMANDS = Setting[list[str]]("recent_commands", list, [], "Recently used commands")
 SOURCE_PATHS = Setting[list[str]]("source_paths", list, [], "Local folders of recorded sources")
 WINDOW_GEOMETRY = Setting("window/geometry", QByteArray, QByteArray(), "Position of the window")
-WINDOW_STATE = Setting("window/state", QByteArray, QByteArray(), "Layout of the window")
-# Ids of panels: opened by hand, closed by hand, and brought to the front (the latest last).
-PANEL_CHOICES = (
-    Setting[list[str]]("panels/opened", list, [], "Panels that were opened"),
-    Setting[list[str]]("panels/closed", list, [], "Panels that were closed"),
-    Setting[list[str]]("panels/recent", list, [], "Panels that were at the front"),
-)
-WINDOW_VERSION = Setting("window/version", int, 0, "Version of the layout of the window")
+# The arrangement that the user made the default, as JSON; "" for that of the design.
+PANEL_LAYOUT = Setting("panels/layout", str, "", "Default layout of the panels")
 
 
 class Settings:
@@ -224,18 +216,6 @@ class Settings:
         """Put a command at the top of the recently used ones."""
         others = [other for other in self.get(RECENT_COMMANDS) if other != id]
         self.set(RECENT_COMMANDS, [id, *others][:RECENT_COUNT])
-
-    def window(self) -> tuple[QByteArray, QByteArray]:
-        """Geometry and layout state of the window; the state is empty if its version differs."""
-        current = self.get(WINDOW_VERSION) == WINDOW_STATE_VERSION
-        state = self.get(WINDOW_STATE) if current else QByteArray()
-        return self.get(WINDOW_GEOMETRY), state
-
-    def set_window(self, geometry: QByteArray, state: QByteArray) -> None:
-        """Store the results of saveGeometry and saveState(WINDOW_STATE_VERSION)."""
-        self.set(WINDOW_GEOMETRY, geometry)
-        self.set(WINDOW_STATE, state)
-        self.set(WINDOW_VERSION, WINDOW_STATE_VERSION)
 
     def _stored(self, setting: Setting[T]) -> object:
         kind = setting.type if setting.type in (list, QByteArray) else str

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, QTimer, Slot
 from viewer.formats.memory import release_freed
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
-from viewer.gui.qt.settings import PANEL_CHOICES
+from viewer.gui.qt.settings import PANEL_LAYOUT
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.feeds.selection_statistics import SelectionFeed
@@ -39,8 +39,9 @@ from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.files.source_editor import SourceEditor
 from viewer.gui.window.files.source_paths import SourcePaths
 from viewer.gui.window.frame.clock_button import ClockButton
-from viewer.gui.window.frame.docks import Docks, PanelChoices
+from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.focus_keys import FocusKeys
+from viewer.gui.window.frame.layouts import stored_layout
 from viewer.gui.window.frame.link_warnings import LinkWarnings
 from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
@@ -122,8 +123,8 @@ class WindowController(QObject):
         """Connect all parts, and show the state of the session: from now on they can be used."""
         self._connect_session()
         self._connect_parts()
-        _, state = self.settings.window()
-        self.docks.restore(state, PanelChoices(*map(self.settings.get, PANEL_CHOICES)))
+        self.docks.default = stored_layout(self.settings.get(PANEL_LAYOUT))
+        self.docks.restore(self.docks.default)
         self.refresh()
 
     # -- creating the parts --------------------------------------------------------------------
@@ -322,10 +323,5 @@ class WindowController(QObject):
         self.settings.set_identifier_columns(self.session.workspace.choices.remembered)
 
     def shut_down(self) -> None:
-        """Stop background work; shows the docks first, so that their state can be saved."""
-        chosen = self.docks.choices
-        stored = (chosen.opened, chosen.closed, chosen.recent)
-        for setting, names in zip(PANEL_CHOICES, stored, strict=True):
-            self.settings.set(setting, list(names))
-        self.docks.show_all(True)
+        """Stop background work."""
         self.work.shut_down()

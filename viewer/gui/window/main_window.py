@@ -26,7 +26,7 @@ from PySide6.QtWidgets import QWidget
 from viewer.gui.panels.base.panel_spec import PanelTable
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.settings import WINDOW_GEOMETRY, WINDOW_STATE_VERSION, Settings
+from viewer.gui.qt.settings import WINDOW_GEOMETRY, Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.window.frame.panel_table import TABLE
@@ -65,7 +65,7 @@ class MainWindow(Shell):
             signal.connect(self._prepare)
         self._painted = WhenVisible(self.center)
         self._painted.due.connect(self._import)
-        geometry, _ = settings.window()
+        geometry = settings.get(WINDOW_GEOMETRY)
         if not geometry.isEmpty():
             self.restoreGeometry(geometry)
         self._painted.defer()
@@ -259,10 +259,7 @@ class MainWindow(Shell):
         self._next_panel.stop()
         for latest in self.background_tasks():
             latest.shutdown()
-        if controller is None:
-            self.settings.set(WINDOW_GEOMETRY, self.saveGeometry())
-        else:
-            self.settings.set_window(self.saveGeometry(), self.saveState(WINDOW_STATE_VERSION))
+        self.settings.set(WINDOW_GEOMETRY, self.saveGeometry())
         event.accept()
         self.closed.emit(self)
 

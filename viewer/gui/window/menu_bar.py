@@ -22,6 +22,7 @@ from viewer.gui.window.commands.menus import (
     CLOCKS_MENU,
     COMPARE_MENU,
     COPY_MENU,
+    LAYOUT_MENU,
     MENUS,
     MOVE_MENU,
     RULER_MENU,
@@ -72,6 +73,7 @@ class MenuBar(QObject):
         for title, ids in MENUS:
             table.add_to(menus[title], ids)
         docks.fill(menus["View"].addMenu("Pa&nels"))
+        table.add_to(menus["View"].addMenu("Layo&ut"), LAYOUT_MENU)
         self.ruler = QMenu(shell)
         table.add_to(self.ruler, (*RULER_MENU, SEPARATOR))
         table.add_to(self.ruler.addMenu("&Move"), MOVE_MENU)

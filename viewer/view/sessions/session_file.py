@@ -190,13 +190,32 @@ class SavedNumbers(msgspec.Struct, frozen=True, omit_defaults=True):
     buffers: tuple[SavedInput, ...] = ()
 
 
+class SavedPanels(msgspec.Struct, frozen=True):
+    """How the user arranged the panels, by their ids.
+
+    opened: opened by hand although they had nothing to show, or do not open by themselves. closed:
+    closed by hand although they open by themselves. recent: brought to the front, the latest last.
+    hidden: areas that are hidden; floating: panels in windows of their own. sizes: the width of the
+    side panels in px, that of the left half of the bottom panels and their height, both in
+    thousandths of the room; () for those of the design.
+    """
+
+    opened: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
+    recent: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    floating: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+
+
 class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     """The visible ranges, selection and settings. Times are ns from the start of a profile.
 
     start_ns, end_ns: the range of the first profile's clock group, all that earlier versions know.
     clocks: every clock group; clock: the input of the active one; strips: the inputs of some, from
     top to bottom. measured: on the group of the input measured_on, None as of a bookmark. front:
-    the panels in front of their tab groups, by their names in `viewer.gui.window.frame.docks`.
+    the panels in front of their tab groups, by their names in `viewer.gui.window.frame.docks`, all
+    that earlier versions know of `panels`.
     """
 
     start_ns: Ns = 0
@@ -222,6 +241,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     only_hits: bool = False
     ruler: str = ""
     front: tuple[str, ...] = ()
+    panels: SavedPanels | None = None
     compared: SavedComparison | None = None
     numbers: SavedNumbers = SavedNumbers()
 

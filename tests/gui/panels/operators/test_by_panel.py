@@ -1,12 +1,12 @@
 """The By box of Operators: operators, keys of groups, and events with or without times."""
 
 import pytest
-from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtCore import Qt
 
 from tests.gui.window.conftest import shared_window as shared_window
 from tests.gui.window.shown import ATTENTION, pick
 from viewer.analysis.statistics.group_keys import KEYS
-from viewer.gui.window.frame.docks import PanelChoices
+from viewer.view.sessions.session_file import SavedPanels
 
 pytestmark = pytest.mark.slow
 
@@ -86,13 +86,13 @@ def test_another_trace_offers_its_keys_and_the_choice_of_costs_stays(window):
 
 def test_a_layout_that_names_the_old_panels_opens_this_one(window):
     docks = window.docks
-    old = PanelChoices(["events", "links"], ["statistics", "untimed"], ["search", "events"])
-    docks.restore(QByteArray(), old)
-    assert docks.choices.opened == ["checks", "operators"]
-    assert docks.choices.closed == [], "one page of several is no panel"
-    assert docks.choices.recent == ["list", "operators"]
-    docks.restore(QByteArray(), PanelChoices([], ["search", "selection", "marks"], []))
-    assert docks.choices.closed == ["list"]
+    old = SavedPanels(("events", "links"), ("statistics", "untimed"), ("search", "events"))
+    docks.restore(old)
+    assert docks.choices.opened == ("checks", "operators")
+    assert docks.choices.closed == (), "one page of several is no panel"
+    assert docks.choices.recent == ("list", "operators")
+    docks.restore(SavedPanels((), ("search", "selection", "marks"), ()))
+    assert docks.choices.closed == ("list",)
 
 
 def test_a_profile_without_operators_is_listed_by_name(shared_window):

@@ -115,6 +115,26 @@ def test_the_tabs_in_front_come_back(controller, qtbot, folder, monkeypatch):
     assert controller.docks.front_tabs == ("summary", "model", "links")
 
 
+def test_how_the_panels_are_arranged_comes_back(controller, qtbot, folder, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    home = controller.docks.choices
+    controller.docks.close_panel("graph")
+    controller.docks.show_panel("memory", by_hand=True)
+    controller.docks.float_panel("model")
+    controller.commands.run("panel.source")
+    arranged = controller.docks.choices
+    save(qtbot, controller, monkeypatch, folder / "kept.opscope")
+    controller.session.close_all()
+    settle(qtbot, controller)
+    open_files(qtbot, controller, *files_in(folder))
+    assert controller.docks.choices == home, "other files start at home"
+    take_up(qtbot, controller, folder / "kept.opscope")
+    found = controller.docks.choices
+    assert (found.opened, found.closed) == (arranged.opened, arranged.closed)
+    assert found.floating == ("model",)
+    assert found.sizes == pytest.approx(arranged.sizes, abs=4)
+
+
 def test_the_page_of_a_panel_comes_back(controller, qtbot, folder, monkeypatch):
     open_files(qtbot, controller, *files_in(folder))
     controller.docks.show_panel("statistics")

@@ -1,21 +1,25 @@
 """Where the panels lie: the timeline as tall as its rows, panels as tabs where room is short."""
 
+import random
+
 import pytest
-from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QPoint, QSettings, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QSettings, Qt
 from PySide6.QtWidgets import QLabel, QMainWindow, QMenu, QToolButton
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import controller_of, open_files, open_sample, put_away, settle
-from tests.gui.window.shown import ATTENTION, DOCKS, shown_docks
+from tests.gui.window.shown import ATTENTION, CSV, DEMO, DOCKS, shown_docks
 from viewer.gui.panels.base.panel_host import Presence
 from viewer.gui.panels.base.panel_spec import PanelArea
-from viewer.gui.qt.settings import PANEL_CHOICES, WINDOW_STATE_VERSION, Settings
+from viewer.gui.qt.settings import PANEL_LAYOUT, Settings
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.timeline.timeline import Timeline
-from viewer.gui.window.frame.docks import TIMELINE_SHARE, Docks, PanelChoices
+from viewer.gui.window.frame.docks import TIMELINE_SHARE, Docks
+from viewer.gui.window.frame.layouts import DEFAULT, stored_layout
 from viewer.gui.window.frame.panel_table import PANELS, TABLE
 from viewer.gui.window.main_window import MainWindow
 from viewer.model.inferences.inference_views import Inferences
+from viewer.view.sessions.session_file import SavedPanels
 from viewer.view.state import Area, SliceRef
 
 SIDE, LEFT, RIGHT = PanelArea
@@ -83,7 +87,8 @@ def test_panels_become_tabs_as_room_gets_short_and_come_back_in_order(attention,
     ):
         width_of(qtbot, attention, width)
         assert tabs(attention) == expected
-        assert attention.docks.areas[LEFT].front == "operators"
+        is_wide = width == 1600
+        assert attention.docks.areas[LEFT].front == ("operators" if is_wide else "summary")
     assert shown_docks(attention) == DOCKS
 
 
@@ -120,24 +125,22 @@ def test_a_panel_without_content_has_no_tab_and_the_menu_opens_it(attention, qtb
     settle(qtbot, attention)
     assert attention.panels["sizes"].isVisible()
     assert action.isChecked()
-    assert docks.choices.opened == ["program"]
+    assert docks.choices.opened == ("program",)
     action.trigger()
     assert not docks.is_open("program")
-    assert docks.choices.opened == []
+    assert docks.choices.opened == ()
 
 
-def test_a_command_opens_what_was_closed_and_it_stays(attention, qtbot):
+def test_a_command_opens_what_was_closed(attention, qtbot):
     docks = attention.docks
     docks.close_panel("graph")
     assert tabs(attention)[LEFT] == ("operators", "calls", "model", "delegation")
-    attention.session.close_all()
-    open_sample(qtbot, attention, "attention_xnnpack")
-    assert docks.choices.closed == ["graph"]
+    assert docks.choices.closed == ("graph",)
     assert not docks.is_open("graph")
     attention.commands.run("panel.graph")
     assert tabs(attention)[LEFT] == ("operators", "calls", "model", "delegation", "graph")
     assert docks.areas[LEFT].front == "graph"
-    assert docks.choices.closed == []
+    assert docks.choices.closed == ()
 
 
 @pytest.mark.parametrize("width", [1600, 1300, 1000])
@@ -229,7 +232,8 @@ def test_in_a_narrow_window_a_slice_brings_up_details_but_a_row_of_a_table_does_
     attention.session.select_slice(SliceRef(0, 20))
     assert docks.areas[LEFT].front == "details"
     attention.session.clear_selection()
-    assert docks.areas[LEFT].front == "operators"
+    assert docks.areas[LEFT].front == "summary"
+    docks.show_panel("operators")
     attention.panels["operators"].table.setFocus()
     attention.session.select_operators(0, (9,))
     assert docks.areas[LEFT].front == "operators"
@@ -242,7 +246,7 @@ def bare_window(qtbot, width=1600):
     window.setCentralWidget(QLabel())
     window.resize(width, 900)
     docks = Docks(window, {spec.id: QLabel() for spec in PANELS}, TABLE)
-    docks.restore(QByteArray(), PanelChoices())
+    docks.restore(SavedPanels())
     docks.offer(dict.fromkeys(docks.by_name, Presence.OPEN))
     window.show()
     docks.show_all(True)
@@ -257,45 +261,154 @@ def test_sizes_and_choices_come_back_in_the_next_window(qtbot):
     docks.close_panel("graph")
     docks.show_panel("model", by_hand=True)
     QCoreApplication.processEvents()
-    state, choices = window.saveState(WINDOW_STATE_VERSION), docks.choices
+    saved = docks.choices
     _other, later = bare_window(qtbot)
-    later.restore(state, choices)
+    later.restore(saved)
+    later.share_width()
     QCoreApplication.processEvents()
     assert later.areas[SIDE].width() == 480
     assert not later.is_open("graph")
     assert later.areas[LEFT].front == "model"
-    assert later.is_restored
 
 
-@pytest.mark.parametrize("state", [b"", b"nothing that Qt knows"])
-def test_a_stored_layout_that_does_not_fit_gives_the_default(qtbot, state):
+@pytest.mark.parametrize("sizes", [(), (0, 0, 0), (1,), (10**9, 1, 1), (-1, 5, 5)])
+def test_a_stored_layout_that_does_not_fit_gives_the_default(qtbot, sizes):
     _, docks = bare_window(qtbot)
+    docks.share_width()
+    QCoreApplication.processEvents()
     before = {area: part.size() for area, part in docks.areas.items()}
-    docks.restore(QByteArray(state), PanelChoices(["gone"], ["gone"], ["gone"]))
+    gone = ("gone",)
+    docks.restore(SavedPanels(gone, gone, gone, gone, gone, sizes))
+    docks.share_width()
     QCoreApplication.processEvents()
     assert {area: part.size() for area, part in docks.areas.items()} == before
-    assert docks.choices == PanelChoices([], [], [])
-    assert not docks.is_restored
+    assert (docks.choices.opened, docks.choices.closed, docks.choices.recent) == ((), (), ())
 
 
-def test_a_window_stores_what_was_opened_by_hand(qtbot, tmp_path):
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"sizes": "a"}', '{"opened": [1]}', "\ud800"])
+def test_a_setting_that_is_no_layout_gives_the_default(text):
+    assert stored_layout(text) == DEFAULT
+
+
+def test_what_the_user_makes_the_default_is_there_in_the_next_window(qtbot, tmp_path):
     store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     settings = Settings(store)
-    for expected in ([], ["program"]):
+    for is_own in (False, True, False):
         window = MainWindow(dark_theme(), settings)
         window.show()
-        assert window.controller.docks.choices.opened == expected
-        window.controller.docks.show_panel("program", by_hand=True)
+        controller = window.controller
+        open_sample(qtbot, controller, "attention_xnnpack")
+        assert ("program" in controller.docks.choices.opened) is is_own
+        if is_own:
+            controller.commands.run("layout.reset")
+            assert "program" not in controller.docks.choices.opened
+        else:
+            controller.docks.show_panel("program", by_hand=True)
+            if not settings.get(PANEL_LAYOUT):
+                controller.commands.run("layout.keep")
         put_away(window)
-    assert settings.get(PANEL_CHOICES[0]) == ["program"]
+
+
+def opening(controller):
+    """What files open with: the tabs of each area, those in front, and the sizes."""
+    docks = controller.docks
+    return {
+        area: (part.names, part.front, part.width(), part.height())
+        for area, part in docks.areas.items()
+        if part.isVisible()
+    }
+
+
+@pytest.mark.parametrize("width", [1280, 1600])
+def test_what_a_file_opens_with_depends_on_the_file_alone(controller, qtbot, width):
+    """Whatever was opened, visited, closed, dragged or floated before it."""
+    controller.window.resize(width, 900)
+    chance, first = random.Random(width), {}
+    files = {"attention_xnnpack": None, "delegate_handle_map": None, "torq_npu": None}
+    files |= {"demo": DEMO, "csv": CSV, "etdump": ATTENTION}
+    order = [*files, *chance.sample(list(files), len(files))]
+    for name in order:
+        if files[name] is None:
+            open_sample(qtbot, controller, name)
+        else:
+            open_files(qtbot, controller, files[name])
+        settle(qtbot, controller)
+        assert first.setdefault(name, opening(controller)) == opening(controller)
+        docks = controller.docks
+        for panel in chance.sample(list(docks.panels), 5):
+            docks.show_panel(panel, by_hand=True)
+        docks.close_panel(chance.choice(list(docks.panels)))
+        left = docks.areas[LEFT].parentWidget()
+        controller.window.resizeDocks([left], [chance.randint(300, 900)], Qt.Orientation.Horizontal)
+        docks.float_panel("operators")
+        controller.commands.run(f"layout.{chance.choice(['source', 'timeline', 'compare'])}")
+        settle(qtbot, controller)
+        controller.session.close_all()
+        settle(qtbot, controller)
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1600])
+def test_no_tab_widens_its_dock(attention, qtbot, width):
+    width_of(qtbot, attention, width)
+    docks = attention.docks
+
+    def widths():
+        return {area: part.width() for area, part in docks.areas.items() if part.isVisible()}
+
+    docks.show_panel("checks")
+    docks.show_panel("list")
+    settle(qtbot, attention)
+    before = widths()
+    for name in docks.by_name:
+        docks.show_panel(name)
+        settle(qtbot, attention)
+        assert widths() == before, name
+
+
+def test_layouts_show_what_they_are_called_after(attention, qtbot):
+    docks, run = attention.docks, attention.commands.run
+    home = opening(attention)
+    run("layout.timeline")
+    settle(qtbot, attention)
+    assert docks.shown_areas == frozenset()
+    run("layout.source")
+    settle(qtbot, attention)
+    assert docks.shown_areas == {LEFT, RIGHT}
+    assert docks.areas[RIGHT].width() > docks.areas[LEFT].width()
+    assert docks.areas[RIGHT].front == "source"
+    run("layout.compare")
+    settle(qtbot, attention)
+    assert docks.areas[SIDE].front == "compare"
+    run("layout.default")
+    settle(qtbot, attention)
+    assert opening(attention) == home
+
+
+def test_a_panel_floats_and_comes_back(attention, qtbot):
+    docks = attention.docks
+    attention.panels["operators"].table.setFocus()
+    attention.commands.run("layout.float")
+    window = attention.panels["operators"].window()
+    assert window is not attention.window
+    assert window.windowTitle() == "Operators"
+    assert docks.is_shown("operators")
+    assert "operators" not in docks.areas[LEFT].names
+    docks.show_panel("operators")
+    assert docks.areas[LEFT].front == "calls"
+    window.close()
+    assert attention.panels["operators"].window() is attention.window
+    assert "operators" in docks.areas[LEFT].names
+    attention.docks.float_panel("summary")
+    attention.session.close_all()
+    assert docks.floating == ()
 
 
 def test_a_profile_without_a_record_has_no_tab_that_needs_one(controller, qtbot):
     open_files(qtbot, controller, ATTENTION)
     assert tabs(controller) == {
         SIDE: ("summary", "details"),
-        LEFT: ("operators", "calls"),
-        RIGHT: ("checks",),
+        LEFT: ("operators",),
+        RIGHT: ("calls", "checks"),
     }
 
 

@@ -154,8 +154,8 @@ MENUS = (
         ),
     ),
 )
-# Submenus: COMPARE_MENU of File, COPY_MENU of Edit and SAMPLE_MENU of Help. The others are the menu
-# of the ruler and its submenus; a strip has CLOCKS_MENU too.
+# Submenus: COMPARE_MENU of File, COPY_MENU of Edit, LAYOUT_MENU of View and SAMPLE_MENU of Help.
+# The others are the menu of the ruler and its submenus; a strip has CLOCKS_MENU too.
 CLOCK_MENU = (
     "clock.file",
     *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES),
@@ -204,6 +204,18 @@ MOVE_MENU = (
     "view.pan_right",
     "view.scroll_up",
     "view.scroll_down",
+)
+LAYOUT_MENU = (
+    "layout.default",
+    "layout.timeline",
+    "layout.source",
+    "layout.compare",
+    SEPARATOR,
+    "layout.keep",
+    "layout.reset",
+    SEPARATOR,
+    "layout.float",
+    "layout.dock",
 )
 RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in RulerUnit)
 # The choices of two preferences, and the commands about colors.

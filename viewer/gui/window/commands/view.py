@@ -1,7 +1,7 @@
 """The commands of the View menu, except those about tracks, clocks and matches.
 
-The visible range, moving the timeline while a key is down (from a menu or the palette, by one
-step), colors, the units of the ruler, clock rates, and the theme.
+The visible range, layouts of the panels, moving the timeline while a key is down (from a menu or
+the palette, by one step), colors, the units of the ruler, clock rates, and the theme.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.qt.settings import PANEL_LAYOUT
 from viewer.gui.session import navigation
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.clocks import CYCLE_RATES, clock_trace, cycle_trace, set_ruler
 from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
 from viewer.gui.timeline.held_keys import HeldAxis, HeldWay
 from viewer.gui.window.commands.context import CommandContext, open_profile
+from viewer.gui.window.frame.layouts import COMPARE, DEFAULT, ONLY_TIMELINE, SOURCE, layout_text
 from viewer.model.times import parse_rate
 from viewer.render.color_schemes import SCHEMES
+from viewer.view.sessions.session_file import SavedPanels
 from viewer.view.state import RulerUnit
 from viewer.workspace.clocks import DEBUG_INFO
 
@@ -139,6 +142,93 @@ def range_commands(context: CommandContext) -> list[Command]:
                 ("light", "&Light"),
                 ("dark", "&Dark"),
             )
+        ),
+    ]
+
+
+def layout_commands(context: CommandContext) -> list[Command]:
+    """The layouts, the user's default, and floating panels."""
+    docks, settings = context.docks, context.shell.settings
+    something = Precondition("an open file", lambda: not context.session.is_empty)
+    has_default = Precondition("a default of your own", lambda: docks.default != DEFAULT)
+    can_float = Precondition(
+        "a panel", lambda: something() and bool(docks.focused_panel) and docks.shows_any
+    )
+    has_floating = Precondition("a floating panel", lambda: bool(docks.floating))
+
+    def keep() -> None:
+        docks.default = docks.choices
+        settings.set(PANEL_LAYOUT, layout_text(docks.default))
+        context.shell.status.show_text("Files now open with this layout; Reset forgets it")
+
+    def reset() -> None:
+        docks.default = DEFAULT
+        settings.reset(PANEL_LAYOUT)
+        docks.restore(DEFAULT)
+
+    def dock_all() -> None:
+        for name in docks.floating:
+            docks.dock_panel(name)
+
+    def layout(id: str, title: str, panels: SavedPanels, words: str) -> Command:
+        return Command(
+            f"layout.{id}",
+            title,
+            "View",
+            lambda: docks.restore(panels),
+            enabled=something,
+            group="Layout",
+            keywords=f"panels tabs arrange {words}",
+        )
+
+    return [
+        Command(
+            "layout.default",
+            "&Default",
+            "View",
+            lambda: docks.restore(docks.default),
+            enabled=something,
+            group="Layout",
+            keywords="panels tabs arrange home",
+        ),
+        layout("timeline", "&Timeline only", ONLY_TIMELINE, "hide maximize"),
+        layout("source", "&Source", SOURCE, "code lines"),
+        layout("compare", "&Compare", COMPARE, "comparison arms"),
+        Command(
+            "layout.keep",
+            "&Use this layout for all files",
+            "View",
+            keep,
+            enabled=something,
+            group="Layout",
+            keywords="default save panels",
+        ),
+        Command(
+            "layout.reset",
+            "&Reset layout",
+            "View",
+            reset,
+            enabled=Precondition("an open file", lambda: something() or has_default()),
+            group="Layout",
+            keywords="forget default panels",
+        ),
+        Command(
+            "layout.float",
+            "&Float panel",
+            "View",
+            lambda: docks.float_panel(docks.focused_panel),
+            enabled=can_float,
+            group="Layout",
+            keywords="window second screen detach undock",
+        ),
+        Command(
+            "layout.dock",
+            "Doc&k all panels",
+            "View",
+            dock_all,
+            enabled=has_floating,
+            group="Layout",
+            keywords="window attach",
         ),
     ]
 

@@ -218,6 +218,7 @@ class SessionFiles(QObject):
             msgspec.structs.replace(
                 view,
                 front=self._docks.front_tabs,
+                panels=self._docks.choices,
                 numbers=kept_choice(NumbersFeed.of(session).choice, folder),
             ),
         ), stamps
@@ -338,6 +339,8 @@ class SessionFiles(QObject):
             choice, missing = found_choice(saved.numbers, folder, inputs)
             NumbersFeed.of(session).restore(choice)
             messages += (f"{path} was not found" for path in missing)
+            if saved.panels is not None:
+                self._docks.restore(saved.panels)
             self._docks.bring_to_front(saved.front)
             for sentence in messages:
                 self._message.show_error(

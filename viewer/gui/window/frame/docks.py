@@ -3,33 +3,36 @@
 Three areas hold the panels as tabs. Each is a dock of the window, which stores their sizes; the
 tabs are ours (`tab_area`). Which panels are open follows from what they have to show
 (`Panel.presence`), and from what the user opened and closed. Files start with the order of the
-panel table; a tab that opens later comes last, so that no other moves under the mouse.
+panel table, as `layouts` says; a tab that opens later comes last, so that no other moves under the
+mouse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
-from PySide6.QtCore import QByteArray, QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QMenu, QWidget
 
 from viewer.gui.panels.base.mode_panel import ModePanel
 from viewer.gui.panels.base.page_panel import PanelWidget
 from viewer.gui.panels.base.panel_host import Presence
 from viewer.gui.panels.base.panel_spec import PanelArea, PanelGroup, PanelTable
-from viewer.gui.qt.settings import WINDOW_STATE_VERSION
-from viewer.gui.window.frame.tab_area import TabArea
+from viewer.gui.window.frame.layouts import WITH_SOURCE, WITHOUT_SOURCE, WITHOUT_TIMES, Home
+from viewer.gui.window.frame.tab_area import FloatingPanel, TabArea
 from viewer.model.times import group_digits
+from viewer.view.sessions.session_file import SavedPanels
 
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 DETAILS_WIDTH = 372
 NARROW, VERY_NARROW = 1400, 1100  # px, width of the window
 TIMELINE_SHARE = 0.6
+LEFT_SHARE = 530  # thousandths of the bottom panels
 _LEAST_BOTTOM = 200  # px
+MOST = 100_000  # px or thousandths
 _BELOW = (PanelArea.LEFT, PanelArea.RIGHT)
 _NAMES = {
     PanelArea.SIDE: "Panels on the right",
@@ -38,25 +41,14 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PanelChoices:
-    """What the user chose, by id of panels or their pages.
-
-    opened: opened by hand although they had nothing to show, or do not open by themselves. closed:
-    closed by hand although they open by themselves. recent: brought to the front, the latest last.
-    """
-
-    opened: Sequence[str] = ()
-    closed: Sequence[str] = ()
-    recent: Sequence[str] = ()
-
-
 class Docks(QObject):
     """The panels of one window by name, and the areas that they are in.
 
     `by_name` has the pages of all panels, most of which are the panel itself. Where a panel is
-    named, so can be one of its pages.
+    named, so can be one of its pages. `rearranged`: the panels have other places and sizes.
     """
+
+    rearranged = Signal()
 
     def __init__(
         self, window: QMainWindow, panels: Mapping[str, QWidget], table: PanelTable
@@ -64,7 +56,10 @@ class Docks(QObject):
         super().__init__(window)
         self._window, self.table = window, table
         self._visible = False  # no panels on the start page
-        self._has_bottom = True  # unless the user hides it
+        self._hidden: set[PanelArea] = set()  # by the user
+        self._floating: dict[str, FloatingPanel] = {}
+        self.default = SavedPanels()  # what the user made the default of all files
+        self.sizes: tuple[int, ...] = ()  # as in `SavedPanels`
         self._narrowness_level = 0  # narrowness that the current layout is for
         self._counts: dict[str, str] = {}
         self._opened: set[str] = set()
@@ -72,7 +67,6 @@ class Docks(QObject):
         self._requested: set[str] = set()  # opened by something else than the user, until all close
         self._called_up: set[str] = set()  # at the front until `dismiss`
         self._recent: list[str] = []
-        self.is_restored = False  # whether the sizes are those of an earlier window
         self.panels = dict(panels)
         self.by_name: dict[str, PanelWidget] = {}
         for name, panel in panels.items():
@@ -100,6 +94,7 @@ class Docks(QObject):
             tabs = TabArea(_NAMES[area], self._fill_overflow(area), window)
             tabs.chosen.connect(self._choose)
             tabs.close_requested.connect(self.close_panel)
+            tabs.float_requested.connect(self.float_panel)
             dock = QDockWidget(_NAMES[area], window)
             dock.setObjectName(area.name.lower())
             dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
@@ -165,10 +160,10 @@ class Docks(QObject):
         return by_itself or self._was_asked_for(panel)
 
     def is_shown(self, name: str) -> bool:
-        """Whether a panel has a tab on screen now."""
-        return (
-            self.is_open(name)
-            and not self._docks[self._area_of(self.table.panel_of[name])].isHidden()
+        """Whether a panel has a tab or a window on screen now."""
+        return self.is_open(name) and (
+            self.table.panel_of[name] in self._floating
+            or not self._docks[self._area_of(self.table.panel_of[name])].isHidden()
         )
 
     def show_panel(self, name: str, *, by_hand: bool = False) -> None:
@@ -190,13 +185,18 @@ class Docks(QObject):
                 self._requested.add(name)
         if by_hand:
             self._closed.discard(name)
-        if self._area_of(name) in _BELOW:
-            self._has_bottom = True
+        # The halves of the bottom come back together.
+        area = self._area_of(name)
+        self._hidden -= set(_BELOW) if area in _BELOW else {area}
         self._choose(name)
+        if name in self._floating:
+            self._floating[name].raise_()
+            self._floating[name].activateWindow()
 
     def close_panel(self, name: str) -> None:
         """Close a panel, as the user asked."""
         name = self.table.panel_of[name]
+        self.dock_panel(name)
         self._opened.discard(name)
         self._requested.discard(name)
         if self._presence_of(name) is Presence.OPEN:
@@ -282,41 +282,55 @@ class Docks(QObject):
 
     # -- areas and tabs --------------------------------------------------------------------------
 
+    @property
+    def _home(self) -> Home:
+        """Where the open files start."""
+        if self._presence.get("calls") is not Presence.OPEN:
+            return WITHOUT_TIMES
+        return WITH_SOURCE if self._presence.get("source") is Presence.OPEN else WITHOUT_SOURCE
+
+    def _home_area(self, name: str) -> PanelArea:
+        """The area of a panel in a wide window."""
+        return self._home.moved.get(name, self.table.panels[name].area)
+
     def _area_of(self, name: str) -> PanelArea:
         """The area that a panel is in at the current width of the window."""
-        area = self.table.panels[name].area
+        area = self._home_area(name)
         moves = (area is PanelArea.SIDE) + 2 * (area is PanelArea.RIGHT)
         return PanelArea.LEFT if 0 < moves <= self._narrowness_level else area
 
     def _names_in(self, area: PanelArea) -> list[str]:
         """The panels of an area at the current width, in the order of the panel table."""
         order = (PanelArea.LEFT, PanelArea.SIDE, PanelArea.RIGHT)
-        listed = [
-            name
-            for panel_area in order
-            for name in self.table.tabs_of(panel_area)
-            if name in self.panels
-        ]
+        every = [name for name in self.table.panels if name in self.panels]
+        listed = [name for place in order for name in every if self._home_area(name) is place]
         return [name for name in listed if self._area_of(name) is area]
 
     def _tabs_in(self, area: PanelArea) -> list[str]:
         """The open panels of an area: its present tabs as they are, then others."""
-        names = [name for name in self._names_in(area) if self.is_open(name)]
+        names = [
+            name
+            for name in self._names_in(area)
+            if self.is_open(name) and name not in self._floating
+        ]
         present = [name for name in self.areas[area].names if name in names]
         if not self._visible:
             present = []
         return present + [name for name in names if name not in present]
 
     def _arrange(self) -> None:
-        """Show the tabs of every area, with the latest chosen one in front, else the first."""
+        """Show the tabs of every area.
+
+        In front is the latest that was chosen, else that of the home of the files, else the first.
+        """
+        home = self._home.narrow if self._narrowness_level else self._home.front
         for area, tabs in self.areas.items():
             names = self._tabs_in(area)
-            recent = (name for name in reversed(self._recent) if name in names)
-            front = next(recent, names[0] if names else "")
+            wanted = (name for name in (*reversed(self._recent), *home, *names) if name in names)
+            front = next(wanted, "")
             tabs.show_tabs(names, [self.title(name) for name in names], front)
             tabs.show_page(self.panels.get(front))
-            is_below = area in _BELOW
-            is_visible = self._visible and bool(names) and (self._has_bottom or not is_below)
+            is_visible = self._visible and bool(names) and area not in self._hidden
             if self._docks[area].isHidden() is is_visible:
                 self._docks[area].setVisible(is_visible)
         for name, action in self._actions.items():
@@ -340,55 +354,109 @@ class Docks(QObject):
     # -- all of them -----------------------------------------------------------------------------
 
     @property
-    def choices(self) -> PanelChoices:
-        """What the user opened, closed and brought to the front, to be stored."""
-        recent = [name for name in self._recent if name not in self._called_up]
-        return PanelChoices(sorted(self._opened), sorted(self._closed), recent)
+    def choices(self) -> SavedPanels:
+        """What the user arranged, to be stored."""
+        return SavedPanels(
+            tuple(sorted(self._opened)),
+            tuple(sorted(self._closed)),
+            tuple(name for name in self._recent if name not in self._called_up),
+            tuple(area.name.lower() for area in PanelArea if area in self._hidden),
+            tuple(sorted(self._floating)),
+            self._measured() if self._visible else self.sizes,
+        )
 
-    def restore(self, state: QByteArray, choices: PanelChoices) -> None:
-        """Restore stored sizes and choices; what does not fit is ignored."""
-        self._opened = {
-            self.table.panel_of[name] for name in choices.opened if name in self.table.panel_of
-        }
-        closed = frozenset(choices.closed)
+    def restore(self, saved: SavedPanels) -> None:
+        """Arrange the panels as stored; what does not fit is ignored."""
+        self._opened = set(self._known(saved.opened))
+        closed = frozenset(saved.closed)
         # Earlier versions had a panel for each page.
         self._closed = {
             spec.id
             for spec in self.table.panels.values()
             if spec.id in closed or closed.issuperset(page.id for page in spec.pages)
         }
-        self._recent = list(
-            dict.fromkeys(
-                self.table.panel_of[name] for name in choices.recent if name in self.table.panel_of
-            )
-        )
+        self._recent = list(dict.fromkeys(self._known(saved.recent)))
+        self._hidden = {area for area in PanelArea if area.name.lower() in saved.hidden}
         self._requested.clear()
         self._called_up.clear()
-        self._has_bottom = True
-        self.is_restored = not state.isEmpty() and self._window.restoreState(
-            state, WINDOW_STATE_VERSION
-        )
-        for dock in self._docks.values():
-            dock.hide()  # until `show_all`
+        # Of numbers that no window can have, none counts.
+        is_fit = len(saved.sizes) == len(PanelArea) and all(0 < n < MOST for n in saved.sizes)
+        self.sizes = saved.sizes if is_fit else ()
+        for name in tuple(self._floating):
+            self.dock_panel(name)
         for panel in self.panels.values():
             if isinstance(panel, ModePanel):
                 self._go_home(panel)
         self._arrange()
+        for name in self._known(saved.floating):
+            if self._visible and self.is_open(name):
+                self.float_panel(name)
+        self.rearranged.emit()
+
+    def _known(self, names: Iterable[str]) -> list[str]:
+        """The panels of stored names, of which some can be those of pages."""
+        return [self.table.panel_of[name] for name in names if name in self.table.panel_of]
 
     def show_all(self, visible: bool) -> None:
         """Hide all panels, as on the start page, or show those that are open."""
         if visible == self._visible:
             return
         self._visible = visible
-        if not visible:
-            self._requested.clear()
-            self._recent.clear()  # other files start with the first tabs
+        if visible:
+            self._arrange()
+        else:
+            self.restore(self.default)  # other files start at home
+
+    # -- panels in windows of their own ----------------------------------------------------------
+
+    @Slot(str)
+    def float_panel(self, name: str) -> None:
+        """Show a panel in a window of its own."""
+        name = self.table.panel_of[name]
+        if name in self._floating or not self.is_open(name):
+            return
+        panel = self.panels[name]
+        floating = self._floating[name] = FloatingPanel(name, panel, self._window)
+        floating.setWindowTitle(self.title(name))
+        floating.returned.connect(self.dock_panel)
         self._arrange()
+        corner = self._window.mapToGlobal(self._window.rect().center())
+        floating.move(corner - floating.rect().center())
+        floating.show()
+
+    @Slot(str)
+    def dock_panel(self, name: str) -> None:
+        """Give a panel with a window of its own its tab again."""
+        floating = self._floating.pop(self.table.panel_of[name], None)
+        if floating is not None:
+            self.panels[self.table.panel_of[name]].setParent(self.unshown)
+            floating.hide()
+            floating.deleteLater()
+            self._arrange()
+
+    @property
+    def floating(self) -> tuple[str, ...]:
+        """The panels that have windows of their own."""
+        return tuple(self._floating)
+
+    @property
+    def focused_panel(self) -> str:
+        """The panel with the keyboard focus, else the one in front of the left half; "" if none."""
+        focus = QApplication.focusWidget()
+        for name, panel in self.panels.items():
+            if focus is not None and panel.isAncestorOf(focus):
+                return name
+        return self.areas[PanelArea.LEFT].front
 
     @property
     def shown_areas(self) -> frozenset[PanelArea]:
         """The areas that are on screen."""
         return frozenset(area for area, dock in self._docks.items() if not dock.isHidden())
+
+    @property
+    def shows_any(self) -> bool:
+        """Whether any area is on screen."""
+        return bool(self.shown_areas)
 
     @property
     def shows_bottom(self) -> bool:
@@ -397,7 +465,8 @@ class Docks(QObject):
 
     def toggle_bottom(self) -> None:
         """Hide the bottom panels, or show them as they were."""
-        self._has_bottom = not self._has_bottom
+        self._hidden ^= set(_BELOW)
+        self._hidden |= set(_BELOW) if self._hidden & set(_BELOW) else set()
         self._arrange()
 
     # -- sizes -----------------------------------------------------------------------------------
@@ -419,25 +488,49 @@ class Docks(QObject):
         return sum(self._window.width() < width for width in (NARROW, VERY_NARROW))
 
     def fit_height(self, above: int, rows: int) -> None:
-        """Give the area above the docks (now `above` px) the height of its rows, at most 60 %."""
+        """Give the area above the docks (now `above` px) the height of its rows, at most 60 %.
+
+        Unless the user chose the height of the docks.
+        """
         dock_widgets = [self._docks[area] for area in _BELOW if not self._docks[area].isHidden()]
         if not dock_widgets:
             return
         height = above + dock_widgets[0].height()
-        bottom_height = max(height - min(rows, round(height * TIMELINE_SHARE)), _LEAST_BOTTOM)
-        self._window.resizeDocks(dock_widgets[:1], [bottom_height], Qt.Orientation.Vertical)
+        wanted = height - min(rows, round(height * TIMELINE_SHARE))
+        if self.sizes:
+            wanted = height * self.sizes[2] // 1000
+        self._window.resizeDocks(dock_widgets[:1], [max(wanted, _LEAST_BOTTOM)], Qt.Orientation.Vertical)
 
     def share_width(self) -> None:
-        """Set the widths of the side panels and of the two bottom halves to those of the design."""
+        """Set the widths of the side panels and of the two bottom halves.
+
+        They are those of the design, or those that the user chose.
+        """
         side, left, right = (self._docks[area] for area in PanelArea)
+        side_width, left_share, _ = self.sizes or (DETAILS_WIDTH, LEFT_SHARE, 0)
         if not side.isHidden():
-            self._window.resizeDocks([side], [DETAILS_WIDTH], Qt.Orientation.Horizontal)
+            self._window.resizeDocks([side], [side_width], Qt.Orientation.Horizontal)
         if not left.isHidden() and not right.isHidden():
             both = left.width() + right.width()
-            share = both * 53 // 100
+            share = both * left_share // 1000
             self._window.resizeDocks(
                 [left, right], [share, both - share], Qt.Orientation.Horizontal
             )
+
+    def _measured(self) -> tuple[int, ...]:
+        """The sizes as in `SavedPanels`; of an area that is hidden, those before."""
+        side, left, right = (self._docks[area] for area in PanelArea)
+        side_width, left_share, bottom = self.sizes or (DETAILS_WIDTH, LEFT_SHARE, 0)
+        if not side.isHidden():
+            side_width = side.width()
+        if not left.isHidden() and not right.isHidden():
+            left_share = 1000 * left.width() // max(left.width() + right.width(), 1)
+        below = next((dock for dock in (left, right) if not dock.isHidden()), None)
+        if below is not None:
+            center = self._window.centralWidget().height()
+            bottom = 1000 * below.height() // max(below.height() + center, 1)
+        found = side_width, left_share, bottom
+        return found if all(found) else self.sizes
 
     # -- titles ----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""An area of the window that shows one of several panels, with a tab for each.
+"""An area of the window that shows one of several panels, with a tab for each; or a window of one.
 
 Tabs that do not fit are never cut: they are in the menu of a button after the last tab. The tab
 bars of Qt's own docks cannot do that: Qt creates them anew with every change, cuts their titles,
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QTabBar, QToolButton, QWidget
 
 from viewer.gui.panels.base.page_panel import plain_column
@@ -19,6 +19,7 @@ from viewer.gui.qt.widgets.labels import PageStack
 
 _DIRECT = Qt.FindChildOption.FindDirectChildrenOnly
 _MORE = "…"
+_LEAST_WINDOW = QSize(480, 360)
 
 
 class TabBar(QTabBar):
@@ -77,10 +78,12 @@ class TabArea(QWidget):
 
     `fill_menu(menu, hidden)` fills the menu of the button; hidden: the names without a visible tab.
     `chosen(name)`: the user clicked a tab. `close_requested(name)`: close it.
+    `float_requested(name)`: show it in a window of its own.
     """
 
     chosen = Signal(str)
     close_requested = Signal(str)
+    float_requested = Signal(str)
 
     def __init__(
         self, name: str, fill_menu: Callable[[QMenu, Sequence[str]], None], parent: QWidget
@@ -144,7 +147,9 @@ class TabArea(QWidget):
 
     def show_page(self, page: QWidget | None) -> None:
         """Show the panel of the current tab."""
-        if page is not None and self.stack.currentWidget() is not page:
+        if page is None:
+            return
+        if self.stack.currentWidget() is not page:
             if self.stack.indexOf(page) < 0:
                 self.stack.addWidget(page)
             self.stack.setCurrentWidget(page)
@@ -167,6 +172,7 @@ class TabArea(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         title = self.bar.tabText(index)
+        menu.addAction(f"&Float {title}").triggered.connect(lambda: self.float_requested.emit(name))
         menu.addAction(f"&Close {title}").triggered.connect(lambda: self.close_requested.emit(name))
         menu.popup(self.bar.mapToGlobal(point))
 
@@ -222,3 +228,28 @@ class TabArea(QWidget):
         """Fit the tabs once the style sheet applies."""
         super().showEvent(event)  # type: ignore[arg-type]
         self._fit()
+
+
+class FloatingPanel(QWidget):
+    """A window around one panel. `returned(name)`: it was closed, so the panel has its tab again.
+
+    It is a tool of the main window: the keys of that window work in it too, and both come to the
+    front together.
+    """
+
+    returned = Signal(str)
+
+    def __init__(self, name: str, panel: QWidget, window: QWidget) -> None:
+        super().__init__(window, Qt.WindowType.Tool)
+        self._name = name
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        size = panel.size().expandedTo(_LEAST_WINDOW)
+        plain_column(self).addWidget(panel)
+        panel.show()
+        self.resize(size)
+
+    @guard
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Give the panel back."""
+        event.accept()
+        self.returned.emit(self._name)

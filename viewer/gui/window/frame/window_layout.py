@@ -64,6 +64,8 @@ class WindowLayout(QObject):
         self.docks = Docks(
             shell, panels.panels(), panels.table
         )  # after the pages, for the tab order
+        self.docks.rearranged.connect(self._widths.start)
+        self.docks.rearranged.connect(self._heights.start)
         shell.resized.connect(self._resized.start)
         shell.message.changed.connect(self._crowded.start)
         for signal in (session.query_changed, session.bookmarks_changed, session.compared):
@@ -143,9 +145,8 @@ class WindowLayout(QObject):
 
     @Slot()
     def _share_width(self) -> None:
-        """Divide the width as designed, unless the user did that in an earlier window."""
-        if not self.docks.is_restored:
-            self.docks.share_width()
+        """Divide the width as designed, or as the user arranged it."""
+        self.docks.share_width()
 
     # -- panels ----------------------------------------------------------------------------------
 
