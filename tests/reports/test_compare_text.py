@@ -81,7 +81,7 @@ def test_of_a_deep_path_the_last_calls_are_shown():
 def test_sentences(tmp_path, slower):
     a = sessions(tmp_path, "c", BASE)
     assert sentence(Comparison(a, a)) == (
-        "An inference takes as long in B as in A (+0.0 %, +0 per inference)."
+        "An inference takes as long in B as in A (0.0 %, 0 per inference)."
     )
     assert sentence(Comparison(slower.b, slower.a)).startswith("B is faster than A: −20.")
     assert sentence(Comparison(arm(), arm())) == "There is no inference in both arms to compare."
@@ -90,7 +90,7 @@ def test_sentences(tmp_path, slower):
 def test_medians_are_whole_ns_as_in_tables():
     assert median_text(876.5) == "876\u202fns"
     assert difference_text(-876.5) == "\u2212876\u202fns"
-    assert difference_text(-0.25) == "+0"
+    assert difference_text(-0.25) == "0"
 
 
 def test_both_ends_of_an_interval_have_one_form(slower):

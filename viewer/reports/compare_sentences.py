@@ -8,7 +8,7 @@ from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
-from viewer.analysis.comparison.steps import CHANGED
+from viewer.analysis.comparison.steps import CHANGED, LARGE
 from viewer.model.times import counted, format_time
 from viewer.reports.compare_text import (
     WORDS,
@@ -22,8 +22,7 @@ from viewer.reports.compare_text import (
 
 # Changed rows that the second sentence names.
 _MOST_NAMED = 3
-# How many times a sum of medians must be longer than a median of sums, or shorter, to be explained.
-_LARGE = 1.1
+NEEDED = f"{LEAST_SESSIONS} + {LEAST_SESSIONS} needed"
 
 
 def headline(comparison: Comparison) -> str:
@@ -99,7 +98,7 @@ def whole_and_rows(comparison: Comparison, a_ns: float, b_ns: float) -> str:
     if not (whole_a and whole_b and a_ns > 0 and b_ns > 0):
         return ""
     in_a, in_b = (max(x, y) / min(x, y) for x, y in ((whole_a, a_ns), (whole_b, b_ns)))
-    if max(in_a, in_b) <= _LARGE:
+    if max(in_a, in_b) <= LARGE:
         return ""
     whole, rows_ns, name, arm = (
         (whole_a, a_ns, "A", comparison.a) if in_a >= in_b else (whole_b, b_ns, "B", comparison.b)
@@ -151,27 +150,25 @@ def _size(one: Compared) -> str:
 
 
 def _untested(comparison: Comparison) -> str:
+    """Return a fact of two recordings or estimates, else why nothing can be said.
+
+    Never both: what the arms take is stated below the headline.
+    """
     whole, a, b = comparison.inference, comparison.a, comparison.b
-    sessions = f"{len(a.sessions)} + {len(b.sessions)} sessions"
-    if whole.a_ns is None or whole.b_ns is None:
-        return f"With {sessions} there is no verdict."
-    what = f"{'The' if are_files(comparison) else 'An'} {whole_name(comparison)}"
-    takes = (
-        f"takes {_longer(whole.change_ns)} in B"
-        if round(whole.change_ns)
-        else "takes as long in B as in A"
-    )
-    proof = f"{sessions} prove nothing yet"
-    if is_one_file(a, b):
-        proof = "parts of one file prove nothing"
-        if _is_one_run(a) and _is_one_run(b):
-            what = b.choice[:1].upper() + b.choice[1:]
-            takes = f"takes {_longer(whole.change_ns)} than {a.choice}"
-            takes = takes if round(whole.change_ns) else f"takes as long as {a.choice}"
     by = f" ({change_text(whole)})" if round(whole.change_ns) and whole.change is not None else ""
     if whole.doubt is Doubt.NOT_MEASURED:
-        return f"{what} {takes}{by}; estimates are not measured, so there is no verdict."
-    return f"{what} {takes}{by}; {proof}."
+        takes = "as long in B as in A"
+        if round(whole.change_ns):
+            takes = f"{_longer(whole.change_ns)} in B"
+        return f"The {whole_name(comparison)} is estimated to take {takes}{by}."
+    if not is_one_file(a, b):
+        return f"Not enough sessions to say ({len(a.sessions)} + {len(b.sessions)}; {NEEDED})."
+    if not (_is_one_run(a) and _is_one_run(b)):
+        return f"Parts of one file are not sessions: nothing to say ({NEEDED})."
+    took = f"as long as {a.choice}"
+    if round(whole.change_ns):
+        took = f"{_longer(whole.change_ns)} than {a.choice}"
+    return f"{b.choice[:1].upper()}{b.choice[1:]} took {took}{by}."
 
 
 def _is_one_run(arm: Arm) -> bool:

@@ -112,7 +112,9 @@ def change_text(one: Compared) -> str:
 def _percent(change: float) -> str:
     if change >= 1:
         return f"{1 + change:.2f} x"
-    return f"{'+' if change >= 0 else MINUS}{100 * abs(change):.1f} %"
+    number = f"{100 * abs(change):.1f}"
+    sign = "" if number == "0.0" else "+" if change > 0 else MINUS
+    return f"{sign}{number} %"
 
 
 def interval_text(one: Compared) -> str:
@@ -138,9 +140,9 @@ def median_text(ns: float | None) -> str:
 
 
 def difference_text(ns: float) -> str:
-    """Return a difference of times with its sign, in whole ns: "+1.9 ms"."""
+    """Return a difference of times with its sign, in whole ns: "+1.9 ms"; "0" for none."""
     whole = round(ns)
-    return f"{'+' if whole >= 0 else MINUS}{format_time(abs(whole))}"
+    return f"{'' if not whole else '+' if whole > 0 else MINUS}{format_time(abs(whole))}"
 
 
 def change_ns_text(one: Compared) -> str:

@@ -4,8 +4,12 @@ import pytest
 
 from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
 from tests.analysis.comparison.test_rows import arms
+from tests.builders.inference_trace import inference_trace
 from viewer.analysis.comparison.comparison import Comparison, Verdict
-from viewer.analysis.comparison.steps import MOST_STEPS, steps_of
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS
+from viewer.analysis.comparison.steps import MOST_STEPS, SINGLE_CALLS, steps_of
+from viewer.workspace.comparison_arms import arm_of
+from viewer.workspace.workspace import Workspace
 
 
 def test_a_changed_row_comes_first_and_the_rest_is_summed(tmp_path):
@@ -16,18 +20,20 @@ def test_a_changed_row_comes_first_and_the_rest_is_summed(tmp_path):
     assert labels[0] == "add.out"
     assert found.steps[0].verdict is Verdict.SLOWER
     assert "no change" in labels
-    assert labels[-1] == "only in B"
-    assert found.steps[-1].ns == pytest.approx(7_000, rel=0.05)
+    only = next(step for step in found.steps if step.label == "only in B")
+    assert only.ns == pytest.approx(7_000, rel=0.05)
 
 
 @pytest.mark.parametrize("edit", ["06_portable_vs_xnnpack", "12_wrapped", "20_bn_folded"])
-def test_the_steps_add_up_to_the_sum_of_the_rows_of_b(edit):
+def test_the_steps_lead_from_the_inference_of_a_to_that_of_b(edit):
     comparison = Comparison(*arms(edit))
     found = steps_of(comparison)
     rows = zip(comparison.rows, comparison.compared, strict=True)
     calls = [one for row, one in rows if row.level != "delegate_event"]
-    assert found.a_ns == pytest.approx(sum(one.a_ns or 0 for one in calls))
-    assert found.b_ns == pytest.approx(sum(one.b_ns or 0 for one in calls))
+    whole = comparison.inference
+    assert (found.a_ns, found.b_ns) == (whole.a_ns, whole.b_ns)
+    assert found.rows_a == pytest.approx(sum(one.a_ns or 0 for one in calls))
+    assert found.rows_b == pytest.approx(sum(one.b_ns or 0 for one in calls))
     assert found.a_ns + sum(step.ns for step in found.steps) == pytest.approx(found.b_ns)
 
 
@@ -46,3 +52,28 @@ def test_without_verdicts_the_largest_changes_have_steps(tmp_path):
     assert steps[0].label == "add.out"
     assert steps[0].verdict is Verdict.CANNOT_TELL
     assert "inconclusive" not in [step.label for step in steps]
+
+
+def test_single_calls_that_ran_long_have_a_bar_and_the_totals_are_those_of_the_headline(tmp_path):
+    """In every inference of A another operator is interrupted, so no median of a row shows it."""
+    names = [f"op{i}.out" for i in range(5)]
+
+    def inferences(late):
+        return [
+            [(name, 10_000 + late * (at == number % 5)) for at, name in enumerate(names)]
+            for number in range(20)
+        ]
+
+    arms = []
+    for name, late in (("a", 900_000), ("b", 0)):
+        space = Workspace()
+        for session in range(LEAST_SESSIONS):
+            runs = [(n * 10**7, own) for n, own in enumerate(inferences(late + session))]
+            space.add(inference_trace(f"{name}{session}.json", runs))
+        arms.append(arm_of(space))
+    comparison = Comparison(*arms)
+    found = steps_of(comparison)
+    assert (found.a_ns, found.b_ns) == (comparison.inference.a_ns, comparison.inference.b_ns)
+    assert found.steps[-1].label == SINGLE_CALLS
+    assert found.steps[-1].ns == pytest.approx(-900_000, rel=0.01)
+    assert found.rows_a == pytest.approx(50_000, rel=0.01)

@@ -1,7 +1,9 @@
-"""The steps from the rows of A to those of B: one per changed row, and one for each kind of rest.
+"""The steps from an inference of A to one of B: one per changed row, and one for each kind of rest.
 
-They add up exactly. Events inside delegate calls have no step, as their calls have one. Time that
-no row has, such as that between calls, is in the whole inference only.
+They start and end with the times that the headline states, and add up exactly. Events inside
+delegate calls have no step, as their calls have one. What no row has is the last step: the time
+between calls, and single calls that ran long, which a median of a row leaves out and a median of
+totals does not.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 # Changed rows with a step of their own, the largest; the others share one.
 MOST_STEPS = 6
+# How many times the sum of its rows an inference must take for calls that ran long to explain it.
+LARGE = 1.1
+SINGLE_CALLS, BETWEEN, OVERLAP = "single calls that ran long", "between calls", "at the same time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +38,23 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The sum of the medians of all rows of A, in ns, the steps to that of B, and that of B."""
+    """The time of an inference of A, in ns, the steps to that of B, and that of B.
+
+    rows_a, rows_b: the sums of the medians of all rows, which an arm without inferences has alone.
+    """
 
     a_ns: float
     steps: tuple[Step, ...]
     b_ns: float
+    rows_a: float
+    rows_b: float
 
 
 def steps_of(comparison: Comparison) -> Steps:
     """Return the steps from A to B; none for different clocks."""
     if comparison.inference.doubt is Doubt.DIFFERENT_CLOCKS:
-        return Steps(comparison.sum_ns(0), (), comparison.sum_ns(1))
+        sums = comparison.sum_ns(0), comparison.sum_ns(1)
+        return Steps(sums[0], (), sums[1], *sums)
     rows = [
         (i, row, one)
         for i, (row, one) in enumerate(zip(comparison.rows, comparison.compared, strict=True))
@@ -71,7 +82,22 @@ def steps_of(comparison: Comparison) -> Steps:
         if own:
             steps.append(Step(label, _sum(own)))
     a = sum(one.a_ns or 0.0 for _, _, one in rows)
-    return Steps(a, tuple(steps), a + sum(step.ns for step in steps))
+    b = a + sum(step.ns for step in steps)
+    whole = comparison.inference
+    if whole.a_ns is None or whole.b_ns is None:
+        return Steps(a, tuple(steps), b, a, b)
+    rest = whole.b_ns - whole.a_ns - (b - a)
+    if round(rest):
+        steps.append(Step(_rest_label(whole.a_ns, whole.b_ns, a, b), rest))
+    return Steps(whole.a_ns, tuple(steps), whole.b_ns, a, b)
+
+
+def _rest_label(whole_a: float, whole_b: float, rows_a: float, rows_b: float) -> str:
+    """Return what the time is that no row has, by how much longer the whole is."""
+    if whole_a < rows_a or whole_b < rows_b:
+        return OVERLAP
+    is_long = max(whole_a - LARGE * rows_a, whole_b - LARGE * rows_b) > 0
+    return SINGLE_CALLS if is_long else BETWEEN
 
 
 def _fewest(comparison: Comparison) -> int:

@@ -59,7 +59,7 @@ def test_parts_of_one_file_are_named_instead_of_sessions(panel):
     runs = list(file.inferences())
     compare_inferences(panel.session, file, runs[2], [runs[8]])
     shown = texts(panel)
-    assert shown[0].startswith("Inference 9 takes ")
+    assert shown[0].startswith("Inference 9 took ")
     assert ONE_FILE in shown
     assert f"A: inference 3 of {Path(file.path).name}" in shown
     assert f"B: inference 9 of {Path(file.path).name}" in shown

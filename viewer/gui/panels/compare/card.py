@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
@@ -16,7 +15,7 @@ from viewer.gui.panels.compare.charts import SessionDots, StepChart
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, label
 from viewer.gui.qt.widgets.verdict_marks import VerdictMark
-from viewer.model.times import counted
+from viewer.model.times import counted, format_time
 from viewer.reports.compare_sentences import (
     explanation,
     headline,
@@ -80,11 +79,13 @@ class CompareCard(QWidget):
         texts.addWidget(label(f"Whole {whole_name(self._comparison)}: {verdict}", theme, "section"))
         texts.addWidget(label(figures, theme, "cell", "text2", wrap=True))
         found = self._steps_found
-        why = whole_and_rows(self._comparison, found.a_ns, found.b_ns)
+        why = whole_and_rows(self._comparison, found.rows_a, found.rows_b)
         if why:
             texts.addWidget(label(why, theme, "caption", "text2", wrap=True))
         row.addLayout(texts, 1)
         self._column.addWidget(frame)
+        if shown := shown_text(self._found):
+            self._column.addWidget(label(shown, theme, "caption", "text2", wrap=True))
         if one.sessions_a or one.sessions_b:
             dots = SessionDots(one.sessions_a, one.sessions_b, one.verdict.value, theme)
             self._column.addWidget(dots)
@@ -93,9 +94,7 @@ class CompareCard(QWidget):
         found = self._steps_found
         if not found.steps:
             return
-        self._section(
-            "From A to B", f"{_sum_text(self._found.arms)}, per {whole_name(self._comparison)}"
-        )
+        self._section("From A to B", f"per {whole_name(self._comparison)}, medians")
         chart = StepChart(found.a_ns, found.steps, found.b_ns, self._theme)
         chart.picked.connect(self.row_picked)
         self._column.addWidget(chart)
@@ -152,10 +151,18 @@ class CompareCard(QWidget):
         self._column.addLayout(row)
 
 
-def _sum_text(arms: Iterable[Arm]) -> str:
-    """What the steps start and end with: of one run in each arm there are no medians."""
-    is_one_run = all([len(one.runs) for one in arm.sessions] == [1] for arm in arms)
-    return "sum of the rows" if is_one_run else "sum of medians"
+def shown_text(found: OpenComparison) -> str:
+    """Return which inferences the timeline shows, and what they take; "" without any."""
+    parts = []
+    for side, name in enumerate("AB"):
+        typical = found.typical(side)
+        if typical is None:
+            return ""
+        path, run = typical
+        session = next(s for s in found.arms[side].sessions if s.table.trace.path == path)
+        took = format_time(round((run.end - run.start) * session.ns_per_tick))
+        parts.append(f"inference {run.number} of {name}, {took}")
+    return f"On the timeline, the most usual: {'; '.join(parts)}"
 
 
 def arm_text(arm: Arm) -> str:

@@ -307,4 +307,4 @@ def _edges(arm: PairedSpans, here: XMap) -> tuple[Columns, Columns]:
 
 @lru_cache(maxsize=1024)  # the same in each frame
 def _change(ns: float) -> str:
-    return f"{'+' if ns >= 0 else MINUS}{format_briefly(abs(ns))}"
+    return f"{'+' if ns > 0 else MINUS if ns < 0 else ''}{format_briefly(abs(ns))}"
