@@ -50,13 +50,13 @@ def test_that_nothing_is_proven_is_said_without_claiming_that_nothing_changed(a)
 def test_one_session_each_proves_nothing(tmp_path):
     a = sessions(tmp_path, "a", BASE, NOISE[:1])
     b = sessions(tmp_path, "b", {**BASE, "conv.out": 200_000}, NOISE[:1])
-    assert headline(Comparison(a, b)) == "Not enough sessions to say (1 + 1; 3 + 3 needed)."
+    assert headline(Comparison(a, b)) == "Not enough sessions for a verdict (1 + 1; 3 + 3 needed)."
 
 
 def test_an_arm_with_itself_has_too_few_sessions_too(tmp_path):
     a = sessions(tmp_path, "a", BASE, NOISE[:1])
     said = headline(Comparison(a, a))
-    assert said == "Not enough sessions to say (1 + 1; 3 + 3 needed)."
+    assert said == "Not enough sessions for a verdict (1 + 1; 3 + 3 needed)."
 
 
 def test_parts_of_one_file_are_named(tmp_path):
@@ -67,7 +67,7 @@ def test_parts_of_one_file_are_named(tmp_path):
     said = headline(Comparison(one, other))
     assert said == "Inference 5 took as long as inference 1."
     said = headline(Comparison(one, more))
-    assert said == "Parts of one file are not sessions: nothing to say (3 + 3 needed)."
+    assert said == "Parts of one file are not sessions, so there is no verdict (3 + 3 needed)."
     assert compare_text(Comparison(one, more)).startswith(
         "A: inference 1 of a0.etdp\nB: inferences 2 to 7 of a0.etdp\n"
     )

@@ -162,9 +162,11 @@ def _untested(comparison: Comparison) -> str:
             takes = f"{_longer(whole.change_ns)} in B"
         return f"The {whole_name(comparison)} is estimated to take {takes}{by}."
     if not is_one_file(a, b):
-        return f"Not enough sessions to say ({len(a.sessions)} + {len(b.sessions)}; {NEEDED})."
+        return (
+            f"Not enough sessions for a verdict ({len(a.sessions)} + {len(b.sessions)}; {NEEDED})."
+        )
     if not (_is_one_run(a) and _is_one_run(b)):
-        return f"Parts of one file are not sessions: nothing to say ({NEEDED})."
+        return f"Parts of one file are not sessions, so there is no verdict ({NEEDED})."
     took = f"as long as {a.choice}"
     if round(whole.change_ns):
         took = f"{_longer(whole.change_ns)} than {a.choice}"

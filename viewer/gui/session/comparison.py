@@ -49,10 +49,10 @@ def compare_files(session: Session, paths: Collection[str]) -> str:
 
 def compare_inferences(session: Session, file: Trace, a: Run, b: Sequence[Run]) -> None:
     """Compare an inference of a profile with some others of it, which are of one method."""
-    compare(session, ComparedArms(_arm_of(file, (a,)), _arm_of(file, b)))
+    compare(session, ComparedArms(arm_of_runs(file, (a,)), arm_of_runs(file, b)))
 
 
-def _arm_of(file: Trace, runs: Sequence[Run]) -> ChosenArm:
+def arm_of_runs(file: Trace, runs: Sequence[Run]) -> ChosenArm:
     """The arm of some inferences of one scope: by number, and by scope if there are several."""
     has_several = len({run.scope for run in file.inferences()}) > 1
     scope = file.scopes[runs[0].scope].name if has_several else ""

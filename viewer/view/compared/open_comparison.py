@@ -43,7 +43,8 @@ class OpenComparison:
     def __init__(self, space: Workspace, chosen: ComparedArms) -> None:
         self.chosen = chosen
         self.arms = tuple(
-            arm_of(space, _choice(space, one), frozenset(one.paths)) for one in (chosen.a, chosen.b)
+            arm_of(space, choice_of(space, one), frozenset(one.paths))
+            for one in (chosen.a, chosen.b)
         )
         self.problem = next(
             (
@@ -243,7 +244,7 @@ class OpenComparison:
         )
 
 
-def _choice(space: Workspace, arm: ChosenArm) -> RunChoice | None:
+def choice_of(space: Workspace, arm: ChosenArm) -> RunChoice | None:
     """Which of the inferences of its profiles an arm has; None for all."""
     if not arm.numbers:
         return None

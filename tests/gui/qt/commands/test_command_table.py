@@ -14,6 +14,7 @@ from viewer.gui.window.commands.menus import (
     COPY_MENU,
     DENSITIES,
     ELSEWHERE,
+    LAYOUT_MENU,
     MENUS,
     MOVE_MENU,
     RULER_MENU,
@@ -101,7 +102,9 @@ def test_every_command_is_in_the_menu_that_it_names_or_elsewhere(controller):
     listed = {title: set(ids) - {SEPARATOR} for title, ids in MENUS}
     assert list(listed) == list(controller.window.menus)
     # Menus in them, and the menu of the ruler.
-    listed["View"] |= {*CLOCK_MENU, *CLOCKS_MENU, *RULER_MENU, *MOVE_MENU} - {SEPARATOR}
+    listed["View"] |= {*LAYOUT_MENU, *CLOCK_MENU, *CLOCKS_MENU, *RULER_MENU, *MOVE_MENU} - {
+        SEPARATOR
+    }
     listed["Edit"] |= {*COPY_MENU} - {SEPARATOR}
     listed["File"] |= {*COMPARE_MENU} - {SEPARATOR}
     listed["Help"] |= {*SAMPLE_MENU}
@@ -118,7 +121,7 @@ def test_every_command_is_in_the_menu_that_it_names_or_elsewhere(controller):
         ("Clock rate", CLOCK_MENU), ("Clocks", CLOCKS_MENU), ("Color by", COLORS),
         ("Ruler", RULER_MENU), ("Move", MOVE_MENU), ("Panels", SHOWN), ("Copy as", COPY_MENU),
         ("Comparison", COMPARE_MENU), ("Row density", DENSITIES), ("Theme", THEMES),
-        ("Open a sample", SAMPLE_MENU),
+        ("Open a sample", SAMPLE_MENU), ("Layout", LAYOUT_MENU),
     ],
 )  # fmt: skip
 def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(controller, title, ids):
@@ -180,6 +183,7 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
 NEEDS_A_TRACE |= {"search.find", "search.list", "file.export", "file.save_picture"}
 NEEDS_A_TRACE |= {"file.perfetto_ui", "file.export_table"}
 NEEDS_A_TRACE |= {"compare.with"}
+NEEDS_A_FLOATING_PANEL = {"layout.dock"}
 NEEDS_A_COMPARISON = {"compare.swap", "compare.in_tables", "compare.end", "compare.pair",
                       "compare.relative", "compare.stretch", "compare.separate"}  # fmt: skip
 NEEDS_CYCLES = {"ruler.cycles"}
@@ -201,6 +205,8 @@ NEEDS_A_FILE = {
     "file.close_all", "view.panels", "file.save_session", "file.export_operators",
     "file.export_report", "file.save_session_as", "file.reload", *SHOWN,
     "edit.copy", "edit.copy_text", "edit.copy_markdown", "edit.copy_json", "edit.source",
+    "layout.default", "layout.timeline", "layout.source", "layout.compare", "layout.keep",
+    "layout.reset", "layout.float",
 }  # fmt: skip
 NEEDS_A_LAST_SESSION = {"file.last_session"}
 NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow", "go.next_slice", "go.previous_slice"}
@@ -219,6 +225,7 @@ def test_what_makes_no_sense_is_disabled(controller, qtbot):
     everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
     everything -= NEEDS_A_COMPARISON | NEEDS_ERRORS | NEEDS_A_TABLE | NEEDS_FAR_TIMES
     everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY | NEEDS_A_LAST_SESSION
+    everything -= NEEDS_A_FLOATING_PANEL
     assert enabled(controller) == everything - needy
     open_sample(qtbot, controller, "attention_xnnpack")
     assert enabled(controller) == everything - NEEDS_A_PAST

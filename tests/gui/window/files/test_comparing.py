@@ -33,13 +33,41 @@ def compared(controller, qtbot):
     return controller.session.state.compared
 
 
-def test_compare_with_opens_the_chosen_files_as_b(with_a, qtbot, arms, monkeypatch):
+def test_compare_adds_files_to_both_lists_and_says_what_is_missing(
+    with_a, qtbot, arms, monkeypatch
+):
     monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: (arms[1], ""))
     with_a.commands.run("compare.with")
+    dialog = with_a.comparing.dialog
+    assert dialog.files_of(0) == arms[0]
+    assert dialog.line.text() == "Add files to B"
+    assert not dialog.button.isEnabled()
+    dialog.files_wanted.emit(1)
+    qtbot.waitUntil(lambda: dialog.files_of(1) == arms[1])
+    assert dialog.line.text() == "4 + 4 sessions: enough for a verdict"
+    dialog.tables[0].selectRow(0)
+    dialog.moves[0].click()
+    dialog.tables[0].selectRow(0)
+    dialog.moves[0].click()
+    assert dialog.line.text() == "2 + 6: no verdict, needs 3 + 3"
+    dialog.expect(0, arms[0])
+    dialog.button.click()
     assert compared(with_a, qtbot) == arms_of(*arms)
     assert with_a.docks.is_shown("compare")
     assert with_a.panels["operators"].model.rows[0].op == "add.out"
     assert with_a.panels["operators"].subtitle.text() == "medians of 4 + 4 sessions"
+    assert with_a.comparing.dialog is None
+
+
+def test_files_are_dropped_on_the_list_that_they_are_for(with_a, qtbot, arms):
+    with_a.comparing.choose()
+    dialog = with_a.comparing.dialog
+    dialog.dropped.emit(1, arms[1][:1])
+    qtbot.waitUntil(lambda: dialog.files_of(1) == arms[1][:1])
+    assert dialog.files_of(0) == arms[0]
+    assert dialog.line.text() == "4 + 1: no verdict, needs 3 + 3"
+    dialog.reject()
+    assert with_a.session.state.compared is None
 
 
 def test_files_that_are_open_already_change_their_arm(with_a, qtbot, arms):

@@ -94,7 +94,7 @@ class PanelHost(Protocol):
         """Open the list of all inferences."""
 
     def choose_comparison(self) -> None:
-        """Ask for the files of the other arm, and compare with them."""
+        """Ask for both arms of a comparison, and compare them."""
 
     def choose_reference(self) -> None:
         """Ask for a file to compare logged values with."""

@@ -71,11 +71,12 @@ def comparison_commands(context: CommandContext) -> list[Command]:
     return [
         Command(
             "compare.with",
-            "Compare with…",
+            "Co&mpare with…",
             "File",
             context.comparing.choose,
+            ("Ctrl+D",),
             enabled=open_profile(session),
-            keywords="diff baseline faster slower regression arm",
+            keywords="compare with diff baseline faster slower regression arm",
         ),
         Command(
             "compare.others",

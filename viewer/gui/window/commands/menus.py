@@ -68,11 +68,6 @@ MENUS = (
             "view.clear",
             "view.panels",
             "view.menu",
-            SEPARATOR,
-            "view.legend",
-            "view.flows",
-            "view.drag_pans",
-            "view.motion",
         ),
     ),
     (
@@ -186,10 +181,8 @@ COMPARE_MENU = (
     "compare.pair",
     "compare.separate",
     SEPARATOR,
-    "compare.in_tables",
     "compare.relative",
     "compare.stretch",
-    "compare.swap",
     "compare.end",
 )
 COPY_MENU = (
@@ -213,9 +206,6 @@ LAYOUT_MENU = (
     SEPARATOR,
     "layout.keep",
     "layout.reset",
-    SEPARATOR,
-    "layout.float",
-    "layout.dock",
 )
 RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in RulerUnit)
 # The choices of two preferences, and the commands about colors.
@@ -230,8 +220,11 @@ ELSEWHERE = {
     "View > Panels, which opens and closes panels": (
         *(f"panel.{name}" for name in {**TABLE.pages, **TABLE.panels}),
     ),
-    "the toolbar": COLORS,
-    "the preferences": (*THEMES, *DENSITIES),
+    "the toolbar": (*COLORS, "compare.in_tables", "compare.swap"),
+    "the preferences": (
+        *THEMES, *DENSITIES, "view.legend", "view.flows", "view.drag_pans", "view.motion",
+    ),
+    "the menu of a tab": ("layout.float", "layout.dock"),
     "the menu of a track's name": (
         *(f"tracks.sort_{order.name.lower()}" for _, order in SORTED), "tracks.taller",
         "tracks.lower",

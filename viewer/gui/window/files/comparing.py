@@ -1,24 +1,26 @@
-"""Opens the other arm of a comparison: files from a dialog or a drop, which become arm B."""
+"""Begins comparisons: with a dialog for both arms, or with dropped files, which become arm B."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QFileDialog
 
 from viewer.formats import formats
 from viewer.formats.folders import look_through
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
-from viewer.gui.session.comparison import compare_files
+from viewer.gui.session.comparison import compare, compare_files
 from viewer.gui.session.linking import pair_files
 from viewer.gui.session.session import Session
+from viewer.gui.window.dialogs.compare import ARMS, CompareDialog
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell
 from viewer.program.program import Program
+from viewer.view.compared_arms import ComparedArms
 from viewer.workspace.link_choices import Choices
 
 
@@ -31,6 +33,8 @@ class Comparing(QObject):
         self._docks = docks
         self._settings: Settings = shell.settings
         self._wanted: tuple[str, ...] = ()
+        self._added_to_arm: tuple[str, ...] = ()
+        self.dialog: CompareDialog | None = None
         self._looking = Latest(self)
         self._looking.answered.connect(self._take_paths)
         self._looking.failed.connect(shell.message.show_error)
@@ -43,17 +47,48 @@ class Comparing(QObject):
         return bool(self._session.traces)
 
     def choose(self) -> None:
-        """Ask for the files of the other arm, and compare with them."""
+        """Ask for both arms, and compare them."""
+        dialog = self.dialog = CompareDialog(self._session, self._shell.theme, self._shell)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.files_wanted.connect(self._ask)
+        dialog.dropped.connect(self._add)
+        dialog.compared.connect(self._compare)
+        dialog.finished.connect(self._close)
+        dialog.open()
+
+    @Slot()
+    def _close(self) -> None:
+        self.dialog = None
+
+    @Slot(int)
+    def _ask(self, arm: int) -> None:
+        """Ask for files to add to an arm."""
         suffixes = [suffix for form in formats() for suffix in form.suffixes]
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in suffixes))
         paths, _ = QFileDialog.getOpenFileNames(
-            self._shell,
-            "Compare with: choose all sessions of the other arm, and its ETRecord if it has one",
+            self.dialog,
+            f"Add sessions and the ETRecord of {ARMS[arm]}",
             self._settings.get(LAST_FOLDER),
             f"Profiles, ETRecords ({patterns});;All files (*)",
         )
         if paths:
-            self.start(paths)
+            self._settings.set(LAST_FOLDER, os.path.dirname(paths[0]))
+            self._add(arm, paths)
+
+    @Slot(int, object)
+    def _add(self, arm: int, paths: Sequence[str]) -> None:
+        """Open files for an arm of the dialog."""
+        wanted = [os.path.abspath(path) for path in paths]
+        if self.dialog is None:
+            return
+        self.dialog.expect(arm, wanted)
+        self._added_to_arm = tuple(wanted)
+        self._read(wanted)
+
+    @Slot(object)
+    def _compare(self, arms: ComparedArms) -> None:
+        compare(self._session, arms)
+        self._docks.show_panel("compare")
 
     def start(self, paths: Sequence[str]) -> None:
         """Open files and folders as arm B; what is open now is arm A."""
@@ -73,42 +108,55 @@ class Comparing(QObject):
             self._shell.message.show_error("There is no profile in this folder to compare with")
 
     def _open(self) -> None:
-        space = self._session.workspace
-        new = [path for path in self._wanted if path not in space.paths]
-        if not new:
+        if not self._read(self._wanted):
             self._finish()
-            return
+
+    def _read(self, paths: Sequence[str]) -> bool:
+        """Read the files that are not open; returns whether there are any."""
+        space = self._session.workspace
+        new = [path for path in paths if path not in space.paths]
+        if not new:
+            return False
         # A second ETRecord must not take the profiles of A from the first.
         links = ((trace.path, space.links(trace).program_path) for trace in space.traces)
         pairs = tuple((path, record) for path, record in links if record is not None)
         self._opener.read(new, Choices(pairs=pairs))
+        return True
 
     @Slot(object)
     def _added(self, complaints: list[str]) -> None:
-        if self._wanted and not self._opener.is_busy:
+        if self._opener.is_busy:
+            return
+        if self._added_to_arm:
+            self._link(self._added_to_arm)
+            self._added_to_arm = ()
+        if self._wanted:
             self._finish()
 
     @Slot()
     def _give_up(self) -> None:
-        self._wanted = ()
+        self._wanted = self._added_to_arm = ()
 
     def _finish(self) -> None:
         wanted, self._wanted = self._wanted, ()
+        self._link(wanted)
+        problem = compare_files(self._session, wanted)
+        if problem:
+            self._shell.message.show_error(problem)
+        else:
+            self._docks.show_panel("compare")
+
+    def _link(self, wanted: Sequence[str]) -> None:
+        """Link profiles to the ETRecord that was chosen with them, if it matches."""
         space = self._session.workspace
         programs = [p.path for p in space.programs if p.path in wanted and _has_operators(p)]
         if len(programs) == 1:
-            # The ETRecord that was chosen with the profiles is theirs, if it matches.
             for trace in space.traces:
                 linked = space.links(trace).program_path
                 matching = [c for c in space.candidates(trace) if c.trace_match.match.belongs]
                 matches = programs[0] in {candidate.program.path for candidate in matching}
                 if trace.path in wanted and linked is None and matches:
                     pair_files(self._session, trace.path, programs[0])
-        problem = compare_files(self._session, wanted)
-        if problem:
-            self._shell.message.show_error(problem)
-        else:
-            self._docks.show_panel("compare")
 
 
 def _has_operators(program: Program) -> bool:

@@ -499,7 +499,9 @@ class Docks(QObject):
         wanted = height - min(rows, round(height * TIMELINE_SHARE))
         if self.sizes:
             wanted = height * self.sizes[2] // 1000
-        self._window.resizeDocks(dock_widgets[:1], [max(wanted, _LEAST_BOTTOM)], Qt.Orientation.Vertical)
+        self._window.resizeDocks(
+            dock_widgets[:1], [max(wanted, _LEAST_BOTTOM)], Qt.Orientation.Vertical
+        )
 
     def share_width(self) -> None:
         """Set the widths of the side panels and of the two bottom halves.
