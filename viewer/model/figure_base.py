@@ -105,7 +105,7 @@ class FigureBase:
 
         zeros: how many events of them are cut to 0.
         """
-        return format_bounded(self.ns(ticks), zeros, self.cut_ns)
+        return format_bounded(self.ns(ticks), zeros, float(self.cut_ns))
 
     def sum_text(self, ticks: int, zeros: int = 0) -> str:
         """Return the sum over all inferences."""

@@ -171,12 +171,12 @@ def _why_no_mean(table: LinkTable, base: FigureBase) -> str:
 
 
 def _mean_rows(
-    grouping: Grouping, found: GroupTable, base: FigureBase, rows: list[Facts]
+    grouping: Grouping, table: GroupTable, base: FigureBase, rows: list[Facts]
 ) -> list[Facts]:
     """Return rows with their means per inference, rounded down so that wall times add up."""
     rate = base.rate / base.divisor
-    wall = wall_times(found, rate)
-    medians = grouping.medians(found.key)
+    wall = wall_times(table, rate)
+    medians = grouping.medians(table.key)
     return [
         row
         | {
@@ -193,7 +193,7 @@ def _mean_rows(
             if group.number in medians
             else {}
         )
-        for group, row in zip(found.groups, rows, strict=True)
+        for group, row in zip(table.groups, rows, strict=True)
     ]
 
 

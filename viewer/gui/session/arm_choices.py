@@ -54,7 +54,7 @@ def arm_files(session: Session) -> tuple[ArmFile, ...]:
     space = session.workspace
     rows = []
     for trace in space.traces:
-        every, steady = (counted_inferences(trace, warm_up=own) for own in (True, False))
+        every, steady = (counted_inferences(trace, warm_up=warm) for warm in (True, False))
         model = display_name(path) if (path := space.links(trace).program_path) else ""
         phases = joined([name for name in runs_by_phase(session, trace.path) if name])
         rows.append(ArmFile(trace.path, model, len(steady), len(every) - len(steady), phases))
@@ -67,10 +67,10 @@ def runs_by_phase(session: Session, path: str) -> dict[str, list[Run]]:
     trace = table.trace
     runs = counted_inferences(trace, warm_up=False)
     names = series_names(table, dict.fromkeys(series_of(trace, run) for run in runs))
-    found: dict[str, list[Run]] = {}
+    by_name: dict[str, list[Run]] = {}
     for run in runs:
-        found.setdefault(names[series_of(trace, run)], []).append(run)
-    return found
+        by_name.setdefault(names[series_of(trace, run)], []).append(run)
+    return by_name
 
 
 def named_bookmarks(session: Session, path: str) -> list[Bookmark]:
@@ -92,17 +92,17 @@ def by_numbers(session: Session, path: str, a: str, b: str) -> ComparedArms:
     scope = max(dict.fromkeys(scopes), key=scopes.count)
     if picked is not None and picked[0] == number:
         scope = session.traces[number].file.runs[picked[1]].scope
-    own = [run for run in every if run.scope == scope]
-    numbers = [parse_numbers(text, max(run.number for run in own)) for text in (a, b)]
-    return _arms(session, path, [[run for run in own if run.number in part] for part in numbers])
+    runs = [run for run in every if run.scope == scope]
+    numbers = [parse_numbers(text, max(run.number for run in runs)) for text in (a, b)]
+    return _arms(session, path, [[run for run in runs if run.number in part] for part in numbers])
 
 
 def by_phase(session: Session, path: str, a: str, b: str) -> ComparedArms:
     """Return the arms of two methods or phases. Raises ValueError if they are the same."""
     if a == b:
         raise ValueError("Choose two different methods or phases")
-    found = runs_by_phase(session, path)
-    return _arms(session, path, [found[a], found[b]])
+    by_name = runs_by_phase(session, path)
+    return _arms(session, path, [by_name[a], by_name[b]])
 
 
 def at_bookmark(session: Session, path: str, mark: Bookmark) -> ComparedArms:
@@ -139,7 +139,8 @@ def _arms(session: Session, path: str, runs: Sequence[list[Run]]) -> ComparedArm
     ):
         raise ValueError("An arm has inferences of several methods: choose those of one")
     trace = session.workspace.open_trace(path)
-    return ComparedArms(*(arm_of_runs(trace, part) for part in runs))
+    a, b = (arm_of_runs(trace, part) for part in runs)
+    return ComparedArms(a, b)
 
 
 def of_files(a: Sequence[str], b: Sequence[str]) -> ComparedArms:
@@ -173,4 +174,4 @@ def count_text(a: Arm, b: Arm) -> str:
 
 
 def _number_of(session: Session, path: str) -> int:
-    return next(i for i, shown in enumerate(session.traces) if shown.file.path == path)
+    return next(i for i, trace in enumerate(session.traces) if trace.file.path == path)

@@ -53,7 +53,7 @@ _OWN_CLOCK = (
 
 
 def group_contents(
-    shown: OpenTrace, table: GroupTable, title: str, base: FigureBase | None = None
+    open_trace: OpenTrace, table: GroupTable, title: str, base: FigureBase | None = None
 ) -> OperatorContents:
     """Return the rows of other groups: self, wall and total time, and statistics of the slices.
 
@@ -64,7 +64,7 @@ def group_contents(
     What a delegate's own clock timed has a column of its own, if there is any; so has wall time
     where it differs from self time.
     """
-    rate, base = shown.axis.ns_per_tick, base or FigureBase(shown.axis.ns_per_tick)
+    rate, base = open_trace.axis.ns_per_tick, base or FigureBase(open_trace.axis.ns_per_tick)
     groups = tuple(table.groups[:MOST_ROWS])
     most = max((group.wall or 0 for group in groups), default=0)
     # Usually the two are the same.
@@ -141,7 +141,7 @@ def group_contents(
     )  # fmt: skip
     rows = []
     for group in groups:
-        operators = shown.table.sets[group.number] if table.key == "operator" else ()
+        operators = open_trace.table.sets[group.number] if table.key == "operator" else ()
         module, dot, name = group.label.partition(" · ")
         if not (operators and dot):
             module, name = "", group.label

@@ -387,7 +387,7 @@ def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
 
 
 def scope_text(
-    shown: OpenTrace, scope: TimeScope, *, loads: bool = False, per_inference: bool = False
+    open_trace: OpenTrace, scope: TimeScope, *, loads: bool = False, per_inference: bool = False
 ) -> str:
     """Name the scope of costs: "run 2", the selected range, all inferences or the whole trace.
 
@@ -395,18 +395,19 @@ def scope_text(
     `OpenTrace.figures_for`.
     """
     if scope.run is not None:
-        named = run_label(shown.table, scope.run).rpartition(" · ")[2]
+        named = run_label(open_trace.table, scope.run).rpartition(" · ")[2]
         return typical_text(scope.typical_of) if scope.typical_of else named
     if scope.ticks is not None:
-        ns = shown.axis.to_ns(scope.ticks[1]) - shown.axis.to_ns(scope.ticks[0])
+        ns = open_trace.axis.to_ns(scope.ticks[1]) - open_trace.axis.to_ns(scope.ticks[0])
         return f"the selected range of {format_time(ns)}"
-    if shown.inferences in (Inferences.TYPICAL, Inferences.MEAN) and shown.trace is not shown.file:
-        count = len(counted_inferences(shown.file, warm_up=False)) - shown.cut
-        is_typical = shown.inferences is Inferences.TYPICAL
+    is_one = open_trace.inferences in (Inferences.TYPICAL, Inferences.MEAN)
+    if is_one and open_trace.trace is not open_trace.file:
+        count = len(counted_inferences(open_trace.file, warm_up=False)) - open_trace.cut
+        is_typical = open_trace.inferences is Inferences.TYPICAL
         return typical_text(count) if is_typical else f"the mean of {counted(count, 'inference')}"
-    if per_inference and shown.base_of(scope).is_mean:
-        return inferences_text(shown.trace, scope)
-    text, phases = whole_scope_text(shown.trace, scope, loads=loads), _phases(shown)
+    if per_inference and open_trace.base_of(scope).is_mean:
+        return inferences_text(open_trace.trace, scope)
+    text, phases = whole_scope_text(open_trace.trace, scope, loads=loads), _phases(open_trace)
     between = " of " if "inference" in text else ", "
     return f"{text}{between}{phases}" if phases else text
 

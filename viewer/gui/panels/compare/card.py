@@ -84,8 +84,8 @@ class CompareCard(QWidget):
             texts.addWidget(label(why, theme, "caption", "text2", wrap=True))
         row.addLayout(texts, 1)
         self._column.addWidget(frame)
-        if shown := shown_text(self._found):
-            self._column.addWidget(label(shown, theme, "caption", "text2", wrap=True))
+        if text := timeline_text(self._found):
+            self._column.addWidget(label(text, theme, "caption", "text2", wrap=True))
         if one.sessions_a or one.sessions_b:
             dots = SessionDots(one.sessions_a, one.sessions_b, one.verdict.value, theme)
             self._column.addWidget(dots)
@@ -151,15 +151,15 @@ class CompareCard(QWidget):
         self._column.addLayout(row)
 
 
-def shown_text(found: OpenComparison) -> str:
+def timeline_text(compared: OpenComparison) -> str:
     """Return which inferences the timeline shows, and what they take; "" without any."""
     parts = []
     for side, name in enumerate("AB"):
-        typical = found.typical(side)
+        typical = compared.typical(side)
         if typical is None:
             return ""
         path, run = typical
-        session = next(s for s in found.arms[side].sessions if s.table.trace.path == path)
+        session = next(s for s in compared.arms[side].sessions if s.table.trace.path == path)
         took = format_time(round((run.end - run.start) * session.ns_per_tick))
         parts.append(f"inference {run.number} of {name}, {took}")
     return f"On the timeline, the most usual: {'; '.join(parts)}"

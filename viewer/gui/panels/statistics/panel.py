@@ -186,25 +186,25 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             self.show_page()
             self._mark()
             return
-        shown, table = answer.shown, answer.table
+        open_trace, table = answer.shown, answer.table
         base = answer.base
         contents = (
-            unit_contents(shown, table, TITLES[table.key])
+            unit_contents(open_trace, table, TITLES[table.key])
             if table.is_overview
-            else group_contents(shown, table, TITLES[table.key], base)
+            else group_contents(open_trace, table, TITLES[table.key], base)
         )
         self._color()
         self.table.show_contents(contents, sorted_by=-1)
-        whole = left_out(shown.trace, answer.scope)
-        uncounted = whole if base is None else shown.left_out_of(answer.scope)
+        whole = left_out(open_trace.trace, answer.scope)
+        uncounted = whole if base is None else open_trace.left_out_of(answer.scope)
         if table.is_overview:
-            _show_units(self.footer, shown, table, uncounted)
+            _show_units(self.footer, open_trace, table, uncounted)
         else:
-            show_whole(self.footer, shown, table, uncounted, answer.scope, base)
-        where = scope_text(shown, answer.scope, loads=True, per_inference=base is not None)
-        parts = [where, display_name(shown.trace.path)]
+            show_whole(self.footer, open_trace, table, uncounted, answer.scope, base)
+        where = scope_text(open_trace, answer.scope, loads=True, per_inference=base is not None)
+        parts = [where, display_name(open_trace.trace.path)]
         if (found := self._comparison.in_tables) is not None:
-            parts.insert(0, not_compared(found, shown.file.path))
+            parts.insert(0, not_compared(found, open_trace.file.path))
         if len(contents.rows) < len(table.groups) and not table.is_overview:
             listed, of = group_digits(len(contents.rows)), group_digits(len(table.groups))
             parts.append(f"first {listed} of {of} rows: export lists all")
@@ -215,7 +215,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         elif table.has_delegate_ns:
             parts.append("slices on a delegate's clock are counted, but not in times and shares")
         if table.foreign:
-            hint = "" if shown.grouping.missing("kernel") else ": see Kernel"
+            hint = "" if open_trace.grouping.missing("kernel") else ": see Kernel"
             parts.append(f"{counted(table.foreign, 'slice')} with separate clocks left out{hint}")
         if table.values:
             parts.append(f"{counted(table.values, 'value')} without a time left out")

@@ -135,9 +135,9 @@ class CompareDialog(FramedDialog):
         for box in (*self.phases, self.mark):
             box.currentIndexChanged.connect(self._follow)
         session.workspace_changed.connect(self.refresh)
-        known = session.state.compared
-        if known is not None:
-            self._arm_of_path = dict.fromkeys(known.a.paths, 0) | dict.fromkeys(known.b.paths, 1)
+        before = session.state.compared
+        if before is not None:
+            self._arm_of_path = dict.fromkeys(before.a.paths, 0) | dict.fromkeys(before.b.paths, 1)
         self.refresh()
         several = len(session.traces) != 1 or not self._has_parts
         self.ways.button(FILES if several else NUMBERS).setChecked(True)
@@ -204,26 +204,26 @@ class CompareDialog(FramedDialog):
         """Show what is open now."""
         files = arm_files(self._session)
         for arm, model in enumerate(self.models):
-            own = [one for one in files if self._arm_of_path.get(one.path, 0) == arm]
+            listed = [file for file in files if self._arm_of_path.get(file.path, 0) == arm]
             model.clear()
             model.setHorizontalHeaderLabels(TITLES)
-            for one in own:
-                items = [QStandardItem(visible_controls(text)) for text in one.texts]
-                items[0].setData(one.path)
-                items[0].setToolTip(visible_controls(one.path))
+            for file in listed:
+                items = [QStandardItem(visible_controls(text)) for text in file.texts]
+                items[0].setData(file.path)
+                items[0].setToolTip(visible_controls(file.path))
                 model.appendRow(items)
-            self.heads[arm].setText(f"{ARMS[arm]} · {counted(len(own), 'file')}")
+            self.heads[arm].setText(f"{ARMS[arm]} · {counted(len(listed), 'file')}")
             header = self.tables[arm].horizontalHeader()
             header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-            self.tables[arm].setColumnHidden(_PHASE, not any(one.phases for one in files))
-            for at, width in enumerate(_WIDTHS):
+            self.tables[arm].setColumnHidden(_PHASE, not any(file.phases for file in files))
+            for column, width in enumerate(_WIDTHS):
                 mode = QHeaderView.ResizeMode
-                header.setSectionResizeMode(at, mode.Interactive if width else mode.Stretch)
+                header.setSectionResizeMode(column, mode.Interactive if width else mode.Stretch)
                 if width:
-                    header.resizeSection(at, self._theme.px(width))
-        self.file.offer([display_name(one.path) for one in files], self._current_file)
-        for at, one in enumerate(files):
-            self.file.setItemData(at, one.path)
+                    header.resizeSection(column, self._theme.px(width))
+        self.file.offer([display_name(file.path) for file in files], self._current_file)
+        for row, file in enumerate(files):
+            self.file.setItemData(row, file.path)
         self._offer_moves()
         self._show_parts()
 
@@ -248,7 +248,8 @@ class CompareDialog(FramedDialog):
     @Slot()
     def _show_parts(self) -> None:
         """Offer what the file can be split by, and say why not."""
-        has_parts, phases = self._has_parts, ()
+        has_parts = self._has_parts
+        phases: tuple[str, ...] = ()
         marks: list[Bookmark] = []
         if has_parts:
             phases = tuple(runs_by_phase(self._session, self._path))
@@ -257,8 +258,8 @@ class CompareDialog(FramedDialog):
             last = max(run.number for run in trace.inferences())
             if self.numbers[1].text() in ("2-", ""):
                 self.numbers[1].setText(f"2-{last}" if last > 2 else "2")
-        for at, box in enumerate(self.phases):
-            box.offer(phases, min(at, len(phases) - 1))
+        for arm, box in enumerate(self.phases):
+            box.offer(phases, min(arm, len(phases) - 1))
         self.mark.offer([_mark_text(mark) for mark in marks], -1)
         self._marks = marks
         for way, why in (

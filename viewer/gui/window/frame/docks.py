@@ -529,10 +529,11 @@ class Docks(QObject):
             left_share = 1000 * left.width() // max(left.width() + right.width(), 1)
         below = next((dock for dock in (left, right) if not dock.isHidden()), None)
         if below is not None:
-            center = self._window.centralWidget().height()
-            bottom = 1000 * below.height() // max(below.height() + center, 1)
-        found = side_width, left_share, bottom
-        return found if all(found) else self.sizes
+            center = self._window.centralWidget()
+            room = below.height() + (0 if center is None else center.height())
+            bottom = 1000 * below.height() // max(room, 1)
+        sizes = side_width, left_share, bottom
+        return sizes if all(sizes) else self.sizes
 
     # -- titles ----------------------------------------------------------------------------------
 
