@@ -73,7 +73,7 @@ def stepped(seed: int, *, phases: int = 1, threads: int = 1) -> Stepped:
     for number in range(count):
         at += chance.randrange(40)
         pieces += _grown(chance, at, at + chance.randrange(1, 30), 0, 1)  # before it
-        at = max((one.end for one in pieces), default=at) + chance.randrange(5)
+        at = max([at, *(one.end for one in pieces)]) + chance.randrange(5)
         end = at + chance.randrange(20, 400)
         phase = f"phase {number % phases}" if phases > 1 else ""
         builder.run(RunKind.INFERENCE, "step", tracks[0], scope, at, end, phase=phase)

@@ -1,5 +1,6 @@
 """Figures per inference of generated traces, against loops over their slices."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.builders.stepped_traces import counted_spans, means, stepped
 from viewer.model.figure_base import figure_base
 from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import STEADY, TimeScope
+from viewer.model.scope import EVERY_PHASE, STEADY, TimeScope
 from viewer.model.times import format_time
 from viewer.reports.stats import NoSuchGroups, stats, stats_text
 from viewer.view.open_trace import views_of
@@ -31,12 +32,17 @@ def test_every_figure_is_the_mean_of_the_counted_inferences(seed, threads):
     space, shown = shown_of(made.trace)
     spans = counted_spans(space.traces[0])
     base = shown.base_of(STEADY)
-    (of_one, *others) = spans.values()
-    count = sum(map(len, spans.values()))
-    assert (base.count, base.is_mean) == (count, count > 1 and not others)
+    if sum(map(len, spans.values())) < 2:
+        assert not base.is_of_several
+        return
+    # Of several phases, figures are of the one with the largest total.
+    phase = max(spans, key=lambda name: sum(b - a for a, b in spans[name]))
+    count = len(spans[phase])
+    assert (base.count, base.is_mean) == (count, count > 1)
+    assert base.phase == (phase if len(spans) > 1 else "")
     if not base.is_mean:
         return
-    truth, grouping = means(made.pieces, of_one), shown.grouping_for(STEADY)
+    truth, grouping = means(made.pieces, spans[phase]), shown.grouping_for(STEADY)
     table = grouping.by("name")
     rows = {group.label: group for group in table.groups}
     assert rows.keys() == truth.keys()
@@ -86,6 +92,31 @@ def test_of_several_phases_figures_are_sums_that_say_so(seed):
     base = figure_base(trace, STEADY, Fraction(1))
     assert (base.divisor, base.count) == (1, counted)
     assert base.titled("Self") == f"Self, sum of {counted}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_figures_are_of_the_chosen_phase_or_of_all_added_up(seed):
+    made = stepped(seed, phases=2)
+    space, shown = shown_of(made.trace)
+    spans = counted_spans(space.traces[0])
+    if len(spans) < 2:
+        return
+    assert set(shown.phases_of(STEADY)) == set(spans)
+    for phase, own in spans.items():
+        scope = replace(STEADY, phase=phase)
+        base, table = shown.base_of(scope), shown.grouping_for(scope).by("name")
+        truth = means(made.pieces, own)
+        for group in table.groups:
+            assert base.ns(group.self_ticks) == pytest.approx(
+                float(truth[group.label].mean(len(own)))
+            )
+    every = replace(STEADY, phase=EVERY_PHASE)
+    inside = means(made.pieces, [span for own in spans.values() for span in own])
+    sums = {group.label: group.self_ticks for group in shown.grouping_for(every).by("name").groups}
+    assert sums == {name: one.self_ticks for name, one in inside.items()}
+    count = sum(map(len, spans.values()))
+    assert shown.base_of(every).titled("Self") == f"Self, sum of {count}"
 
 
 def test_one_inference_or_a_range_needs_no_base():

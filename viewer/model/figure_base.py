@@ -26,13 +26,15 @@ class FigureBase:
 
     rate: ns per tick. count: how many inferences the figures cover; fewer than two if they are not
     per inference: of a range, of one inference, or of a file without inferences. divisor: what the
-    ticks of all of them are divided by, 1 for a sum. is_mean: whether figures are a mean.
+    ticks of all of them are divided by, 1 for a sum. is_mean: whether figures are a mean. phase: of
+    several methods or phases, the one that they are of; else "".
     """
 
     rate: Fraction
     count: int = 1
     divisor: int = 1
     is_mean: bool = False
+    phase: str = ""
 
     @property
     def is_of_several(self) -> bool:
@@ -44,7 +46,8 @@ class FigureBase:
         """The base in words: "mean of 4", "sum of 12"; "" if there is only one of everything."""
         if not self.is_of_several:
             return ""
-        return f"{MEAN if self.is_mean else SUM} of {group_digits(self.count)}"
+        name = f"{MEAN if self.is_mean else SUM} of {group_digits(self.count)}"
+        return f"{name} {self.phase}" if self.phase else name
 
     def titled(self, title: str) -> str:
         """Return the title of a figure with this base: "Self, mean of 4"."""

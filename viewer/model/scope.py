@@ -24,6 +24,7 @@ from viewer.model.times import counted
 from viewer.model.trace import Run, RunKind, Trace
 from viewer.model.warm_up import counted_inferences
 
+EVERY_PHASE = "*"
 ScopeSpan = tuple[int | None, int | None, int | None]
 
 
@@ -33,12 +34,15 @@ class TimeScope:
 
     At most one of them is given. warm_up: whether figures of the whole trace cover the inferences
     that warm up. typical_of: of how many inferences the run is shown as the typical one, else 0.
+    phase: of several methods or phases, the one that figures per inference are of; "" for that with
+    the largest total, `EVERY_PHASE` for all of them, added up.
     """
 
     run: Run | None = None
     ticks: tuple[int, int] | None = None
     warm_up: bool = True
     typical_of: int = 0
+    phase: str = ""
 
     @property
     def is_whole(self) -> bool:

@@ -53,6 +53,9 @@ def current_trace(state: ViewState, group: ClockGroup) -> int | None:
 def per_inference(scope: TimeScope, state: ViewState) -> TimeScope:
     """Return the scope for figures per inference.
 
-    Over all inferences these leave out the ones that warm up, unless the view includes them.
+    Over all inferences these leave out the ones that warm up, unless the view includes them, and
+    are of the phase that the view shows.
     """
-    return replace(scope, warm_up=state.warm_up) if scope.is_whole else scope
+    if not scope.is_whole:
+        return scope
+    return replace(scope, warm_up=state.warm_up, phase=state.phase)

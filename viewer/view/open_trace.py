@@ -16,7 +16,7 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.delegate_clocks import clock_names
-from viewer.analysis.links.labels import slice_labels, track_name
+from viewer.analysis.links.labels import series_names, slice_labels, track_name
 from viewer.analysis.links.link_table import Link, LinkTable
 from viewer.analysis.memory.logged_allocations import LoggedAllocations, logged_allocations
 from viewer.analysis.memory.plan import planned_counters
@@ -26,9 +26,14 @@ from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.arrays import Codes, Ints
 from viewer.model.figure_base import FigureBase, figure_base
 from viewer.model.inferences.inference_views import Inferences, has_run_views, view_of
-from viewer.model.inferences.logged_methods import only_inferences
+from viewer.model.inferences.logged_methods import (
+    Series,
+    of_series,
+    only_inferences,
+    series_of,
+)
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
-from viewer.model.scope import LeftOut, TimeScope, left_out
+from viewer.model.scope import EVERY_PHASE, LeftOut, TimeScope, left_out
 from viewer.model.times import (
     NARROW_SPACE,
     ClockRate,
@@ -67,6 +72,7 @@ class Figures:
     """What computes the figures per inference of a trace, or of the view that they cover."""
 
     trace: Trace
+    table: LinkTable
     costs: Costs
     grouping: Grouping
     delegation: Delegation
@@ -104,7 +110,8 @@ class OpenTrace:
     inferences: Inferences = Inferences.AS_RUN
     errors: OperatorErrors | None = None
     _operators: dict[str, Palette] = field(default_factory=dict)
-    _of_inferences: Figures | None = field(default=None, init=False)
+    _views: dict[tuple[bool, str], tuple[Trace, str]] = field(default_factory=dict, init=False)
+    _figures: dict[Trace, Figures] = field(default_factory=dict, init=False)
 
     @cached_property
     def whole_span_ns(self) -> tuple[int, int]:
@@ -192,23 +199,56 @@ class OpenTrace:
 
     def base_of(self, scope: TimeScope) -> FigureBase:
         """Return what figures per inference in a scope are: their mean, a sum, or neither."""
-        return figure_base(self.trace, scope, self.axis.ns_per_tick)
+        trace, phase = self._view_of(scope)
+        return replace(figure_base(trace, scope, self.axis.ns_per_tick), phase=phase)
+
+    def phases_of(self, scope: TimeScope) -> tuple[str, ...]:
+        """Return the methods and phases that figures per inference can be of, the longest first.
+
+        () of one, or if it is open which inferences ran which.
+        """
+        totals: dict[Series, int] = {}
+        for run in counted_inferences(self.trace, warm_up=scope.warm_up):
+            if run.part < 0:
+                return ()
+            series = series_of(self.trace, run)
+            totals[series] = totals.get(series, 0) + run.end - run.start
+        names = series_names(self.table, totals)
+        order = sorted(totals, key=lambda series: -totals[series])
+        return tuple(names[series] for series in order) if len(order) > 1 else ()
+
+    def _view_of(self, scope: TimeScope) -> tuple[Trace, str]:
+        """Return the view that figures per inference in a scope cover, and its phase."""
+        key = scope.warm_up, scope.phase
+        if not scope.is_whole:
+            return self.trace, ""
+        if key not in self._views:
+            self._views[key] = self._made_view(scope)
+        return self._views[key]
+
+    def _made_view(self, scope: TimeScope) -> tuple[Trace, str]:
+        if not figure_base(self.trace, scope, self.axis.ns_per_tick).is_of_several:
+            return self.trace, ""
+        phases = self.phases_of(scope)
+        if not phases or scope.phase == EVERY_PHASE:
+            return only_inferences(self.trace), ""
+        phase = scope.phase if scope.phase in phases else phases[0]
+        runs = counted_inferences(self.trace, warm_up=scope.warm_up)
+        every = dict.fromkeys(series_of(self.trace, run) for run in runs)
+        names = series_names(self.table, every)
+        series = next(series for series in every if names[series] == phase)
+        return only_inferences(of_series(self.trace, series)), phase
 
     def figures_for(self, scope: TimeScope) -> Figures:
         """Return what computes figures per inference: of several, of nothing but them."""
-        if self.base_of(scope).divisor == 1:
-            return Figures(self.trace, self.costs, self.grouping, self.delegation)
-        if self._of_inferences is None:
-            self._of_inferences = self._only_inferences()
-        return self._of_inferences
-
-    def _only_inferences(self) -> Figures:
-        trace = only_inferences(self.trace)
+        trace, _ = self._view_of(scope)
         if trace is self.trace:
-            return Figures(self.trace, self.costs, self.grouping, self.delegation)
-        table = replace(self.table, trace=trace)
-        grouping = Grouping(table, self.axis.ns_per_tick)
-        return Figures(trace, Costs(table), grouping, Delegation(table))
+            return Figures(self.trace, self.table, self.costs, self.grouping, self.delegation)
+        if trace not in self._figures:
+            table = replace(self.table, trace=trace)
+            grouping = Grouping(table, self.axis.ns_per_tick)
+            self._figures[trace] = Figures(trace, table, Costs(table), grouping, Delegation(table))
+        return self._figures[trace]
 
     def left_out_of(self, scope: TimeScope) -> LeftOut:
         """Return what figures per inference leave out."""
@@ -217,7 +257,7 @@ class OpenTrace:
     def grouping_for(self, scope: TimeScope) -> Grouping:
         """Return the groups of figures per inference, without the warm-up if the scope says so."""
         grouping = self.figures_for(scope).grouping
-        return grouping.without_warm_up if left_out(self.trace, scope).warm_up else grouping
+        return grouping.without_warm_up if self.left_out_of(scope).warm_up else grouping
 
     def label(self, i: int) -> str:
         """Return the label of slice i on screen."""

@@ -174,8 +174,8 @@ class ViewState:
     slice: the selected slice; others: further ones, a `SliceSet`, or () for none. operators:
     (trace, indexes into its program's operators) that are highlighted. run: the (trace, position in
     `Trace.runs`) that costs refer to, None for all inferences. warm_up: whether figures over all
-    inferences include those that warm up. inferences: their display mode; slices, tracks and runs
-    refer to it.
+    inferences include those that warm up, and phase: what they are of, as in `TimeScope`.
+    inferences: their display mode; slices, tracks and runs refer to it.
 
     clocks, delegate_clocks, same_clocks: the chosen rates, and which files share a clock, as in
     `UserChoices`. They belong to the workspace, but are here because range and area are ns at these
@@ -203,6 +203,7 @@ class ViewState:
     lit: tuple[str, int] | None = None
     run: tuple[int, int] | None = None
     warm_up: bool = False
+    phase: str = ""
     inferences: Inferences = Inferences.AS_RUN
     clocks: ClockRates = field(default_factory=dict)
     delegate_clocks: DelegateRates = field(default_factory=dict)

@@ -23,7 +23,7 @@ from viewer.analysis.sequence.wall_time import WallPart
 from viewer.analysis.summary.medians import MedianInference, levels_of, medians_of, wall_of
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.figure_base import FigureBase, figure_base
-from viewer.model.scope import TimeScope
+from viewer.model.scope import EVERY_PHASE, TimeScope
 from viewer.model.trace import Run
 
 MOST_EXPENSIVE = 3
@@ -116,8 +116,8 @@ def summary_of(
     base = figure_base(trace, scope, rate)
     phases = findings.phases_of(context)
     report = delegation.report(scope)
-    if phases:
-        context = phases[0]
+    if phases and scope.phase != EVERY_PHASE:
+        context = next((one for one in phases if one.phase == scope.phase), phases[0])
         report = Delegation(context.links).report(scope)
         base = figure_base(context.trace, scope, rate)
     elif only_inferences and base.divisor > 1 and findings.of_inferences is not findings:

@@ -40,6 +40,13 @@ def include_warm_up(session: Session, *, included: bool) -> None:
     session.change(replace(session.state, warm_up=included))
 
 
+def choose_phase(session: Session, phase: str) -> None:
+    """Let figures over all inferences be of a method or phase; `EVERY_PHASE`: of all of them."""
+    with session.one_step():
+        pick_run(session, None)
+        session.change(replace(session.state, phase=phase))
+
+
 def run_span_ns(session: Session, trace: int, run: Run) -> tuple[int, int]:
     """The start and end of an inference, in ns of the axis."""
     return visible_range.run_span_ns(session.traces[trace], run)

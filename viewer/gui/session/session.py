@@ -497,7 +497,7 @@ class Session(QObject):
             (old.tracks != state.tracks, self.tracks_changed),
             ((old.scheme, old.lit) != (state.scheme, state.lit), self.coloring_changed),
             (old.selection != state.selection or others, self.selection_changed),
-            ((old.run, old.warm_up) != (state.run, state.warm_up) or others, self.run_picked),
+            (_figures_of(old) != _figures_of(state) or others, self.run_picked),
             (old.marking != state.marking, self.bookmarks_changed),
             ((old.query, old.only_hits) != (state.query, state.only_hits), self.query_changed),
             (old.ruler is not state.ruler, self.ruler_changed),
@@ -507,3 +507,8 @@ class Session(QObject):
                 signal.emit()
         if not goes_on or self.history.ways(old) != self.history.ways(self.state):
             self.history_changed.emit()
+
+
+def _figures_of(state: ViewState) -> tuple[object, ...]:
+    """Which inferences figures are of."""
+    return state.run, state.warm_up, state.phase

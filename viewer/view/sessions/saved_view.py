@@ -117,6 +117,7 @@ class _Keeper:
             if as_run and state.run
             else None,
             warm_up=state.warm_up,
+            phase=state.phase,
             inferences="" if as_run else state.inferences.value,
             measured=measured and self._times(state.measured_on, *measured),
             measured_on=self._input(state.measured_on) if measured else None,
@@ -277,6 +278,7 @@ class _Shower:
             lit=saved.lit,
             run=self._run(saved.run),
             warm_up=saved.warm_up,
+            phase=saved.phase,
             measured=measured_on and saved.measured and _moved(saved.measured, measured_on[1]),
             measured_on=measured_on[0].key if measured_on and saved.measured else "",
             marks=marks,

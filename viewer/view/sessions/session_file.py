@@ -232,6 +232,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     lit: tuple[str, int] | None = None
     run: SavedRun | None = None
     warm_up: bool = False
+    phase: str = ""
     inferences: str = ""
     measured: tuple[Ns, Ns] | None = None
     measured_on: int | None = None

@@ -14,8 +14,6 @@ from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import Group, GroupTable, Spread, clock_title
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text, whole_title
 from viewer.gui.panels.base.operator_tables.contents import (
-    WIDER,
-    WIDER_SUM,
     Cell,
     OperatorContents,
     RowColumns,
@@ -24,6 +22,7 @@ from viewer.gui.panels.base.operator_tables.contents import (
     headings_of,
     summed_heading,
     term_heading,
+    width_of_title,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading, column_of
@@ -128,7 +127,7 @@ def group_contents(
         *(((_with_base(base, STATISTICS["self_ns"], 92),
             lambda g: time(g.self_ticks, g, is_known=not g.is_apart)),) if has_wall else ()),
         (_with_base(base, STATISTICS["total_ns"], 96), total),
-        (replace(column_of(counts, 64 + WIDER_SUM * base.is_mean),
+        (replace(column_of(counts, width_of_title(base.summed(counts.title), 64)),
             title=base.summed(counts.title)),
             lambda g: (group_digits(_spread(g).count), _spread(g).count)),
         *((column_of(STATISTICS[f"{name}_ns"], 92), length(name))
@@ -159,8 +158,8 @@ def _with_base(
     """Return the column of a time with its base in the title."""
     column = column_of(spec, width, " ".join(filter(None, (more, base.explanation))))
     column = replace(column, tip=tip) if tip else column
-    wider = width + WIDER * bool(base.name)
-    return replace(column, title=base.titled(spec.title), width=wider)
+    title = base.titled(spec.title)
+    return replace(column, title=title, width=width_of_title(title, width))
 
 
 def _spread(group: Group) -> Spread:

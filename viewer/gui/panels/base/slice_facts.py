@@ -405,8 +405,10 @@ def scope_text(
         count = len(counted_inferences(open_trace.file, warm_up=False)) - open_trace.cut
         is_typical = open_trace.inferences is Inferences.TYPICAL
         return typical_text(count) if is_typical else f"the mean of {counted(count, 'inference')}"
-    if per_inference and open_trace.base_of(scope).is_mean:
-        return inferences_text(open_trace.trace, scope)
+    if per_inference and (base := open_trace.base_of(scope)).is_of_several:
+        text = inferences_text(open_trace.figures_for(scope).trace, scope)
+        phase = base.phase or _phases(open_trace)
+        return f"{text} of {phase}" if phase else text
     text, phases = whole_scope_text(open_trace.trace, scope, loads=loads), _phases(open_trace)
     between = " of " if "inference" in text else ", "
     return f"{text}{between}{phases}" if phases else text

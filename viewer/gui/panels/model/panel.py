@@ -31,6 +31,7 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.gui.session.selection import nearest_slice
 from viewer.gui.session.session import Session
+from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
 from viewer.model.warm_up import included_text, warm_up_inferences
@@ -48,13 +49,13 @@ NOTHING = "Open a profile and its ETRecord to see the time of each module."
 class ModelAnswer:
     """The costs of a module tree.
 
-    of: the trace with inferences as they ran, for the medians. warm_up: whether these include the
-    inferences that warm up.
+    of: the trace with inferences as they ran, for the medians. steady: the inferences that these
+    cover.
     """
 
     given: CostAnswer
     of: OpenTrace
-    warm_up: bool
+    steady: TimeScope
     costed: ModelCosts
 
 
@@ -118,9 +119,10 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         known, of = self.costs, self._session.as_run(number)
         tree = self._tree_of(program)
         size, warm_up = len(cost_answer.open_trace.trace.slices), self._session.state.warm_up
-        is_known = known is not None and known.of is of and known.warm_up is warm_up
+        steady = TimeScope(warm_up=warm_up, phase=self._session.state.phase)
+        is_known = known is not None and known.of is of and known.steady == steady
         medians = known.costed.medians if known is not None and is_known else None
-        given = cost_answer, of, program, tree, warm_up, medians
+        given = cost_answer, of, program, tree, steady, medians
         return Question(_answer, given, size, about=cost_answer)
 
     def _tree_of(self, program: Program) -> ModuleTree | None:
@@ -187,7 +189,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
             f" · {counted(without_slice, 'operator')} without a slice here" if without_slice else ""
         )
         if costed.medians.runs > 1:
-            left_out = 0 if answer.warm_up else len(warm_up_inferences(answer.of.trace))
+            left_out = 0 if answer.steady.warm_up else len(warm_up_inferences(answer.of.trace))
             note += f" · medians of {included_text(costed.medians.runs, left_out)}"
         self.note.setText(f"{_counts(costed.costs.tree)}{note}")
         self.note.show()
@@ -347,15 +349,16 @@ def _answer(
     of: OpenTrace,
     program: Program,
     tree: ModuleTree | None,
-    warm_up: bool,
+    steady: TimeScope,
     medians: RunMedians | None,
 ) -> ModelAnswer:
     tree = tree or module_tree(program)
-    medians = medians or run_medians(tree, of.table, of.costs, warm_up=warm_up)
+    figures = of.figures_for(steady)
+    medians = medians or run_medians(tree, figures.table, figures.costs, warm_up=steady.warm_up)
     costs = module_costs(tree, given.table)
     costed = ModelCosts(given.open_trace, given.scope, costs, medians)
     _ = costs.in_sets, costed.fractions  # cached by the worker thread: both pass over all rows
-    return ModelAnswer(given, of, warm_up, costed)
+    return ModelAnswer(given, of, steady, costed)
 
 
 def _counts(tree: ModuleTree) -> str:

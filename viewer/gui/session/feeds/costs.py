@@ -100,7 +100,7 @@ def _medians(open_trace: OpenTrace, scope: TimeScope) -> dict[tuple[int, ...], f
     base, table = open_trace.base_of(scope), open_trace.table
     if base.divisor == 1 or base.count * len(table.node_sets) > MOST_OF_RUNS:
         return {}
-    runs = counted_inferences(open_trace.trace, warm_up=scope.warm_up)
+    runs = counted_inferences(open_trace.figures_for(scope).trace, warm_up=scope.warm_up)
     ticks = np.zeros((len(table.sets), len(runs)), np.int64)
     np.add.at(ticks, table.set_of_node_set, open_trace.costs.ticks_of_node_sets(runs).T)
     return dict(zip(table.sets, quantiles.medians(ticks, axis=1).tolist(), strict=True))

@@ -1,7 +1,7 @@
 """The inference picker of the toolbar: a button of fixed width, and a list that pops up below it.
 
-The list has one row per inference. Below it are the views of all inferences, and whether figures
-include the warm-up.
+The list has one row per inference. Below it are the views of all inferences, which method or phase
+figures are of, and whether they include the warm-up.
 """
 
 from __future__ import annotations
@@ -36,9 +36,11 @@ from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import Hairline, label
 from viewer.gui.session.comparison import compare_inferences
-from viewer.gui.session.inferences import include_warm_up, pick_run, run_trace
+from viewer.gui.session.inferences import choose_phase, include_warm_up, pick_run, run_trace
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences, has_run_views
+from viewer.model.scope import EVERY_PHASE, TimeScope
+from viewer.model.text import visible_controls
 from viewer.view.open_trace import OpenTrace
 
 WIDTH, NARROW_WIDTH = 232, 156
@@ -51,6 +53,7 @@ ENTRIES = {
     Inferences.TYPICAL: "Typical inference",
     Inferences.MEAN: "Mean without warm-up",
 }
+_MOST_PHASES = 6
 _MOST_SHOWN = 14  # rows without scrolling
 _POPUP_WIDTH = 300
 _EDGE = 10
@@ -69,6 +72,7 @@ class InferencePicker(QToolButton):
         self.popup.list.compare_requested.connect(self._compare)
         self.popup.chosen.connect(self._show)
         self.popup.warm_up.clicked.connect(self._include_warm_up)
+        self.popup.phase_chosen.connect(self._choose_phase)
         self.setProperty("framed", True)
         self._width = WIDTH
         self.setFixedWidth(theme.px(WIDTH))
@@ -103,6 +107,9 @@ class InferencePicker(QToolButton):
         model.make_current(run)
         view = None if run >= 0 else session.state.inferences
         self.popup.check(view, warm_up=session.state.warm_up)
+        whole = TimeScope(warm_up=session.state.warm_up, phase=session.state.phase)
+        phases = () if open_trace is None else open_trace.phases_of(whole)
+        self.popup.offer_phases(phases[:_MOST_PHASES], session.state.phase)
         self.popup.offer_comparison(can_compare=run >= 0 and len(model.rows) > 1)
         row = next((row for row in model.rows if row.run == run), None)
         if not model.rows:
@@ -153,6 +160,11 @@ class InferencePicker(QToolButton):
     def _include_warm_up(self, included: bool) -> None:
         include_warm_up(self._session, included=included)
 
+    @Slot(str)
+    def _choose_phase(self, phase: str) -> None:
+        self.popup.hide()
+        choose_phase(self._session, phase)
+
     @guard(QSize())
     def sizeHint(self) -> QSize:
         return QSize(self._theme.px(self._width), super().sizeHint().height())
@@ -188,10 +200,12 @@ class InferencePicker(QToolButton):
 class InferencePopup(QFrame):
     """The list, the views of all inferences, and a check box for the warm-up.
 
-    `chosen(Inferences)`: a view was chosen. Up and Down go through all of it, Esc closes it.
+    `chosen(Inferences)`: a view was chosen; `phase_chosen(name)`: a phase for figures. Up and Down
+    go through all of it, Esc closes it.
     """
 
     chosen = Signal(object)
+    phase_chosen = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
@@ -214,7 +228,14 @@ class InferencePopup(QFrame):
         for view, entry in self.entries.items():
             entry.setAutoExclusive(False)
             entry.clicked.connect(partial(self.chosen.emit, view))
-        below: tuple[QAbstractButton, ...] = (*self.entries.values(), self.warm_up)
+        self.phases = [QRadioButton() for _ in range(_MOST_PHASES + 1)]
+        for entry in self.phases:
+            entry.setAutoExclusive(False)
+            entry.clicked.connect(partial(self._choose_phase, entry))
+            entry.hide()
+        below: tuple[QAbstractButton, ...] = (
+            *self.entries.values(), *self.phases, self.warm_up,
+        )  # fmt: skip
         self._below = below
         edge = theme.px(8)
         for button in below:
@@ -233,6 +254,22 @@ class InferencePopup(QFrame):
     def offer_comparison(self, *, can_compare: bool) -> None:
         """Say how to compare two inferences, if one is picked and there are others."""
         self._hint.setVisible(can_compare)
+
+    def offer_phases(self, phases: Sequence[str], chosen: str) -> None:
+        """Offer the methods and phases that figures can be of, and all of them; () for none."""
+        names = (*phases, EVERY_PHASE) if phases else ()
+        current = chosen if chosen in names else next(iter(names), "")
+        for place, entry in enumerate(self.phases):
+            entry.setVisible(place < len(names))
+            if place < len(names):
+                name = names[place]
+                text = "all, added up" if name == EVERY_PHASE else visible_controls(name)
+                entry.setText(f"Figures of {text}")
+                entry.setProperty("phase", name)
+                entry.setChecked(name == current)
+
+    def _choose_phase(self, entry: QRadioButton) -> None:
+        self.phase_chosen.emit(entry.property("phase"))
 
     def check(self, view: Inferences | None, *, warm_up: bool) -> None:
         """Mark the view that is shown, None for a picked inference."""

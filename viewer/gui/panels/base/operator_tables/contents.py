@@ -34,7 +34,7 @@ KERNEL = FigureTerm(
     "Kernel",
     "Time of the kernels inside the operator's calls. It is a part of the time of the calls.",
 )
-WIDER, WIDER_SUM = 32, 24  # px, for the base in a title
+_CHARACTER, _INSET, _WIDEST = 7, 18, 220  # px, of a title with what figures are per
 CALLS = "A kernel inside its call is not counted again."
 
 
@@ -48,8 +48,13 @@ def base_heading(
 ) -> Heading:
     """Return the column of a figure with its base: "Self, mean of 4"."""
     title, texts = base.titled(term.title), (more, base.explanation)
-    wide = width + WIDER * bool(base.name)
+    wide = width_of_title(title, width)
     return Heading(title, kind, wide, term.explained(" ".join(filter(None, texts))))
+
+
+def width_of_title(title: str, least: int) -> int:
+    """Return the px of a column whose title says what its figures are per."""
+    return max(least, min(_CHARACTER * len(title) + _INSET, _WIDEST)) if "," in title else least
 
 
 def summed_heading(
@@ -57,9 +62,9 @@ def summed_heading(
 ) -> Heading:
     """Return the column of a figure that is a sum, also next to means: "Self, sum"."""
     texts = more, base.sum_explanation
-    wide = width + WIDER_SUM * base.is_mean
-    tip = term.explained(" ".join(filter(None, texts)))
-    return Heading(base.summed(term.title), kind, wide, tip)
+    title, tip = base.summed(term.title), term.explained(" ".join(filter(None, texts)))
+    wide = width_of_title(title, width) if base.is_mean else width
+    return Heading(title, kind, wide, tip)
 
 
 def median_heading(base: FigureBase) -> Heading:
