@@ -34,7 +34,7 @@ TASKS = (
     ("Select and measure", ("selection.", "mark.", "view.clear")),
     ("Search", ("search.", "view.only_hits")),
     ("Tracks", ("tracks.",)),
-    ("Panels", ("panel.", "view.panels", "view.legend", "view.menu")),
+    ("Panels", ("panel.", "layout.", "view.panels", "view.legend", "view.menu")),
     ("Appearance", ("view.", "ruler.", "clock.")),
     ("Files", ("file.", "sample.", "compare.")),
     ("Edit", ("go.", "edit.")),
