@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from tests.gui.events import drop, open_files, open_sample
+from tests.gui.events import drop, open_files, open_sample, settle
 from tests.gui.window.shown import (
     ATTENTION,
     ATTENTION_RECORD,
@@ -314,3 +314,19 @@ def test_a_file_that_is_too_large_offers_its_largest_part_that_fits(
     assert bar.text.endswith("Totals are those of this part")
     assert clock_text(controller.session).endswith("slices, only a part of rows.csv")
     assert whole_scope_text(trace) == "the open part"
+
+
+def test_a_later_file_that_opens_takes_the_banner_of_an_earlier_one_away(
+    controller, qtbot, tmp_path
+):
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text("{}")
+    controller.opener.open([str(wrong)])
+    qtbot.waitUntil(lambda: "wrong.json" in controller.window.message.text)
+    other = tmp_path / "other.json"
+    other.write_text("[")
+    controller.opener.open([str(other), ATTENTION])
+    qtbot.waitUntil(lambda: bool(controller.session.traces))
+    settle(qtbot, controller)
+    assert "wrong.json" not in controller.window.message.text
+    assert "other.json" in controller.window.message.text, "of the files that were chosen last"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from typing import Self
@@ -55,6 +56,12 @@ class ProblemsFeed(QObject):
         self.entries: list[ProblemEntry] = []
         session.workspace_changed.connect(self.refresh)
         self.refresh()
+
+    def forget_failures(self, paths: Collection[str]) -> None:
+        """Remove what could not be opened before something else was."""
+        if self.failures.keys() & set(paths):
+            self.failures = {p: m for p, m in self.failures.items() if p not in paths}
+            self.refresh()
 
     def add_failure(self, path: str, message: str) -> None:
         """Add a file that could not be opened, or replace the message of this path."""

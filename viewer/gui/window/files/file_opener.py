@@ -81,6 +81,7 @@ class FileOpener(QObject):
         self.columns.refused.connect(self._columns_refused)
         self.loader.columns_needed.connect(self._columns_needed)
         self._errors: dict[str, str] = {}  # shown for files that could not be read
+        self._earlier: tuple[str, ...] = ()  # those of them that were asked for before the others
         self.loader.part_fits.connect(self._part_fits)
         self.loader.progressed.connect(self._loading)
         self.loader.loaded.connect(self._took)
@@ -130,6 +131,8 @@ class FileOpener(QObject):
 
     def read(self, paths: Sequence[str], choices: Choices | None = None) -> None:
         """Add files, none as a session: a session that lists itself would load forever."""
+        if not self.is_busy:
+            self._earlier = tuple(self._errors)
         if choices is not None:
             self._choices = choices
             for substitution in choices.source_paths:
@@ -195,7 +198,11 @@ class FileOpener(QObject):
     @Slot(object, object)
     def _took(self, path: str, item: Trace | Program | Executable) -> None:
         self._loaded[path] = item
-        self._shell.message.remove(self._errors.pop(path, ""))
+        # What could not be opened before is past, once something else is open.
+        for refused in (path, *self._earlier):
+            self._shell.message.remove(self._errors.pop(refused, ""))
+        ProblemsFeed.of(self._session).forget_failures(self._earlier)
+        self._earlier = ()
         if isinstance(item, Trace) or (isinstance(item, Program) and item.dispatches):
             self.look_for_companions(item)
 
