@@ -14,7 +14,7 @@ from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.model.table import ModelColumn
 from viewer.gui.qt.widgets.table_model import any_fraction_of_ns
 from viewer.gui.qt.widgets.tree_model import TreeColumn
-from viewer.model.figure_base import FigureBase
+from viewer.model.figure_base import MEDIAN, FigureBase
 from viewer.model.scope import TimeScope
 from viewer.program.module_tree import ModuleKind
 from viewer.view.open_trace import OpenTrace
@@ -50,6 +50,8 @@ class ModelCosts:
         if column in (ModelColumn.SUM, ModelColumn.SLICES):
             return self.base.summed(column.title)
         if column is ModelColumn.P50:
+            if len({run.scope for run in self.shown.trace.inferences()}) > 1:
+                return MEDIAN  # that of each method is of its own inferences
             return replace(self.base, count=self.medians.runs).median_title
         return self.base_of(column).titled(column.title)
 

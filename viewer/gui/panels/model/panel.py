@@ -9,7 +9,7 @@ its total counts; the tree highlights what is selected on the timeline.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import Slot
@@ -31,7 +31,7 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.gui.session.selection import nearest_slice
 from viewer.gui.session.session import Session
-from viewer.model.scope import TimeScope
+from viewer.model.scope import EVERY_PHASE, TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
 from viewer.model.warm_up import included_text, warm_up_inferences
@@ -353,7 +353,9 @@ def _answer(
     medians: RunMedians | None,
 ) -> ModelAnswer:
     tree = tree or module_tree(program)
-    figures = of.figures_for(steady)
+    # Methods have modules of their own; the phases of one share theirs.
+    is_one_method = len({run.scope for run in of.trace.inferences()}) == 1
+    figures = of.figures_for(steady if is_one_method else replace(steady, phase=EVERY_PHASE))
     medians = medians or run_medians(tree, figures.table, figures.costs, warm_up=steady.warm_up)
     costs = module_costs(tree, given.table)
     costed = ModelCosts(given.open_trace, given.scope, costs, medians)

@@ -338,8 +338,10 @@ class OperatorsPanel(CostPanel[Listed]):
         most_expensive = max(answer.table.rows, key=lambda row: row.ticks)
         self._choose(self.model.row_of(most_expensive.operators))
         name, base = set_label(answer.open_trace.table, most_expensive.operators), answer.base
-        where = base.name or f"in {scope_text(answer.open_trace, answer.scope)}"
-        return f"{name}, {base.text(most_expensive.ticks, most_expensive.zeros)} {where}"
+        time = base.text(most_expensive.ticks, most_expensive.zeros)
+        if base.name:
+            return f"{name}, {time}, {base.name}"
+        return f"{name}, {time} in {scope_text(answer.open_trace, answer.scope)}"
 
     @Slot(int)
     def _choose(self, row: int) -> None:
