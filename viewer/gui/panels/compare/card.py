@@ -94,7 +94,9 @@ class CompareCard(QWidget):
         found = self._steps_found
         if not found.steps:
             return
-        self._section("From A to B", f"per {whole_name(self._comparison)}, medians")
+        has_runs = any(len(s.runs) > 1 for arm in self._found.arms for s in arm.sessions)
+        medians = ", medians" if has_runs else ""
+        self._section("From A to B", f"per {whole_name(self._comparison)}{medians}")
         chart = StepChart(found.a_ns, found.steps, found.b_ns, self._theme)
         chart.picked.connect(self.row_picked)
         self._column.addWidget(chart)
