@@ -20,6 +20,7 @@ from viewer.gui.panels.graph.node_figures import (
 )
 from viewer.gui.session.comparison import compare_files, compare_inferences
 from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.model.figure_base import FigureBase
 
 ROWS = (
     CostRow((0,), 50, 50, 40, 2), CostRow((1, 2), 30, 30, 0, 1), CostRow((2, 3, 4), 12, 12, 0, 1),
@@ -32,12 +33,13 @@ def costs_of(rows, linked, count):
     shown = SimpleNamespace(
         table=SimpleNamespace(sets=linked), axis=SimpleNamespace(ns_per_tick=Fraction(1))
     )
-    answer = SimpleNamespace(table=CostTable(rows, 3), open_trace=shown, scope=None)
+    base = FigureBase(Fraction(1))
+    answer = SimpleNamespace(table=CostTable(rows, 3), open_trace=shown, scope=None, base=base)
     return CostFigures(answer, count)
 
 
 def test_own_and_shared_time_are_told_apart_and_never_divided(monkeypatch):
-    monkeypatch.setattr(node_figures, "scope_text", lambda shown, scope: "run 2")
+    monkeypatch.setattr(node_figures, "scope_text", lambda *_, **__: "run 2")
     costs = costs_of(ROWS, LINKED, 8)
     assert costs.order.tolist() == [50, 30, 42, 12, 12, 0, 0, 0]
     assert costs.linked.tolist() == [True] * 7 + [False]

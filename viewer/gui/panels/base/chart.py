@@ -22,6 +22,7 @@ from viewer.gui.panels.base.range_view import NONE, RangeView
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
 
 Ticks = Sequence[tuple[float, str]]
@@ -159,7 +160,9 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
     def add_text(self, x: float, text: str, token: str) -> None:
         """Add a text at the top of the plot, beside a place of the data, elided to its width."""
         sides, font = self.plot_rect(), self._theme.font("caption")
-        text = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideMiddle, sides.width() - 8)
+        text = elided_text(
+            QFontMetricsF(font), text, Qt.TextElideMode.ElideMiddle, sides.width() - 8
+        )
         x0, x1 = self.plot.viewRange()[0]
         share = (x - x0) / (x1 - x0)
         item = pg.TextItem(

@@ -63,6 +63,10 @@ class GraphPainter:
         self._grounds: tuple[GraphPicture, dict[int, QColor]] | None = None
         self._colors: dict[Fill, NodeColors] = {}
 
+    def forget(self) -> None:
+        """Drop the last picture, which has the program that it is of."""
+        self._grounds = None
+
     def paint(
         self,
         painter: QPainter,

@@ -144,7 +144,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         if not any(self._program is p for p in (*self._session.workspace.programs, *programs)):
             # The panel may stay hidden for long with the last reference to a replaced ETRecord.
             self._program, self._calls = None, ()
-            self._drawn = self._subject = self._subject_of = self._opened = None
+            self._drawn = self._subject = self._subject_of = self._opened = self.answer = None
             self.view.show_picture(None)
             self.controls.search.search_in(None)
         self.refresh()

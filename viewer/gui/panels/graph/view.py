@@ -109,6 +109,8 @@ class GraphView(QWidget):
         self.opacity = 1.0
         if picture is None:
             self.current, self.marked = -1, frozenset()
+            self._pixels, self._pixels_of = None, ()
+            self.painter.forget()
         elif before is None or fits or (self._fits and before.size != picture.size):
             if before is None or before.tree is not picture.tree:
                 self.current = -1

@@ -265,7 +265,7 @@ class CompareDialog(FramedDialog):
         for way, why in (
             (NUMBERS, "" if has_parts else "Needs a file with several inferences"),
             (PHASES, "" if len(phases) > 1 else "Needs a file with several methods or phases"),
-            (MOMENT, "" if marks else "Needs a bookmark: press Shift+M on the timeline"),
+            (MOMENT, "" if marks else "Needs a bookmark on the timeline"),
         ):
             button = self.ways.button(way)
             button.setEnabled(not why)
