@@ -1,12 +1,15 @@
 """Whether one arm was recorded before the other, as far as files state it."""
 
+import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.builders.compare_sessions import arm, write_sessions
 from tests.paths import DATA
+from viewer.recording.run_file import SCHEMA
 from viewer.workspace.comparison_arms import order_note
 
 HOST = (DATA / "torq/host_h4_latest.csv").read_text()
@@ -94,3 +97,31 @@ def test_files_that_state_the_time_of_day_state_their_order(tmp_path):
     assert note.startswith("All sessions of B were recorded before those of A, ")
     assert "hint" not in note
     assert order_note(ranks(1, 4), ranks(2, 3)) == ""
+
+
+def state(side, **facts):
+    """Write how each session of an arm ran. facts: a list of values per name."""
+    for i, session in enumerate(side.sessions):
+        path = Path(session.table.trace.path).with_suffix(".run.json")
+        own = {name: values[i] for name, values in facts.items()}
+        path.write_text(json.dumps({"schema": SCHEMA, **own}))
+
+
+def again(side):
+    return arm(*(session.table.trace.path for session in side.sessions))
+
+
+def test_a_recording_states_its_order_whatever_the_times_of_files(recorded):
+    a, b = recorded(*at(1, 2, 3, 4))
+    state(a, recording=["r", "r"], order=[1, 3])
+    state(b, recording=["r", "r"], order=[2, 4])
+    assert order_note(again(a), again(b)) == ""
+    state(b, recording=["r", "r"], order=[4, 5])
+    assert order_note(again(a), again(b)).endswith("Record A and B in turn.")
+
+
+def test_of_two_recordings_the_times_of_day_count(recorded):
+    a, b = recorded(*at(1, 3, 2, 4))
+    state(a, recording=["r", "r"], order=[1, 2], started=["2026-01-01T10:00Z", "2026-01-01T11:00Z"])
+    state(b, recording=["q", "q"], order=[1, 2], started=["2026-01-01T12:00Z", "2026-01-01T13:00Z"])
+    assert order_note(again(a), again(b)).startswith("All sessions of A were recorded before")

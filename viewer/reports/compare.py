@@ -17,6 +17,7 @@ import msgspec
 from viewer.analysis.comparison.arms import CALLS, Arm, drift_exceeds
 from viewer.analysis.comparison.changes.path_changes import comparison_by
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
+from viewer.analysis.comparison.conditions import Conditions
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
@@ -127,9 +128,21 @@ def _arm(arm: Arm) -> Facts:
         "files": [session.table.trace.path for session in arm.sessions],
         "sessions": len(arm.sessions),
         "runs": [len(session.runs) for session in arm.sessions],
+        "conditions": [_conditions(session.conditions) for session in arm.sessions],
         "per_second": None if rate is None else _rounded(rate.per_second),
         "gap_ns": None if rate is None else round(rate.gap_ns),
         "idle_share": None if rate is None else _rounded(rate.idle_share),
+    }
+
+
+def _conditions(stated: Conditions | None) -> Facts | None:
+    """How a session ran; None if nothing states it."""
+    if stated is None:
+        return None
+    return {
+        "order": stated.order,
+        "temperature_c": stated.temperature_c,
+        "frequency_khz": stated.frequency_khz,
     }
 
 

@@ -131,6 +131,8 @@ def interval_text(one: Compared) -> str:
 
 def reason_text(doubt: Doubt) -> str:
     """Return why nothing can be told, as people read it: JSON keeps the value of `Doubt`."""
+    if doubt is Doubt.CONFOUNDED:
+        return "different conditions"
     return "below clock resolution" if doubt is Doubt.BELOW_CLOCK else doubt.value
 
 

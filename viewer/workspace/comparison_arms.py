@@ -1,24 +1,27 @@
 """Makes the arms of a comparison from the profiles of workspaces, and finds their order.
 
 If all sessions of one arm were recorded before all of the other, heat, or whatever else changed
-meanwhile, may look like a change of the program. Profiles on one clock, and those that state the
-time of day, state their order. An ETDump does not: it has no date, and the clock of its runtime
-starts with the process or the device. The modification time of its file is a hint only, as copying
-changes it. It is taken if a recording fits between each file and the one before, which copies of
-files do not leave room for.
+meanwhile, may look like a change of the program. Profiles on one clock, those that state the time of
+day, and those that `opscope record` made state their order. Another ETDump does not: it has no date,
+and the clock of its runtime starts with the process or the device. The modification time of its
+file is a hint only, as copying changes it. It is taken if a recording fits between each file and
+the one before, which copies of files do not leave room for.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
 from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.conditions import Conditions
 from viewer.analysis.comparison.sessions import Session, sessions_of
 from viewer.model.times import RateOrigin, tick_to_ns
 from viewer.model.trace import Trace
+from viewer.recording.run_file import conditions_of
 from viewer.workspace.run_choice import RunChoice
 from viewer.workspace.shared_clocks import time_of_day_ns
 from viewer.workspace.workspace import Workspace
@@ -33,8 +36,12 @@ def arm_of(
 
     choice: only some of their inferences. paths: only these profiles.
     """
-    own = (trace for trace in workspace.traces if paths is None or trace.path in paths)
-    sessions = tuple(session for trace in own for session in _sessions(workspace, trace, choice))
+    chosen = (trace for trace in workspace.traces if paths is None or trace.path in paths)
+    sessions = tuple(
+        replace(session, conditions=conditions_of(trace.path))
+        for trace in chosen
+        for session in _sessions(workspace, trace, choice)
+    )
     return Arm(sessions) if choice is None else Arm(sessions, choice.words, choice.method)
 
 
@@ -101,7 +108,9 @@ def order_note(a: Arm, b: Arm) -> str:
     of_a, of_b = ({session.table.trace.path: session for session in arm.sessions} for arm in (a, b))
     if of_a.keys() & of_b.keys():  # the inferences of one file
         return ""
-    hint, times_a, times_b = "", _on_one_clock(a, b, 0), _on_one_clock(a, b, 1)
+    hint, (times_a, times_b) = "", _recorded(a, b)
+    if times_a is None or times_b is None:
+        times_a, times_b = _on_one_clock(a, b, 0), _on_one_clock(a, b, 1)
     if times_a is None or times_b is None:
         ends = {path: _modified_ns(path) for path in (*of_a, *of_b)}
         if not _may_be_recordings(ends, {**of_a, **of_b}):
@@ -118,6 +127,19 @@ def order_note(a: Arm, b: Arm) -> str:
         f"All sessions of {first} were recorded before those of {last}, so heat or load can look "
         f"like a change. Record A and B in turn.{hint}"
     )
+
+
+def _recorded(a: Arm, b: Arm) -> tuple[Sequence[float] | None, Sequence[float] | None]:
+    """The order in which the sessions of each arm were recorded; None if that is not known.
+
+    In one recording they are counted; times of day serve for several.
+    """
+    of_arms = [[session.conditions or Conditions() for session in arm.sessions] for arm in (a, b)]
+    recordings = {conditions.recording for arm in of_arms for conditions in arm}
+    is_counted = len(recordings) == 1 and recordings != {""}
+    places = [[x.order if is_counted else x.started for x in arm] for arm in of_arms]
+    of_a, of_b = ([place for place in arm if place is not None] for arm in places)
+    return (of_a, of_b) if len(of_a) + len(of_b) == sum(map(len, places)) else (None, None)
 
 
 def _on_one_clock(a: Arm, b: Arm, side: int) -> list[int] | None:

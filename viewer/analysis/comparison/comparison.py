@@ -26,6 +26,7 @@ from viewer.analysis.comparison.arms import (
     median_of_sessions,
     shared_inferences,
 )
+from viewer.analysis.comparison.conditions import Difference, differences
 from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise, type_of_parts, with_noise
@@ -60,6 +61,7 @@ class Doubt(Enum):
     DIFFERENT_CLOCKS = "different clocks"
     NOT_MEASURED = "not measured"
     ONLY_IN_ONE = "only in one arm"
+    CONFOUNDED = "confounded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +183,24 @@ class Comparison:
         if self._noise is not None:
             own = [self.deviation(self._noise, row) for row in rows]
             noise = self._noise, np.array([*own, self._noise.inference])
-        figures = figures_of(a, b, grain, measured, self.is_of_time, noise)
+        confounded = np.append(self.confounded(len(rows)), self.is_confounded)
+        figures = figures_of(a, b, grain, measured, self.is_of_time, noise, confounded)
         return tuple(map(figures.of, range(len(figures))))
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """The conditions that differ between the arms."""
+        a, b = ([session.conditions for session in arm.sessions] for arm in (self.a, self.b))
+        return differences(a, b)
+
+    @property
+    def is_confounded(self) -> bool:
+        """Whether the sessions cannot tell such a condition from a change of the program."""
+        return any(difference.is_inseparable for difference in self.differences)
+
+    def confounded(self, count: int) -> Bools:
+        """The same of rows; not if they are relative, which takes away what all have in common."""
+        return np.full(count, self.is_confounded and not self.is_relative)
 
     def deviation(self, noise: Noise, row: Row) -> float:
         """The known deviation of the times of a row."""
@@ -246,7 +264,7 @@ class Comparison:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about the comparison, each a sentence."""
-        found = []
+        found = [difference.sentence for difference in self.differences]
         methods, _ = self._methods
         if methods is not None:
             every = dict.fromkeys(name for arm in (self.a, self.b) for own in arm.methods
@@ -377,6 +395,7 @@ class Figures:
     grain: Floats
     measured: Bools
     is_of_time: bool
+    confounded: Bools
 
     def __len__(self) -> int:
         return len(self.grain)
@@ -389,6 +408,11 @@ class Figures:
     @cached_property
     def verdict(self) -> Ints:
         """Per row its verdict, as an index into `VERDICTS`."""
+        return np.where(self.confounded, VERDICTS.index(Verdict.CANNOT_TELL), self._tested)
+
+    @cached_property
+    def _tested(self) -> Ints:
+        """Per row the verdict of the test alone."""
         (x, y), changes = self.medians, self.changes
         # The medians are what is shown, so they must show what the test of the means says: a change
         # of the same sign beyond the threshold, and by more than one step of the clock.
@@ -418,6 +442,8 @@ class Figures:
         if verdict is Verdict.CANNOT_TELL:
             is_measured, is_above = bool(self.measured[row]), bool(self._above[row])
             doubt = _doubt(len(own_a), len(own_b), self.is_of_time, is_measured, is_above)
+            if doubt is Doubt.NOISE and VERDICTS[int(self._tested[row])] is not verdict:
+                doubt = Doubt.CONFOUNDED
         is_ratio = self.is_of_time and x > 0 and y > 0
         low, high = _ratio(changes.low[row]), _ratio(changes.high[row])
         if not self.is_of_time:
@@ -444,15 +470,18 @@ def figures_of(
     measured: Bools,
     is_of_time: bool,
     noise: tuple[Noise, Floats] | None = None,
+    confounded: Bools | None = None,
 ) -> Figures:
     """Return the figures of rows, or of sums of rows; the arguments are those of `Figures`.
 
-    noise: of the device, with the deviation of every row.
+    noise: of the device, with the deviation of every row. confounded: None for no row.
     """
     changes = compared(a, b, _is_above(a, b, grain) & measured & is_of_time)
     if noise is not None:
         changes = with_noise(*noise, changes, a, b)
-    return Figures(a, b, changes, grain, measured, is_of_time)
+    if confounded is None:
+        confounded = np.zeros(len(grain), np.bool_)
+    return Figures(a, b, changes, grain, measured, is_of_time, confounded)
 
 
 def _is_above(a: Floats, b: Floats, grain: Floats) -> Bools:

@@ -184,6 +184,7 @@ def module_changes(comparison: Comparison, tree: ModuleTree) -> ModuleChanges:
         np.fmax(steps[0][0], steps[1][0])[used],
         ~(unmeasured[used] > 0),
         len(a.units | b.units) == 1,
+        confounded=comparison.confounded(len(used)),
     )
     compared = tuple(None if test < 0 else figures.of(test) for test in test_of.tolist())
     return ModuleChanges(comparison, tree, place, compared)

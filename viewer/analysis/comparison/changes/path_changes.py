@@ -219,6 +219,7 @@ def path_changes(
         np.append(measured, measured.all()),
         calls.is_of_time,
         None if noise is None else (noise, _deviations(noise, names, paths, used)),
+        np.append(calls.confounded(len(used)), calls.is_confounded),
     )
     paths = paths.only(kept)
     of_file = {
