@@ -22,6 +22,7 @@ COMMANDS = {
     "sizes": "report what a program file consists of, and what differs between two",
     "numbers": "report logged tensors, and their gap to those of another run",
     "findings": "report performance findings, ranked by possible gain",
+    "record": "run a program on a device or here, session by session, and keep what it measured",
     "compare": "compare two sets of profiles: what is slower or faster, and what is proven",
     "report": "write findings, timeline, costs and comparison as one HTML file, or as Markdown",
     "inspect": "print the time of each event, as ExecuTorch's Inspector does",

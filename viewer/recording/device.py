@@ -1,0 +1,304 @@
+"""Targets that programs are copied to: a device over adb, a host over ssh.
+
+The only shell is the one there, and `shlex.quote` quotes each of its words. Names there are made
+here, so no name of the user gets there, but those of `--push`, which have to be simple.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import platform
+import re
+import shlex
+from collections.abc import Sequence
+
+from viewer.recording.faults import fault_of
+from viewer.recording.plan import Plan, WrongPlan, sha256_of
+from viewer.recording.process import Command, NoProgram, path_or_name, program_path
+from viewer.recording.target import Ask, Finding, Target
+from viewer.recording.telemetry import ANDROID_COMMAND, LINUX_COMMAND
+
+RUNNER = "executor_runner"
+_SHORT_S, _COPY_S, _WAIT_S = 30.0, 60.0, 60.0
+_BYTES_PER_S = 1_000_000  # a slow cable
+_SIMPLE = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9._+-]{0,120}")
+_SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:()\[\]-]{0,200}")
+_HOST = re.compile(r"((?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9_][A-Za-z0-9_.-]*)(?::([0-9]{1,5}))?")
+_TRACER, _BLOCK = b"etdump_path", 1 << 20
+_BUILD = (
+    "build it with -DEXECUTORCH_BUILD_DEVTOOLS=ON -DEXECUTORCH_ENABLE_EVENT_TRACER=ON, and name "
+    "it with --runner PATH"
+)
+# What rows of `adb devices` state instead of "device".
+_STATES = {
+    "unauthorized": "does not allow this computer; unlock it and accept USB debugging",
+    "offline": "is offline; reconnect it, or run adb reconnect",
+    "no permissions": "may not be used by this user; add a udev rule for it (Debian: "
+    "android-sdk-platform-tools-common), and reconnect it",
+    "recovery": "is in recovery; start Android on it",
+    "sideload": "is in recovery; start Android on it",
+    "bootloader": "is in its bootloader; start Android on it",
+}
+
+
+class Device(Target):
+    """What adb and ssh have in common: a folder there, a runner, and one line for its shell."""
+
+    tool = ""
+    parent = ""
+
+    def __init__(self, plan: Plan, incoming: str) -> None:
+        """Raises WrongPlan."""
+        super().__init__(plan, incoming)
+        parts = [platform.node(), getpass.getuser(), incoming, *(p.sha256 for p in plan.programs)]
+        digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+        self.folder = f"{self.parent}/opscope-{digest[:12]}"
+        self.tool_path = path_or_name(self.tool)
+        self.is_pushed = os.path.isfile(plan.runner)
+        inputs = plan.inputs.split(",") if plan.inputs else []
+        if plan.inputs.startswith("random:"):
+            raise WrongPlan("--inputs random:SEED needs --on local; a runner reads files")
+        self.pushed = [*plan.push, *inputs]
+        names = [os.path.basename(path) for path in self.pushed]
+        for name in names:
+            if not _SIMPLE.fullmatch(name) or names.count(name) > 1:
+                raise WrongPlan(
+                    f"{name!r} cannot be a name on the device: rename it, with letters, digits, "
+                    "_, - and . alone, each name once"
+                )
+        self.inputs = [os.path.basename(path) for path in inputs]
+
+    def shell(self, line: str, timeout: float = _SHORT_S) -> Command:
+        """The command that runs a line in the shell there."""
+        raise NotImplementedError
+
+    def push(self, path: str, name: str) -> Command:
+        """The command that copies a file to a name in the folder there."""
+        raise NotImplementedError
+
+    def prepare(self) -> list[Command]:
+        """A new folder, and in it the programs, the runner and more files."""
+        folder = shlex.quote(self.folder)
+        commands = [self.shell(f"rm -rf {folder} && mkdir -m 700 {folder}")]
+        for arm in self.plan.arms:
+            commands.append(self.push(self.plan.program(arm).path, f"{arm}.pte"))
+        if self.is_pushed:
+            commands.append(self.push(os.path.abspath(self.plan.runner), "runner"))
+        commands += [
+            self.push(os.path.abspath(path), os.path.basename(path)) for path in self.pushed
+        ]
+        if self.is_pushed:
+            commands.append(self.shell(f"chmod 700 {folder}/runner"))
+        return commands
+
+    def session(self, dump: str, arm: str) -> Command:
+        """The runner, whose process id is in a file while it runs: only so it can be ended."""
+        variables = {"LD_LIBRARY_PATH": ".", "ADSP_LIBRARY_PATH": "."} | dict(self.plan.environment)
+        words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+        runner = "./runner" if self.is_pushed else self.plan.runner or RUNNER
+        words += map(shlex.quote, [runner, *self._arguments(arm, dump)])
+        line = (
+            f"cd {shlex.quote(self.folder)} || exit; {' '.join(words)} & echo $! >pid; wait $!; "
+            "code=$?; rm -f pid; exit $code"
+        )
+        return self.shell(line, self.plan.timeout)
+
+    def _arguments(self, arm: str, dump: str) -> list[str]:
+        """What the runner is told, by its name; flags of ExecuTorch's own."""
+        plan, name = self.plan, os.path.basename(self.plan.runner)
+        words = [f"--model_path={arm}.pte", f"--etdump_path={dump}"]
+        if name.startswith("llama_main"):
+            words += ["--warmup"]
+        elif name.startswith("qnn_executor_runner"):
+            words += [f"--iteration={plan.inferences}"]
+        else:
+            words += [f"--num_executions={plan.inferences}"]
+            words += [f"--method_name={plan.method}"] if plan.method else []
+        words += [f"--cpu_threads={plan.threads}"] if plan.threads else []
+        words += [f"--inputs={','.join(self.inputs)}"] if self.inputs else []
+        return [*words, *plan.arguments]
+
+    def end_session(self) -> Command:
+        """Kills the runner by the id in its file."""
+        file = shlex.quote(f"{self.folder}/pid")
+        return self.shell(f'[ -f {file} ] && kill -9 "$(cat {file})"; rm -f {file}')
+
+    def clean(self) -> Command | None:
+        """Removes the folder, unless the user wants to keep it."""
+        return None if self.plan.keep else self.shell(f"rm -rf {shlex.quote(self.folder)}")
+
+    @property
+    def left_behind(self) -> str:
+        """How the user removes the folder."""
+        return f"remove it with: {self.shell(f'rm -rf {shlex.quote(self.folder)}').text}"
+
+    def check_runner(self, ask: Ask) -> list[Finding]:
+        """Whether the runner is there and has the flag that only those with a tracer have."""
+        plan = self.plan
+        if self.is_pushed:
+            self.runner_sha256 = sha256_of(plan.runner)
+            return [_runner_finding(plan.runner, _has_tracer(plan.runner))]
+        if not plan.runner and isinstance(self, Adb):
+            return [Finding(False, "no runner is named", f"for Android, {_BUILD}")]
+        name = plan.runner or RUNNER
+        ended = ask(
+            self.shell(
+                f'f="$(command -v {shlex.quote(name)})" || exit; echo opscope-runner; '
+                'grep -q etdump_path "$f" && echo opscope-tracer; sha256sum "$f"'
+            )
+        )
+        if "opscope-runner" not in ended.output:
+            return [Finding(False, f"there is no runner {name}, here or there", _BUILD)]
+        if (digest := re.search(r"^[0-9a-f]{64}\b", ended.output, re.MULTILINE)) is not None:
+            self.runner_sha256 = digest[0]
+        return [_runner_finding(name, "opscope-tracer" in ended.output)]
+
+    def check_tool(self, cure: str) -> Finding:
+        """Whether the tool is on this machine."""
+        try:
+            return Finding(True, f"{self.tool}: {program_path(self.tool)}")
+        except NoProgram as error:
+            return Finding(False, str(error), cure)
+
+
+class Adb(Device):
+    """An Android device over adb."""
+
+    tool, parent = "adb", "/data/local/tmp"
+
+    def __init__(self, plan: Plan, incoming: str, serial: str) -> None:
+        """Raises WrongPlan. serial: "" for the only device."""
+        super().__init__(plan, incoming)
+        if serial and not _SERIAL.fullmatch(serial):
+            raise WrongPlan(f"{serial!r} is no serial number: adb devices lists them")
+        self.serial, self.is_named = serial or "SERIAL", bool(serial)
+        self.state = self.shell(ANDROID_COMMAND)
+
+    def _command(self, timeout: float, *words: str) -> Command:
+        return Command((self.tool_path, "-s", self.serial, *words), timeout)
+
+    def shell(self, line: str, timeout: float = _SHORT_S) -> Command:
+        return self._command(timeout, "shell", line)
+
+    def push(self, path: str, name: str) -> Command:
+        return self._command(_copy_time(path), "push", path, f"{self.folder}/{name}")
+
+    def fetch(self, dump: str) -> Command:
+        here = os.path.join(self.incoming, dump)
+        return self._command(_COPY_S, "pull", f"{self.folder}/{dump}", here)
+
+    def recover(self) -> Command:
+        return self._command(_WAIT_S, "wait-for-device")
+
+    def check(self, ask: Ask) -> list[Finding]:
+        """Whether adb is there, the device is the only one or named, and its runner is there."""
+        tool = self.check_tool("install Android's platform tools (Debian: apt install adb)")
+        if not tool.is_good:
+            return [tool]
+        listed = ask(Command((self.tool_path, "devices"), _SHORT_S))
+        if not listed.is_good:
+            return [tool, Finding(False, "adb devices fails", "run adb kill-server, then again")]
+        device = self._device(_rows(listed.output))
+        both = [tool, device]
+        return [*both, *self.check_runner(ask)] if device.is_good else both
+
+    def _device(self, rows: Sequence[tuple[str, str]]) -> Finding:
+        """What is known of the device; the only one that is ready becomes the target."""
+        of_name = [row for row in rows if row[0] == self.serial] if self.is_named else list(rows)
+        ready = [serial for serial, state in of_name if state == "device"]
+        if len(ready) > 1:
+            each = ", ".join(f"--on adb:{serial}" for serial in ready)
+            return Finding(False, f"{len(ready)} devices are connected", f"name one: {each}")
+        if ready and _SERIAL.fullmatch(ready[0]):
+            self.serial = ready[0]
+            self.state = self.shell(ANDROID_COMMAND)
+            return Finding(True, f"device: {ready[0]}")
+        if ready:
+            return Finding(False, f"the serial number of the device, {ready[0]}, is no plain text",
+                           "connect it over the network: adb connect HOST")  # fmt: skip
+        for serial, state in of_name:
+            key = next((name for name in _STATES if state.startswith(name)), "")
+            why, _, cure = _STATES.get(key, f"is not ready ({state}); reconnect it").partition("; ")
+            return Finding(False, f"device {serial} {why}", cure)
+        which = f"device {self.serial} is not connected" if self.is_named else "there is no device"
+        return Finding(False, which, "connect it, allow USB debugging, and check adb devices")
+
+
+class Ssh(Device):
+    """A host over ssh. No password is asked for, and an unknown host is refused."""
+
+    tool, parent = "ssh", "/tmp"
+    _options = ("BatchMode=yes", "StrictHostKeyChecking=yes", "ConnectTimeout=10")
+
+    def __init__(self, plan: Plan, incoming: str, host: str) -> None:
+        """Raises WrongPlan."""
+        super().__init__(plan, incoming)
+        match = _HOST.fullmatch(host)
+        if match is None:
+            raise WrongPlan(f"{host!r} is no host: write ssh:USER@HOST or ssh:USER@HOST:PORT")
+        self.host, self.port = match[1], match[2]
+        self.copy_path = path_or_name("scp")
+        self.state = self.shell(LINUX_COMMAND)
+
+    def _words(self, tool: str, port: str) -> list[str]:
+        options = [word for option in self._options for word in ("-o", option)]
+        return [tool, *options, *([port, self.port] if self.port else [])]
+
+    def shell(self, line: str, timeout: float = _SHORT_S) -> Command:
+        words = [*self._words(self.tool_path, "-p"), "--", self.host, f"sh -c {shlex.quote(line)}"]
+        return Command(tuple(words), timeout)
+
+    def _copy(self, source: str, target: str, timeout: float) -> Command:
+        words = [*self._words(self.copy_path, "-P"), "-q", "--", source, target]
+        return Command(tuple(words), timeout)
+
+    def push(self, path: str, name: str) -> Command:
+        return self._copy(path, f"{self.host}:{self.folder}/{name}", _copy_time(path))
+
+    def fetch(self, dump: str) -> Command:
+        here = os.path.join(self.incoming, dump)
+        return self._copy(f"{self.host}:{self.folder}/{dump}", here, _COPY_S)
+
+    def check(self, ask: Ask) -> list[Finding]:
+        """Whether ssh is there, the host answers, and its runner is there."""
+        tool = self.check_tool("install OpenSSH (Debian: apt install openssh-client)")
+        if not tool.is_good:
+            return [tool]
+        ended = ask(self.shell("echo opscope-ready"))
+        if "opscope-ready" not in ended.output:
+            text, _, cure = str(fault_of(self.host, ended)).partition("; ")
+            return [tool, Finding(False, text, cure)]
+        return [tool, Finding(True, f"host: {self.host}"), *self.check_runner(ask)]
+
+
+def _rows(text: str) -> list[tuple[str, str]]:
+    """The serial numbers and states in the output of `adb devices`."""
+    lines = text.partition("List of devices attached")[2].splitlines()
+    rows = (re.fullmatch(r"(.+?)(?:\t|\s{2,})(\S.*)", line.rstrip()) for line in lines)
+    return [(row[1].strip(), row[2].strip()) for row in rows if row is not None]
+
+
+def _runner_finding(name: str, has_tracer: bool) -> Finding:
+    if has_tracer:
+        return Finding(True, f"runner: {name}, with the event tracer")
+    return Finding(False, f"the runner {name} has no event tracer", _BUILD)
+
+
+def _has_tracer(path: str) -> bool:
+    """Whether a runner has the flag that only those with an event tracer have."""
+    last = b""
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            if _TRACER in last + block:
+                return True
+            last = block[-len(_TRACER) :]
+    return False
+
+
+def _copy_time(path: str) -> float:
+    try:
+        return _COPY_S + os.path.getsize(path) / _BYTES_PER_S
+    except OSError:
+        return _COPY_S
