@@ -6,9 +6,8 @@ import pytest
 
 from tests.builders.fake_devices import fake_device
 from tests.paths import DATA
-from viewer.recording.folder import Folder
 from viewer.recording.plan import Plan, Program, sha256_of
-from viewer.recording.recorder import Outcome, Progress, Recorder, target_of
+from viewer.recording.recorder import Outcome, Progress, record
 
 
 @pytest.fixture
@@ -42,12 +41,7 @@ class Recordings:
         self.is_stopped = lambda: False
 
     def record(self, plan: Plan, *, resume: bool = False) -> Outcome:
-        target = target_of(plan, str(self.folder))
-        folder = Folder(str(self.folder), plan, resume=resume)
-        try:
-            return Recorder(plan, target, folder, self.said.append, self._stops).record()
-        finally:
-            folder.close()
+        return record(plan, str(self.folder), self.said.append, self._stops, resume=resume)
 
     def _stops(self) -> bool:
         return self.is_stopped()

@@ -67,11 +67,17 @@ time.sleep(100)
 
 
 def has_ended(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
+    """Whether a process is gone soon: it was killed, but nobody waits for it."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rpartition(")")[2].split()[0] == "Z":
+                    return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")

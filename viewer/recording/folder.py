@@ -27,6 +27,7 @@ SCHEMA = "opscope-recording/1"
 PLAN, LOG, INCOMING, LOCK = "recording.json", "log", ".incoming", ".lock"
 # Larger programs are not copied: they are opened where they are.
 MOST_COPIED = 256 << 20
+_DUMP, _PROGRAMS = ".etdp", (".pte", ".bpte", ".etrecord")
 _SESSION = re.compile(r"([0-9]{3,})\.(etdp|run\.json|txt)")
 
 
@@ -94,13 +95,16 @@ class Folder:
 
     def whole(self) -> dict[str, int]:
         """The number of whole sessions of each arm."""
-        return {arm: len(self.dumps(arm)) for arm in self.plan.arms}
+        return {
+            arm: sum(name.endswith(_DUMP) for name in self._names(arm)) for arm in self.plan.arms
+        }
 
-    def dumps(self, arm: str) -> list[str]:
-        """The dumps of an arm, in the order in which they ran."""
-        names = [name for name in self._names(arm) if name.endswith(".etdp")]
-        names.sort(key=lambda name: int(name.partition(".")[0]))
-        return [self._file(arm, name) for name in names]
+    def files(self, arm: str) -> list[str]:
+        """The files of an arm to open: its dumps in their order, its program and ETRecord."""
+        dumps = [name for name in self._names(arm) if name.endswith(_DUMP)]
+        dumps.sort(key=lambda name: int(name.partition(".")[0]))
+        others = (name for name in os.listdir(self._file(arm)) if name.endswith(_PROGRAMS))
+        return [self._file(arm, name) for name in (*dumps, *sorted(others))]
 
     def next_number(self) -> int:
         """The number of the next session: none that was ever begun has it."""

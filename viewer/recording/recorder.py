@@ -40,15 +40,15 @@ class Progress:
 class Outcome:
     """How a recording ended. whole: the sessions per arm. faults: what went wrong, each a sentence.
 
-    dumps: the files of the whole sessions per arm. left: programs that are not in the folder.
+    files: the dumps, programs and ETRecords of each arm. large: those that were not copied.
     """
 
     whole: dict[str, int]
     missing: int
     faults: tuple[str, ...]
     is_stopped: bool
-    dumps: dict[str, list[str]]
-    left: tuple[str, ...] = ()
+    files: dict[str, list[str]]
+    large: tuple[str, ...] = ()
 
     @property
     def code(self) -> int:
@@ -122,8 +122,31 @@ def _program_finding(path: str, method: str) -> Finding:
     return Finding(True, f"program: {name} with {', '.join(methods)}")
 
 
-class Recorder:
-    """One recording. `report` is called in the thread that records."""
+def record(
+    plan: Plan,
+    path: str,
+    report: Callable[[Progress], None],
+    is_stopped: Callable[[], bool],
+    *,
+    resume: bool = False,
+) -> Outcome:
+    """Record into a folder; what goes wrong is in the outcome. Raises WrongPlan.
+
+    report: is called in this thread. resume: record what is missing in a folder.
+    """
+    target = target_of(plan, path)
+    try:
+        folder = Folder(path, plan, resume=resume)
+    except Fault as fault:
+        return Outcome({}, plan.left({}), (str(fault),), is_stopped(), {})
+    try:
+        return _Recorder(plan, target, folder, report, is_stopped).record()
+    finally:
+        folder.close()
+
+
+class _Recorder:
+    """One recording."""
 
     def __init__(
         self,
@@ -141,13 +164,13 @@ class Recorder:
 
     def record(self) -> Outcome:
         """Record what is missing; never raises for what goes wrong outside of Opscope."""
-        left: list[str] = []
+        large: list[str] = []
         try:
             self._say("Checking the target")
             missing = [x for x in check(self._target, self._is_stopped) if not x.is_good]
             if missing and not self._is_stopped():
                 raise Fault("; ".join(f"{x.text}: {x.cure}" for x in missing))
-            left = self._folder.add_programs()
+            large = self._folder.add_programs()
             self._record()
         except Fault as fault:
             self._faults.append(str(fault))
@@ -159,8 +182,8 @@ class Recorder:
             self._plan.left(whole),
             tuple(self._faults),
             self._is_stopped(),
-            {arm: self._folder.dumps(arm) for arm in self._plan.arms},
-            tuple(left),
+            {arm: self._folder.files(arm) for arm in self._plan.arms},
+            tuple(large),
         )
 
     def _record(self) -> None:

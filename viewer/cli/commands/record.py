@@ -12,8 +12,6 @@ from typing import TypeVar
 from viewer.cli.arguments import Parser, complain
 from viewer.cli.output import overwrite_line
 from viewer.codecs.ending import raised_at_signals
-from viewer.recording.faults import Fault
-from viewer.recording.folder import Folder
 from viewer.recording.plan import (
     MOST_INFERENCES,
     MOST_SESSIONS,
@@ -29,13 +27,13 @@ from viewer.recording.plan import (
 from viewer.recording.recorder import (
     Outcome,
     Progress,
-    Recorder,
     check,
     commands_of,
+    record,
     summary,
     target_of,
 )
-from viewer.recording.target import Finding, Target
+from viewer.recording.target import Finding
 
 T = TypeVar("T")
 _NOTHING = 5
@@ -61,16 +59,7 @@ def run(arguments: list[str]) -> int:
         return _checked(lambda stop: check(target, stop))
     for note in plan.notes():
         complain(f"note: {note}")
-    try:
-        opened = Folder(folder, plan, resume=chosen.resume)
-    except Fault as fault:
-        complain(str(fault))
-        return _NOTHING
-    try:
-        outcome = _recorded(plan, target, opened)
-    finally:
-        opened.close()
-    return _ended(outcome, plan, folder, arguments)
+    return _ended(_recorded(plan, folder, resume=chosen.resume), plan, folder)
 
 
 def _parser() -> Parser:
@@ -82,7 +71,7 @@ def _parser() -> Parser:
         "with the conditions under which it ran. A session is a process of its own. With --with, "
         "the sessions of two programs run in turn and are compared at the end.",
         epilog="exit code: 0 all sessions are there, 1 some are missing, 2 usage, 5 nothing was "
-        "recorded. Ctrl+C ends the session that runs, and all whole ones stay; --resume goes on",
+        "recorded. If it is interrupted, all whole sessions stay; --resume records the rest",
     )
     parser.add_argument("program", nargs="?", metavar="MODEL.pte", help="the program to run: A")
     parser.add_argument(
@@ -247,7 +236,7 @@ def _checked(look: Callable[[Callable[[], bool]], list[Finding]]) -> int:
     return 0 if all(finding.is_good for finding in findings) else _NOTHING
 
 
-def _recorded(plan: Plan, target: Target, folder: Folder) -> Outcome:
+def _recorded(plan: Plan, folder: str, *, resume: bool) -> Outcome:
     is_terminal = sys.stderr.isatty()
 
     def report(progress: Progress) -> None:
@@ -258,7 +247,7 @@ def _recorded(plan: Plan, target: Target, folder: Folder) -> Outcome:
         else:
             complain(text, "record")
 
-    outcome = _stoppable(lambda stop: Recorder(plan, target, folder, report, stop).record())
+    outcome = _stoppable(lambda stop: record(plan, folder, report, stop, resume=resume))
     if is_terminal:
         print(file=sys.stderr)
     return outcome
@@ -268,12 +257,14 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
-def _ended(outcome: Outcome, plan: Plan, folder: str, arguments: Sequence[str]) -> int:
+def _ended(outcome: Outcome, plan: Plan, folder: str) -> int:
     """Print what was recorded, and the comparison of two programs. Returns the exit code."""
     for fault in outcome.faults:
         complain(fault)
-    for path in outcome.left:
+    for path in outcome.large:
         complain(f"note: {path} is too large to copy; open it with the sessions")
+    if not outcome.whole:
+        return outcome.code
     print(f"{summary(outcome)}: {os.path.abspath(folder)}")
     if outcome.missing and sum(outcome.whole.values()):
         complain("the same command with --resume records the rest")

@@ -34,6 +34,7 @@ from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.folder_drops import FolderDrops
 from viewer.gui.window.files.perfetto_ui import PerfettoUi
 from viewer.gui.window.files.recent_menus import RecentMenus
+from viewer.gui.window.files.recordings import Recordings
 from viewer.gui.window.files.references import References
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.files.source_editor import SourceEditor
@@ -157,6 +158,7 @@ class WindowController(QObject):
         self.close_guard = CloseGuard(session, self.opener, self.session_files, table, window)
         self.autosave = Autosave(session, self.opener, self.session_files, window)
         self.comparing = Comparing(session, self.opener, self.docks, window)
+        self.recordings = Recordings(session, self.opener, self.comparing, self.close_guard, window)
         self.references = References(session, self.opener, window)
         self.drops = FolderDrops(self.opener, self.comparing, window)
         self.recent_menus = RecentMenus(self.opener, self.session_files, window)
@@ -179,6 +181,7 @@ class WindowController(QObject):
             work=self.work,
             opener=self.opener,
             comparing=self.comparing,
+            recordings=self.recordings,
             session_files=self.session_files,
             close_guard=self.close_guard,
             exports=self.exports,

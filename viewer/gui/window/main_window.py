@@ -53,6 +53,7 @@ class MainWindow(Shell):
         self.setAcceptDrops(True)
         self.start_page.open_requested.connect(self.open)
         self.start_page.open_dialog_requested.connect(self._open_dialog)
+        self.start_page.record_requested.connect(self._record)
         self.start_page.tour_requested.connect(self._take_tour)
         self.start_page.last_session_requested.connect(self._open_last_session)
         self.start_page.help_requested.connect(self._help_on_recording)
@@ -154,6 +155,10 @@ class MainWindow(Shell):
     @Slot()
     def _open_dialog(self) -> None:
         self.controller.opener.open_dialog()
+
+    @Slot()
+    def _record(self) -> None:
+        self.controller.commands.run("file.record")
 
     @Slot()
     def _open_last_session(self) -> None:

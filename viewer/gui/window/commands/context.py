@@ -14,6 +14,7 @@ from viewer.gui.window.files.comparing import Comparing
 from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.perfetto_ui import PerfettoUi
+from viewer.gui.window.files.recordings import Recordings
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.frame.clock_button import ClockButton
 from viewer.gui.window.frame.docks import Docks
@@ -39,6 +40,7 @@ class CommandContext:
     work: BackgroundWork
     opener: FileOpener
     comparing: Comparing
+    recordings: Recordings
     session_files: SessionFiles
     close_guard: CloseGuard
     exports: ExportActions

@@ -18,6 +18,7 @@ def file_commands(context: CommandContext) -> list[Command]:
             "file.new_window", "&New window", "File", shell.new_window_requested.emit, ("Ctrl+N",)
         ),
         Command("file.open", "&Open…", "File", context.opener.open_dialog, ("Ctrl+O",)),
+        Command("file.record", "Recor&d…", "File", context.recordings.show),
         Command("file.save_session", "&Save session", "File", files.save, ("Ctrl+S",), something),
         Command(
             "file.save_session_as",

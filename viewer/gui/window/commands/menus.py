@@ -19,6 +19,7 @@ MENUS = (
         (
             "file.new_window",
             "file.open",
+            "file.record",
             "file.last_session",
             "file.reload",
             "file.columns",

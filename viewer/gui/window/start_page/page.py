@@ -123,12 +123,13 @@ class StartPage(QScrollArea):
     """Shows samples, supported formats, recent files and shortcuts.
 
     Signals: `open_requested(paths)` for a sample or recent files; `open_dialog_requested`,
-    `tour_requested` and `last_session_requested` for the buttons; `help_requested` for help on how
-    to record a file of each format.
+    `record_requested`, `tour_requested` and `last_session_requested` for the buttons;
+    `help_requested` for help on how to record a file of each format.
     """
 
     open_requested = Signal(list)
     open_dialog_requested = Signal()
+    record_requested = Signal()
     tour_requested = Signal()
     last_session_requested = Signal()
     help_requested = Signal()
@@ -296,6 +297,8 @@ class StartPage(QScrollArea):
             name = "Reopen last session"
             last = self._button(name, name, self.last_session_requested)
             row.addWidget(last, 0, Qt.AlignmentFlag.AlignBottom)
+        record = self._button("Record…", "Record", self.record_requested)
+        row.addWidget(record, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
         return row
 
