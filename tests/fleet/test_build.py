@@ -32,6 +32,7 @@ from viewer.fleet.lake import Lake, LakeSession, UnusableLake
 from viewer.fleet.manifest import ManifestWriter
 from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, REFUSED
 from viewer.fleet.query import connect
+from viewer.fleet.schemas import TABLES
 from viewer.fleet.sources import NoSource
 from viewer.workspace.workspace import Workspace
 
@@ -42,7 +43,9 @@ def test_a_fleet_becomes_tables(expected):
     files = expected["files"]
     assert len(files) == 24
     assert {row[1:4] for row in files} >= {("device0", "build0", "model0")}
-    linked = {row[3]: (row[-3], row[-4]) for row in files}
+    names = [column.name for column in TABLES["files"].columns]
+    both = names.index("linked"), names.index("linkable")
+    linked = {row[3]: tuple(row[i] for i in both) for row in files}
     assert all(linked > 0 for linked, _ in linked.values())
     assert len(expected["operators"]) > 100
     assert len(expected["inferences"]) > len(files)

@@ -40,10 +40,10 @@ def test_what_is_not_known_stays_unknown(change):
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"schema": "other"}', "\xff", "[" * 9999])
 def test_files_of_others(tmp_path, text):
     (tmp_path / "x.run.json").write_text(text, encoding="latin-1")
-    assert conditions_of(str(tmp_path / "x.etdp")) is None
-    assert conditions_of(str(tmp_path / "none.etdp")) is None
+    assert conditions_of(str(tmp_path / "x.etdp")) == Conditions()
+    assert conditions_of(str(tmp_path / "none.etdp")) == Conditions()
 
 
 def test_a_file_that_is_too_large(tmp_path):
     (tmp_path / "x.run.json").write_text(json.dumps({**FACTS, "more": "x" * 70_000}))
-    assert conditions_of(str(tmp_path / "x.etdp")) is None
+    assert conditions_of(str(tmp_path / "x.etdp")) == Conditions()

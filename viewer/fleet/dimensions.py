@@ -19,8 +19,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from viewer.analysis.comparison.conditions import Conditions
 from viewer.export.tables.parquet import storable
 from viewer.fleet.remote import read_small
+from viewer.recording.run_file import conditions_in
 
 NAMES = ("device", "build", "model")
 MOST_BYTES, MOST_TAGS, MOST_LENGTH = 65_536, 64, 256
@@ -132,6 +134,16 @@ def from_sidecar(path: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
         elif text:
             texts[storable(name)] = storable(text)
     return texts, problems
+
+
+def sidecar_conditions(path: str | None) -> Conditions:
+    """Return how a profile was recorded, as its run.json states it; unknown without one."""
+    if path is None:
+        return Conditions()
+    try:
+        return conditions_in(json.loads(read_small(path, MOST_BYTES).decode("utf-8-sig")))
+    except (OSError, ValueError, RecursionError):  # `from_sidecar` reports it
+        return Conditions()
 
 
 def dimensions_of(

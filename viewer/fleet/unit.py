@@ -19,7 +19,7 @@ from typing import Any
 
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
 from viewer.fleet.arrow_rows import KeyedRows
-from viewer.fleet.dimensions import Dimensions, PathPattern, dimensions_of
+from viewer.fleet.dimensions import Dimensions, PathPattern, dimensions_of, sidecar_conditions
 from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, REFUSED, UnitOutcome
 from viewer.fleet.record_index import MOST_RECORDS, RecordIndex
 from viewer.fleet.remote import is_url, local_copy
@@ -124,6 +124,8 @@ def _made(unit: Unit, options: Options) -> tuple[str, dict[str, KeyedRows]]:
 def _file_rows(
     unit: Unit, where: Dimensions, digest: str, records: _Records, rows: ProfileRows
 ) -> Rows:
+    sidecar = unit.profile.sidecar
+    conditions = sidecar_conditions(None if sidecar is None else sidecar.path)
     facts: dict[str, Any] = {
         "tags": tags_text(where.tags),
         "source": unit.profile.file.path,
@@ -131,6 +133,11 @@ def _file_rows(
         "size": unit.profile.file.size,
         "records": json.dumps(list(records.digests)),
         **rows.file_facts(),
+        "recording": conditions.recording or None,
+        "run_order": conditions.order,
+        "temperature_c": conditions.temperature_c,
+        "temperature_of": conditions.temperature_of or None,
+        "frequency_khz": conditions.frequency_khz,
     }
     facts["record"] = records.paths.get(facts["record"], facts["record"])
     return {name: [value] for name, value in facts.items()}

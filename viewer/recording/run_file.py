@@ -18,20 +18,20 @@ SUFFIX = ".run.json"
 _MOST_BYTES = 65_536
 
 
-def conditions_of(profile: str) -> Conditions | None:
-    """Return the conditions of the session of a profile; None if there is no file about it."""
+def conditions_of(profile: str) -> Conditions:
+    """Return the conditions of the session of a profile; unknown ones without a file about it."""
     path = f"{os.path.splitext(profile)[0]}{SUFFIX}"
     with suppress(OSError, ValueError, RecursionError), open(path, "rb") as file:
         data = file.read(_MOST_BYTES + 1)
         if len(data) <= _MOST_BYTES:
             return conditions_in(json.loads(data.decode("utf-8-sig")))
-    return None
+    return Conditions()
 
 
-def conditions_in(facts: object) -> Conditions | None:
-    """Return the conditions in the contents of such a file; None if it has none."""
+def conditions_in(facts: object) -> Conditions:
+    """Return the conditions in the contents of such a file; unknown ones for another file."""
     if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
-        return None
+        return Conditions()
     order, before = facts.get("order"), facts.get("before")
     before = before if isinstance(before, dict) else {}
     of = before.get("temperature_of")

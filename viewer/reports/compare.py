@@ -135,10 +135,8 @@ def _arm(arm: Arm) -> Facts:
     }
 
 
-def _conditions(stated: Conditions | None) -> Facts | None:
-    """How a session ran; None if nothing states it."""
-    if stated is None:
-        return None
+def _conditions(stated: Conditions) -> Facts:
+    """How a session ran; null where it is not known."""
     return {
         "order": stated.order,
         "temperature_c": stated.temperature_c,

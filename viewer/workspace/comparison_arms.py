@@ -17,7 +17,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.conditions import Conditions
 from viewer.analysis.comparison.sessions import Session, sessions_of
 from viewer.model.times import RateOrigin, tick_to_ns
 from viewer.model.trace import Trace
@@ -134,7 +133,7 @@ def _recorded(a: Arm, b: Arm) -> tuple[Sequence[float] | None, Sequence[float] |
 
     In one recording they are counted; times of day serve for several.
     """
-    of_arms = [[session.conditions or Conditions() for session in arm.sessions] for arm in (a, b)]
+    of_arms = [[session.conditions for session in arm.sessions] for arm in (a, b)]
     recordings = {conditions.recording for arm in of_arms for conditions in arm}
     is_counted = len(recordings) == 1 and recordings != {""}
     places = [[x.order if is_counted else x.started for x in arm] for arm in of_arms]

@@ -43,9 +43,9 @@ def test_heat_that_also_differs_within_the_arms():
         (at(40, 41, 40), at(42, 42, 42)),  # within what sensors are good for
         (at(40, 40, 40), at(40, 40, 40)),
         (at(40), at(50)),  # one session each
-        (at(40, 40, None), [None, None, *at(50)]),
+        (at(40, 40, None), at(None, None, 50)),
         (at(40, 41), at(50, 51, of="battery")),  # not of one kind
-        ([None, None], [None, None]),
+        (at(None, None), at(None, None)),
         (clocks(2e6, 2.01e6), clocks(1.96e6, 1.97e6)),
     ],
 )

@@ -1,24 +1,29 @@
 """Comparisons of a lake: the figures are those of `opscope compare`."""
 
+import json
 import shutil
 
 import pytest
 
+from tests.builders.compare_sessions import varied, write_sessions
 from tests.builders.fleet_dumps import RECORDED
 from tests.builders.lakes import built
 from tests.builders.stretched_dumps import write_stretched
 from tests.fleet.answers.conftest import SOURCE
 from tests.paths import DATA
-from viewer.analysis.comparison.comparison import Comparison, Verdict
+from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
+from viewer.cli import main
 from viewer.fleet.answers.arms import WrongArms, parse_arm
 from viewer.fleet.answers.comparison import compare_lake
 from viewer.fleet.answers.report import fleet_page
 from viewer.fleet.lake import Lake
+from viewer.fleet.query import with_connection
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow
 
+BASE = {"add.out": 20_000, "mul.out": 30_000}
 A, B = parse_arm("build=9"), parse_arm("build=10")
 
 
@@ -123,3 +128,47 @@ def test_profiles_of_different_programs_are_not_one_arm(tmp_path):
     groups, notes = compare_lake(lake, *arms)
     assert (len(groups), notes) == (1, [])
     assert "different programs" in fleet_page(lake)
+
+
+def lake_of(tmp_path, celsius):
+    """A lake of 3 + 3 recorded sessions, B slower. celsius: of A and of B, before each session."""
+    folder = tmp_path / "recording"
+    for number, name in enumerate(("a", "b")):
+        faster = {**BASE, "add.out": BASE["add.out"] * (1.3 if number else 1)}
+        whole = {key: round(value) for key, value in faster.items()}
+        folder.mkdir(exist_ok=True)
+        paths = write_sessions(folder / name, name, *varied(whole, (0.0, 0.01, -0.01)))
+        for i, path in enumerate(paths):
+            facts = {
+                "schema": "opscope-run/1",
+                "device": "phone",
+                "model": "net",
+                "tags": {"arm": name},
+                "recording": "r",
+                "order": 2 * i + number + 1,
+                "frequency_khz": 2_000_000,
+                "before": {"temperature_c": celsius[number] + i / 2, "temperature_of": "cpu"},
+            }
+            path.with_suffix(".run.json").write_text(json.dumps(facts))
+    lake = tmp_path / "lake"
+    assert main(["fleet", "build", str(folder), "-o", str(lake), "--jobs", "1"]) == 0
+    return Lake(str(lake))
+
+
+def test_a_lake_knows_how_sessions_ran(tmp_path):
+    lake = lake_of(tmp_path, (40, 40))
+    columns = "run_order, temperature_c, frequency_khz, recording"
+    sql = f"SELECT {columns} FROM files ORDER BY run_order"
+    rows = with_connection(lake, lambda connection: connection.execute(sql).fetchall())
+    assert rows[:2] == [(1, 40.0, 2_000_000.0, "r"), (2, 40.0, 2_000_000.0, "r")]
+    ((one,), _) = compare_lake(lake, parse_arm("tag.arm=a"), parse_arm("tag.arm=b"))
+    assert one.inference.verdict is Verdict.SLOWER
+    assert one.note == ""
+
+
+def test_groups_whose_arms_differ_in_heat_have_no_verdict(tmp_path):
+    lake = lake_of(tmp_path, (40, 47))
+    ((one,), _) = compare_lake(lake, parse_arm("tag.arm=a"), parse_arm("tag.arm=b"))
+    assert one.proven == []
+    assert one.inference.doubt is Doubt.CONFOUNDED
+    assert "B ran 7.0 °C warmer than A" in one.note

@@ -35,6 +35,9 @@ class Conditions:
     frequency_khz: float | None = None
 
 
+UNKNOWN = Conditions()
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A condition that differs between the arms. text: "B ran 6.1 °C warmer than A (…)".
@@ -57,12 +60,10 @@ class Difference:
         )
 
 
-def differences(
-    a: Sequence[Conditions | None], b: Sequence[Conditions | None]
-) -> tuple[Difference, ...]:
+def differences(a: Sequence[Conditions], b: Sequence[Conditions]) -> tuple[Difference, ...]:
     """Return the conditions that differ between the sessions of two arms."""
     differing = []
-    of = {x.temperature_of for x in (*a, *b) if x is not None and x.temperature_of}
+    of = {x.temperature_of for x in (*a, *b) if x.temperature_of}
     heat = _means(a, b, lambda session: session.temperature_c) if len(of) == 1 else None
     if heat is not None and abs(heat[1] - heat[0]) >= LEAST_C:
         word = "warmer" if heat[1] > heat[0] else "cooler"
@@ -87,15 +88,12 @@ def differences(
 
 
 def _means(
-    a: Sequence[Conditions | None],
-    b: Sequence[Conditions | None],
+    a: Sequence[Conditions],
+    b: Sequence[Conditions],
     value: Callable[[Conditions], float | None],
 ) -> tuple[float, float, float] | None:
     """The means of A and of B, and the share of the variance between them; None if not known."""
-    of_a, of_b = (
-        [x for session in arm if session is not None and (x := value(session)) is not None]
-        for arm in (a, b)
-    )
+    of_a, of_b = ([x for session in arm if (x := value(session)) is not None] for arm in (a, b))
     if min(len(of_a), len(of_b)) < _LEAST_SESSIONS:
         return None
     mean_a, mean_b, mean = fmean(of_a), fmean(of_b), fmean((*of_a, *of_b))

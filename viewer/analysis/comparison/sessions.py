@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.conditions import Conditions
+from viewer.analysis.comparison.conditions import UNKNOWN, Conditions
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.inferences.logged_methods import of_one_phase
@@ -92,7 +92,7 @@ class Session:
 
     runs: those that count, in the order of the file. ns_per_tick: of the clock of the file.
     is_whole: the file has no inferences, so its only run is all of it. unit: of the clock: "ns", or
-    "cycle" if the rate is only assumed. conditions: None if nothing states them.
+    "cycle" if the rate is only assumed. conditions: under which it ran.
     """
 
     table: LinkTable
@@ -100,7 +100,7 @@ class Session:
     runs: tuple[Run, ...]
     is_whole: bool = False
     unit: str = "ns"
-    conditions: Conditions | None = None
+    conditions: Conditions = UNKNOWN
 
     @property
     def name(self) -> str:

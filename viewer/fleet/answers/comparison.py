@@ -17,6 +17,7 @@ from viewer.analysis.comparison.comparison import (
     Figures,
     figures_of,
 )
+from viewer.analysis.comparison.conditions import UNKNOWN, Difference, differences
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.session_test import as_one_family
 from viewer.analysis.comparison.steps import CHANGED
@@ -120,14 +121,20 @@ def compare_groups(
         own = [parts.get(side, []) for side in sides]
         rows_of_groups.append(tuple(paired_rows(own[0], own[1], listed, level)))
     medians = _medians(times, parts, sessions, rows_of_groups, of_sums=level == OPERATOR)
+    conditions = times.conditions()
     alone: list[Figures] = []
+    differing: list[tuple[Difference, ...]] = []
     for number, rows in enumerate(rows_of_groups):
         sides = (number, 0), (number, 1)
         whole = _inference_times(*((inferences.get(s, {}), sessions[s]) for s in sides))
         both = [np.column_stack([medians[s], own]) for s, own in zip(sides, whole, strict=True)]
         quality = _quality(rows, [parts.get(side, []) for side in sides])
         is_of_time = len(clocks.get(number, {})) == 1
-        alone.append(figures_of(both[0], both[1], *quality, is_of_time))
+        of_arms = [[conditions.get(key, UNKNOWN) for key, _ in sessions[side]] for side in sides]
+        differing.append(differences(*of_arms))
+        is_confounded = any(difference.is_inseparable for difference in differing[-1])
+        confounded = np.full(len(rows) + 1, is_confounded)
+        alone.append(figures_of(both[0], both[1], *quality, is_of_time, confounded=confounded))
     changes = as_one_family([figures.changes for figures in alone])
     family = [replace(one, changes=own) for one, own in zip(alone, changes, strict=True)]
     found = []
@@ -136,7 +143,9 @@ def compare_groups(
     ):
         every = tuple(map(figures.of, range(len(figures))))
         counts_of = len(sessions[number, 0]), len(sessions[number, 1])
-        note = _clock_note(clocks.get(number, {}))
+        notes = [_clock_note(clocks.get(number, {}))]
+        notes += [difference.sentence for difference in differing[number]]
+        note = " ".join(filter(None, notes))
         found.append(GroupComparison(group, counts_of, rows, every[:-1], every[-1], note))
     return found
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from viewer.analysis.comparison.conditions import Conditions
 from viewer.arrays import Floats
 from viewer.fleet.answers.arms import Group
 
@@ -102,6 +103,20 @@ class LakeTimes:
         for group, arm, *rest in rows:
             found.setdefault((group, arm), []).append(LakePart(*rest))
         return found
+
+    def conditions(self) -> dict[str, Conditions]:
+        """Return how every profile was recorded, by its key."""
+        rows = self._connection.execute(
+            """
+            SELECT DISTINCT key, coalesce(recording, ''), run_order, temperature_c,
+                coalesce(temperature_of, ''), frequency_khz
+            FROM files JOIN chosen USING (key)
+            """
+        ).fetchall()
+        return {
+            key: Conditions(recording, order, None, celsius, of, khz)
+            for key, recording, order, celsius, of, khz in rows
+        }
 
     def operators(self) -> dict[Side, dict[str, list[ListedOperator]]]:
         """Return the operators of the ETRecords of every arm, by method, in their order.
