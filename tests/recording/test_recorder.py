@@ -45,8 +45,9 @@ def test_sessions_of_two_programs_run_in_turn(recordings, plan):
     orders = [run_json(recordings.folder, name[:-5])["order"] for name in dumps(recordings)]
     assert orders == [1, 3, 5, 2, 4, 6]
     assert (recordings.folder / "a/001.etdp").read_bytes() == DUMP.read_bytes()
-    assert {"a/one.pte", "b/two.pte", "log/001.txt", "recording.json"} <= set(recordings.names())
-    assert not [name for name in recordings.names() if "/." in f"/{name}"]
+    assert {"a/one.pte", "b/two.pte", "log/001.txt", ".recording.json"} <= set(recordings.names())
+    hidden = [name for name in recordings.names() if "/." in f"/{name}"]
+    assert hidden == [".recording.json"]
     assert summary(outcome) == "3 + 3 sessions"
 
 

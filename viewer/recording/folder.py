@@ -3,7 +3,7 @@
     a/001.etdp  a/001.run.json    a session of A, and how it ran; b/002.etdp ... of B
     a/model.pte  a/model.etrecord the program, and its ETRecord if there is one beside it
     log/001.txt                   what each session printed
-    recording.json                the plan, for --resume
+    .recording.json               the plan, for --resume
 
 Sessions are numbered in the order in which they began, also those that failed. A dump is the last
 that is written of a session, atomically, so it is whole if it is there.
@@ -24,7 +24,8 @@ from viewer.recording.faults import Fault
 from viewer.recording.plan import ARMS, Plan, sha256_of
 
 SCHEMA = "opscope-recording/1"
-PLAN, LOG, INCOMING, LOCK = "recording.json", "log", ".incoming", ".lock"
+# Hidden files are no profiles to anybody, and JSON files could be.
+PLAN, LOG, INCOMING, LOCK = ".recording.json", "log", ".incoming", ".lock"
 # Larger programs are not copied: they are opened where they are.
 MOST_COPIED = 256 << 20
 _DUMP, _PROGRAMS = ".etdp", (".pte", ".bpte", ".etrecord")
@@ -62,8 +63,8 @@ class Folder:
 
     def _check(self, resume: bool) -> str:
         """The id of the recording in the folder, "" if it is empty. Raises Fault for others."""
-        names = [name for name in os.listdir(self.path) if not name.startswith(".")]
-        if not names:
+        names = os.listdir(self.path)
+        if PLAN not in names and all(name.startswith(".") for name in names):
             return ""
         if PLAN not in names:
             raise Fault(f"{self.path}: it has other files; name another folder with -o")
