@@ -1,4 +1,4 @@
-"""Programs on PATH that behave like adb, ssh, scp and runners, with the faults of a scenario.
+"""Programs on PATH that behave like adb, ssh and runners, with the faults of a scenario.
 
 A folder is the device: `/data/local/tmp` and `/tmp` of the command lines are in it. Every call is a
 line of `calls.jsonl`, as it came. A fault answers the n-th call that contains a text.
@@ -74,9 +74,6 @@ if name == "adb":
         copy(place(words[1]), place(words[2]))
 elif name == "ssh":
     shell(argv[-1])
-elif name == "scp":
-    source, target = (one.split(":", 1)[-1] for one in argv[-2:])
-    copy(place(source), place(target))
 """
 _RUNNER = """#!/bin/sh
 # etdump_path
@@ -145,7 +142,7 @@ def program(path: Path, text: str) -> Path:
     return path
 
 
-def fake_device(folder: Path, monkeypatch, names: Sequence[str] = ("adb", "ssh", "scp")):
+def fake_device(folder: Path, monkeypatch, names: Sequence[str] = ("adb", "ssh")):
     """Put the programs on PATH, before all others, and return their device."""
     programs = folder / "bin"
     (folder / "files").mkdir(parents=True)

@@ -93,7 +93,7 @@ def test_a_host_is_reached_over_ssh(recordings, plan, device):
     assert outcome.faults == ()
     assert outcome.whole == {"a": 2}
     for call in device.calls("ssh"):
-        assert call[1:5] == ["-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
+        assert call[2:6] == ["-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
         assert call[call.index("--") + 1] == "me@board"
 
 
@@ -256,7 +256,7 @@ def test_a_runner_that_fails(recordings, plan, device, body, words):
 
 
 def test_a_hang_ends_at_its_deadline(recordings, plan, device):
-    body = 'case $out in 001*) echo $$ >"$FAKE_DEVICE/alive"; sleep 100;; esac; ' \
+    body = 'case $out in 001*) echo $$ >"$FAKE_DEVICE/alive"; exec sleep 100;; esac; ' \
            f'cp "{DUMP}" "$out"'  # fmt: skip
     start = time.monotonic()
     outcome = recordings.record(plan("adb", timeout=0.5, runner=str(device.runner(body))))
@@ -377,6 +377,7 @@ def test_a_stop_ends_what_runs(recordings, plan, tmp_path):
 
 
 def test_another_plan_is_not_mixed_in(recordings, plan):
+    assert recordings.record(plan("run:false {etdump}")).code == 5  # no session: no matter
     recordings.record(plan(f"run:{COPY}"))
     missing(recordings.record(plan(f"run:{COPY}")), "--resume")
     other = plan(f"run:{COPY}", inferences=7)

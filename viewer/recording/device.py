@@ -13,6 +13,7 @@ import platform
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
 from viewer.recording.faults import fault_of
 from viewer.recording.plan import Plan, WrongPlan, sha256_of
@@ -121,9 +122,10 @@ class Device(Target):
         return [*words, *plan.arguments]
 
     def end_session(self) -> Command:
-        """Kills the runner by the id in its file."""
+        """Kills the runner by the id in its file, and what it started."""
         file = shlex.quote(f"{self.folder}/pid")
-        return self.shell(f'[ -f {file} ] && kill -9 "$(cat {file})"; rm -f {file}')
+        kill = 'pkill -9 -P "$p"; kill -9 "$p"'
+        return self.shell(f'[ -f {file} ] && p="$(cat {file})" && {{ {kill}; }}; rm -f {file}')
 
     def clean(self) -> Command | None:
         """Removes the folder, unless the user wants to keep it."""
@@ -183,7 +185,8 @@ class Adb(Device):
         return self._command(timeout, "shell", line)
 
     def push(self, path: str, name: str) -> Command:
-        return self._command(_copy_time(path), "push", path, f"{self.folder}/{name}")
+        command = self._command(_copy_time(path), "push", path, f"{self.folder}/{name}")
+        return replace(command, title=_copying(path))
 
     def fetch(self, dump: str) -> Command:
         here = os.path.join(self.incoming, dump)
@@ -227,7 +230,10 @@ class Adb(Device):
 
 
 class Ssh(Device):
-    """A host over ssh. No password is asked for, and an unknown host is refused."""
+    """A host over ssh. No password is asked for, and an unknown host is refused.
+
+    Files go through `cat`: boards have servers without what scp needs.
+    """
 
     tool, parent = "ssh", "/tmp"
     _options = ("BatchMode=yes", "StrictHostKeyChecking=yes", "ConnectTimeout=10")
@@ -239,27 +245,25 @@ class Ssh(Device):
         if match is None:
             raise WrongPlan(f"{host!r} is no host: write ssh:USER@HOST or ssh:USER@HOST:PORT")
         self.host, self.port = match[1], match[2]
-        self.copy_path = path_or_name("scp")
         self.state = self.shell(LINUX_COMMAND)
 
-    def _words(self, tool: str, port: str) -> list[str]:
-        options = [word for option in self._options for word in ("-o", option)]
-        return [tool, *options, *([port, self.port] if self.port else [])]
-
     def shell(self, line: str, timeout: float = _SHORT_S) -> Command:
-        words = [*self._words(self.tool_path, "-p"), "--", self.host, f"sh -c {shlex.quote(line)}"]
-        return Command(tuple(words), timeout)
+        return Command(self._words(line), timeout)
 
-    def _copy(self, source: str, target: str, timeout: float) -> Command:
-        words = [*self._words(self.copy_path, "-P"), "-q", "--", source, target]
-        return Command(tuple(words), timeout)
+    def _words(self, line: str) -> tuple[str, ...]:
+        options = [word for option in self._options for word in ("-o", option)]
+        port = ["-p", self.port] if self.port else []
+        # `sh`, as the user there may have another shell.
+        line = f"sh -c {shlex.quote(line)}"
+        return (self.tool_path, "-T", *options, *port, "--", self.host, line)
 
     def push(self, path: str, name: str) -> Command:
-        return self._copy(path, f"{self.host}:{self.folder}/{name}", _copy_time(path))
+        words = self._words(f"cat >{shlex.quote(f'{self.folder}/{name}')}")
+        return Command(words, _copy_time(path), source=path, title=_copying(path))
 
     def fetch(self, dump: str) -> Command:
-        here = os.path.join(self.incoming, dump)
-        return self._copy(f"{self.host}:{self.folder}/{dump}", here, _COPY_S)
+        words = self._words(f"cat {shlex.quote(f'{self.folder}/{dump}')}")
+        return Command(words, _COPY_S, target=os.path.join(self.incoming, dump))
 
     def check(self, ask: Ask) -> list[Finding]:
         """Whether ssh is there, the host answers, and its runner is there."""
@@ -295,6 +299,10 @@ def _has_tracer(path: str) -> bool:
                 return True
             last = block[-len(_TRACER) :]
     return False
+
+
+def _copying(path: str) -> str:
+    return f"Copying {os.path.basename(path)}"
 
 
 def _copy_time(path: str) -> float:

@@ -62,12 +62,14 @@ class Folder:
             raise
 
     def _check(self, resume: bool) -> str:
-        """The id of the recording in the folder, "" if it is empty. Raises Fault for others."""
+        """The id of the recording in the folder, "" without a session. Raises Fault for others."""
         names = os.listdir(self.path)
         if PLAN not in names and all(name.startswith(".") for name in names):
             return ""
         if PLAN not in names:
             raise Fault(f"{self.path}: it has other files; name another folder with -o")
+        if not any(self.whole().values()):
+            return ""
         if not resume:
             raise Fault(
                 f"{self.path}: it has a recording; add --resume to finish it, or name another "
@@ -134,22 +136,20 @@ class Folder:
         with suppress(OSError):
             os.unlink(dump)
 
-    def add_programs(self) -> list[str]:
-        """Copy each program and its ETRecord to its arm; returns those that stay where they are."""
-        left = []
-        for arm in self.plan.arms:
-            program = self.plan.program(arm).path
-            record = f"{os.path.splitext(program)[0]}.etrecord"
-            for path in (program, record):
-                if not os.path.isfile(path):
-                    continue
-                name = os.path.basename(path)
-                copy = self._file(arm, name)
-                if os.path.getsize(path) > MOST_COPIED or _SESSION.fullmatch(name):
-                    left.append(path)
-                elif not is_same_file(path, copy):
-                    _copy(path, copy)
-        return left
+    def add_program(self, arm: str) -> list[str]:
+        """Copy the program of an arm and its ETRecord; returns those that are too large."""
+        program = self.plan.program(arm).path
+        large = []
+        for path in (program, f"{os.path.splitext(program)[0]}.etrecord"):
+            if not os.path.isfile(path):
+                continue
+            name = os.path.basename(path)
+            copy = self._file(arm, name)
+            if os.path.getsize(path) > MOST_COPIED or _SESSION.fullmatch(name):
+                large.append(path)
+            elif not is_same_file(path, copy):
+                _copy(path, copy)
+        return large
 
 
 def _copy(source: str, target: str) -> None:

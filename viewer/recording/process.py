@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import IO
@@ -35,17 +35,29 @@ class NoProgram(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program to run: its arguments, how many seconds it may take, and its variables."""
+    """A program to run: its arguments, how many seconds it may take, and its variables.
+
+    source, target: files that are its input and its output; "" for none, and for `Ended.output`.
+    title: what it does, for a log.
+    """
 
     argv: tuple[str, ...]
     timeout: float
     environment: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+    target: str = ""
+    title: str = "Preparing"
 
     @property
     def text(self) -> str:
         """The command as a shell reads it, on one line."""
         variables = [f"{name}={shlex.quote(value)}" for name, value in self.environment.items()]
-        return " ".join([*variables, shlex.join(self.argv)])
+        files = [
+            f"{sign}{shlex.quote(path)}"
+            for sign, path in (("<", self.source), (">", self.target))
+            if path
+        ]
+        return " ".join([*variables, shlex.join(self.argv), *files])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +115,27 @@ def run_command(command: Command, is_stopped: Callable[[], bool]) -> Ended:
     """Run a program to its end, its deadline, or until `is_stopped`. Raises NoProgram."""
     wait_if_ending()
     start = time.monotonic()
-    try:
-        process = subprocess.Popen(
-            command.argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**_environment(), **command.environment},
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        )
-    except (OSError, ValueError) as error:  # ValueError: a NUL in a name
-        reason = getattr(error, "strerror", None) or str(error)
-        raise NoProgram(f"{command.argv[0]}: it cannot be started ({reason})") from error
+    with ExitStack() as files:
+        try:
+            source = files.enter_context(open(command.source or os.devnull, "rb"))
+            target = files.enter_context(open(command.target, "wb")) if command.target else None
+            process = subprocess.Popen(
+                command.argv,
+                stdin=source,
+                stdout=target or subprocess.PIPE,
+                stderr=subprocess.PIPE if target else subprocess.STDOUT,
+                env={**_environment(), **command.environment},
+                start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            )
+        except (OSError, ValueError) as error:  # ValueError: a NUL in a name
+            reason = getattr(error, "strerror", None) or str(error)
+            name = getattr(error, "filename", None) or command.argv[0]
+            raise NoProgram(f"{name}: {reason}") from error
     _groups.add(process.pid)
-    assert process.stdout is not None
-    output = _Output(process.stdout)
+    pipe = process.stderr if command.target else process.stdout
+    assert pipe is not None
+    output = _Output(pipe)
     is_late = was_stopped = False
     try:
         while True:

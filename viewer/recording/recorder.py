@@ -159,18 +159,17 @@ class _Recorder:
         self._plan, self._target, self._folder = plan, target, folder
         self._report, self._is_stopped = report, is_stopped
         self._faults: list[str] = []
+        self._large: list[str] = []
         self._seconds: list[float] = []
         self._stamps = self._stamps_of_programs()
 
     def record(self) -> Outcome:
         """Record what is missing; never raises for what goes wrong outside of Opscope."""
-        large: list[str] = []
         try:
             self._say("Checking the target")
             missing = [x for x in check(self._target, self._is_stopped) if not x.is_good]
             if missing and not self._is_stopped():
                 raise Fault("; ".join(f"{x.text}: {x.cure}" for x in missing))
-            large = self._folder.add_programs()
             self._record()
         except Fault as fault:
             self._faults.append(str(fault))
@@ -183,7 +182,7 @@ class _Recorder:
             tuple(self._faults),
             self._is_stopped(),
             {arm: self._folder.files(arm) for arm in self._plan.arms},
-            tuple(large),
+            tuple(dict.fromkeys(self._large)),
         )
 
     def _record(self) -> None:
@@ -192,7 +191,7 @@ class _Recorder:
             return
         try:
             for command in self._target.prepare():
-                self._say(f"Copying: {command.argv[-1]}" if "push" in command.argv else "Preparing")
+                self._say(command.title)
                 self._done("the copying", command)
             self._sessions()
         finally:
@@ -237,6 +236,7 @@ class _Recorder:
         facts = run_session(self._target, dump_name(number), arm, write_log, self._is_stopped)
         dump = os.path.join(self._target.incoming, dump_name(number))
         facts |= {"recording": self._folder.id, "order": number}
+        self._large += self._folder.add_program(arm)
         self._folder.add(number, arm, dump, facts)
 
     def _done(self, what: str, command: Command) -> None:

@@ -159,7 +159,7 @@ def test_an_interrupt_keeps_whole_sessions(tmp_path):
     """The third session hangs; Ctrl+C ends it, and the two before it stay."""
     alive = tmp_path / "alive"
     on = (
-        f'run:sh -c \'case $1 in *003*) echo $$ >"{alive}"; sleep 100;; esac; '
+        f'run:sh -c \'case $1 in *003*) echo $$ >"{alive}"; exec sleep 100;; esac; '
         f'cp "{DUMP}" "$1"\' x {{etdump}}'
     )
     process = started(tmp_path / "r", on, "--sessions", "4")
