@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from viewer.analysis.comparison.arms import PATH, Arm, drift_exceeds
 from viewer.analysis.comparison.changes.path_changes import BETWEEN
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
+from viewer.analysis.comparison.conditions import UNKNOWN, celsius_text, clock_text
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
@@ -41,6 +42,7 @@ def compare_text(
     """Return a comparison as text; everything: all rows, not only those that matter most."""
     shown, left = _shown(comparison, everything)
     lines = [*_head(comparison), "", *rows_lines(shown)]
+    lines += session_lines(comparison) if everything else []
     lines += _tail(comparison, left)
     lines += [f"note: {one_line(problem)}" for problem in problems]
     return plain_spaces("\n".join(lines))
@@ -55,6 +57,34 @@ def rows_lines(rows: Sequence[ListedRow]) -> list[str]:
     for i in (0, 3, 4):
         columns[i] = (_TITLES[i], aligned_times(columns[i][1]))
     return column_lines(columns, 5)
+
+
+def session_lines(comparison: Comparison) -> list[str]:
+    """Return the sessions of both arms as a table, in their order; none without conditions."""
+    sessions = [
+        (session, name, float(ns))
+        for name, arm, times in zip(
+            "AB", (comparison.a, comparison.b), comparison.inference_times, strict=True
+        )
+        for session, ns in zip(arm.sessions, times, strict=True)
+    ]
+    if all(session.conditions == UNKNOWN for session, _, _ in sessions):
+        return []
+    sessions.sort(key=lambda each: (each[0].conditions.order or 0, each[1]))
+    cells = [
+        (
+            str(session.conditions.order or ""),
+            format_time(round(ns)),
+            celsius_text(session.conditions.temperature_c),
+            clock_text(session.conditions.frequency_khz),
+            name,
+            one_line(session.name),
+        )
+        for session, name, ns in sessions
+    ]
+    titles = ("order", "inference", "temperature", "clock", "arm", "session")
+    columns = zip(titles, map(list, zip(*cells, strict=True)), strict=True)
+    return ["", *column_lines(list(columns), 4), ""]
 
 
 def compare_markdown(

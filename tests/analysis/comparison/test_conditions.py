@@ -8,7 +8,9 @@ import pytest
 from tests.builders.compare_sessions import arm, varied, write_sessions
 from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
 from viewer.analysis.comparison.conditions import Conditions, differences
+from viewer.model.times import plain_spaces
 from viewer.recording.run_file import SCHEMA
+from viewer.reports.compare_text import session_lines
 
 BASE = {"add.out": 20_000, "mul.out": 30_000}
 NOISE = (0.0, 0.01, -0.01, 0.005)
@@ -122,3 +124,19 @@ def test_equal_or_unknown_conditions_change_nothing(tmp_path, degrees):
     comparison = Comparison(*recorded(tmp_path, degrees, degrees))
     assert comparison.differences == ()
     assert comparison.inference.verdict is Verdict.SLOWER
+
+
+@pytest.mark.slow
+def test_the_sessions_are_listed_in_their_order(tmp_path):
+    comparison = Comparison(*recorded(tmp_path, COOL, (46, None, 46, 47)))
+    lines = session_lines(comparison)[1:-1]
+    assert lines[0].split() == ["order", "inference", "temperature", "clock", "arm", "session"]
+    assert [line.split()[0] for line in lines[1:]] == list("12345678")
+    assert [line.split()[-2] for line in lines[1:]] == list("ABABABAB")
+    assert "46.0 °C" in plain_spaces(lines[2])
+    assert "°C" not in lines[4]  # not known, and not 0
+    for path in tmp_path.rglob("*.run.json"):
+        path.unlink()
+    unknown = [arm(*(one.table.trace.path for one in side.sessions)) for side in (
+        comparison.a, comparison.b)]  # fmt: skip
+    assert session_lines(Comparison(*unknown)) == []

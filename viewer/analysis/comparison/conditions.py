@@ -38,6 +38,16 @@ class Conditions:
 UNKNOWN = Conditions()
 
 
+def celsius_text(celsius: float | None) -> str:
+    """Return a temperature as "41.2 °C", "" if it is not known."""
+    return "" if celsius is None else f"{celsius:.1f} °C"
+
+
+def clock_text(khz: float | None) -> str:
+    """Return a clock as "1.80 GHz", "" if it is not known."""
+    return "" if khz is None else f"{khz / 1e6:.2f} GHz"
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A condition that differs between the arms. text: "B ran 6.1 °C warmer than A (…)".
@@ -56,7 +66,7 @@ class Difference:
             return f"{text}."
         return (
             f"{text}: these sessions cannot separate that from a change of the program. Record A "
-            "and B in turn, on a device that is warm."
+            "and B again, in turn and under equal conditions."
         )
 
 
@@ -69,8 +79,8 @@ def differences(a: Sequence[Conditions], b: Sequence[Conditions]) -> tuple[Diffe
         word = "warmer" if heat[1] > heat[0] else "cooler"
         differing.append(
             Difference(
-                f"B ran {abs(heat[1] - heat[0]):.1f} °C {word} than A ({heat[1]:.1f} instead of "
-                f"{heat[0]:.1f} °C before a session)",
+                f"B ran {celsius_text(abs(heat[1] - heat[0]))} {word} than A ({heat[1]:.1f} "
+                f"instead of {celsius_text(heat[0])} before a session)",
                 heat[2] >= INSEPARABLE,
             )
         )
@@ -80,7 +90,7 @@ def differences(a: Sequence[Conditions], b: Sequence[Conditions]) -> tuple[Diffe
         differing.append(
             Difference(
                 f"the clock was {100 * abs(clock[1] / clock[0] - 1):.0f} % {word} in B than in A "
-                f"({clock[1] / 1e6:.2f} instead of {clock[0] / 1e6:.2f} GHz)",
+                f"({clock[1] / 1e6:.2f} instead of {clock_text(clock[0])})",
                 clock[2] >= INSEPARABLE,
             )
         )

@@ -1,5 +1,6 @@
 """The Compare panel: the answer in a sentence, the steps, and what the sessions could find."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
@@ -11,9 +12,11 @@ from tests.builders.compare_sessions import write_session
 from tests.builders.compared_windows import arms_of, write_arms
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.compare.card import COPY, END, ONE_FILE, SWAP
+from viewer.gui.panels.compare.charts import SessionDots
 from viewer.gui.panels.compare.panel import NOTHING, ComparePanel
 from viewer.gui.session.comparison import compare, compare_inferences
 from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.recording.run_file import SCHEMA
 from viewer.reports.compare_text import RELATIVE
 
 
@@ -108,3 +111,29 @@ def test_a_drift_larger_than_the_change_is_named(opened, show_panel, tmp_path):
     details = {row.op: row.detail for row in compared_contents(comparison, "Call").rows}
     assert "Drift within sessions +50.0 %." in details["add.out"]
     assert "Drift" not in details["mul.out"]
+
+
+def test_heat_and_clocks_of_sessions_are_dots_and_a_note(opened, arms, show_panel):
+    for number, paths in enumerate(arms):
+        for i, path in enumerate(paths):
+            facts = {
+                "schema": SCHEMA,
+                "recording": "r",
+                "order": 2 * i + number + 1,
+                "frequency_khz": 2_000_000,
+                "before": {"temperature_c": 40 + 7 * number + i / 4, "temperature_of": "cpu"},
+            }
+            Path(path).with_suffix(".run.json").write_text(json.dumps(facts))
+    session = opened(*arms[0], *arms[1])
+    panel = show_panel(ComparePanel, session, 372, 800)
+    compare(session, arms_of(*arms))
+    dots = {one.accessibleName(): one for one in panel.card.findChildren(SessionDots)}
+    heat = dots["Temperature by session"]
+    assert heat.accessibleDescription() == (
+        "A: 40.0 °C, 40.2 °C, 40.5 °C, 40.8 °C. B: 47.0 °C, 47.2 °C, 47.5 °C, 47.8 °C"
+    )
+    assert "2.00 GHz" in dots["Clock by session"].accessibleDescription()
+    assert heat.lines(0) == ("A session of A", "Temperature 40.0 °C")
+    shown = texts(panel)
+    assert any(text.startswith("B ran 7.0 °C warmer than A") for text in shown)
+    assert shown[0].startswith("No ")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from viewer.analysis.comparison.arms import Arm, is_one_file
-from viewer.analysis.comparison.comparison import Doubt
+from viewer.analysis.comparison.comparison import Doubt, Verdict
+from viewer.analysis.comparison.conditions import celsius_text, clock_text
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD
 from viewer.analysis.comparison.steps import steps_of
 from viewer.gui.panels.compare.charts import SessionDots, StepChart
@@ -28,6 +30,12 @@ from viewer.view.compared.open_comparison import OpenComparison
 
 _INSET, _GAP, _SECTION = 16, 8, 12
 ONE_FILE = "parts of one file"
+# What `run.json` states of every session.
+_CONDITIONS = (
+    ("Temperature", "temperature_c", celsius_text),
+    ("Clock", "frequency_khz", clock_text),
+)
+_MILLI = 1000  # the axis of a chart has whole numbers
 COPY, SWAP, END = "Copy as Markdown", "Swap A and B", "End comparison"
 
 
@@ -89,6 +97,22 @@ class CompareCard(QWidget):
         if one.sessions_a or one.sessions_b:
             dots = SessionDots(one.sessions_a, one.sessions_b, one.verdict.value, theme)
             self._column.addWidget(dots)
+
+        for title, field, text_of in _CONDITIONS:
+            stated = [[getattr(session.conditions, field) for session in arm.sessions]
+                      for arm in self._found.arms]  # fmt: skip
+            a, b = ([value for value in arm if value is not None] for arm in stated)
+            if a and b:
+                self._column.addWidget(label(f"{title} by session", theme, "caption", "text2"))
+                dots = SessionDots(
+                    [_MILLI * value for value in a],
+                    [_MILLI * value for value in b],
+                    Verdict.CANNOT_TELL.value,
+                    theme,
+                    what=title,
+                    text_of=partial(_of_thousandths, text_of),
+                )
+                self._column.addWidget(dots)
 
     def _steps(self) -> None:
         found = self._steps_found
@@ -182,6 +206,10 @@ def arm_text(arm: Arm) -> str:
         head += f", {counted(runs, 'inference')}"
     head = f"{arm.choice}, {head}" if arm.choice else head
     return f"{head}, {names[0]}{more}" if names else head
+
+
+def _of_thousandths(text_of: Callable[[float | None], str], value: float) -> str:
+    return text_of(value / _MILLI)
 
 
 def _percent(share: float | None) -> str:

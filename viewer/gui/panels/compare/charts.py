@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
@@ -57,14 +57,27 @@ class SessionDots(_TimeChart):
 
     LEFT = 20  # px
 
-    def __init__(self, a: Sequence[float], b: Sequence[float], verdict: str, theme: Theme) -> None:
-        """a, b: the time of an inference in every session, in ns."""
+    def __init__(
+        self,
+        a: Sequence[float],
+        b: Sequence[float],
+        verdict: str,
+        theme: Theme,
+        *,
+        what: str = "Median inference",
+        text_of: Callable[[float], str] | None = None,
+    ) -> None:
+        """a, b: the time of an inference in every session, in ns; or `what` else, with its text."""
+        self._what, self._text_of = what, text_of or _time_text
         self._arms, self._verdict = (sorted(a), sorted(b)), verdict
         self._dots = [(arm, ns) for arm, times in enumerate(self._arms) for ns in times]
         times = [ns for _, ns in self._dots] or [0.0, 1.0]
         low, high = min(times), max(times)
         spread = 0.05 * ((high - low) or max(high, 1.0) * 0.1)
-        super().__init__(theme, "Inference by session", low - spread, high + spread)
+        name = "Inference" if text_of is None else what
+        super().__init__(theme, f"{name} by session", low - spread, high + spread)
+        if text_of is not None:
+            self.bottom.is_time, self.bottom.text_of = False, text_of
         self.setAccessibleDescription(". ".join(self._lines_beside(QPointF())[1:]))
         self._show_anew(stays=False)
 
@@ -74,14 +87,14 @@ class SessionDots(_TimeChart):
 
     def lines(self, box: int) -> Sequence[str]:
         arm, ns = self._dots[box]
-        return f"A session of {'AB'[arm]}", f"Median inference {format_time(round(ns))}"
+        return f"A session of {'AB'[arm]}", f"{self._what} {self._text_of(ns)}"
 
     def _lines_beside(self, at: QPointF) -> Sequence[str]:
         rows = (
-            f"{name}: {', '.join(format_time(round(ns)) for ns in times)}"
+            f"{name}: {', '.join(map(self._text_of, times))}"
             for name, times in zip("AB", self._arms, strict=True)
         )
-        return ("Median inference of every session", *rows)
+        return (f"{self._what} of every session", *rows)
 
     def room(self, box: int) -> QRectF | None:
         if box < 0:
@@ -123,6 +136,10 @@ class SessionDots(_TimeChart):
             )  # fmt: skip
             if times:
                 self.add_line([median(times)] * 2, [y - 0.4, y + 0.4], "text1", width=2)
+
+
+def _time_text(ns: float) -> str:
+    return format_time(round(ns))
 
 
 class StepChart(_TimeChart):
