@@ -24,7 +24,7 @@ STATE = """\
 /sys/class/thermal/thermal_zone0/type:cpu-0-0
 /sys/class/thermal/thermal_zone0/temp:41200
 /proc/loadavg:0.52 0.40 0.31 1/900 1234
-Linux localhost 5.15 aarch64
+localhost aarch64
 Current Battery Service state:
   level: 85
   temperature: 310

@@ -6,7 +6,6 @@ here, so no name of the user gets there, but those of `--push`, which have to be
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import os
 import platform
@@ -53,7 +52,8 @@ class Device(Target):
     def __init__(self, plan: Plan, incoming: str) -> None:
         """Raises WrongPlan."""
         super().__init__(plan, incoming)
-        parts = [platform.node(), getpass.getuser(), incoming, *(p.sha256 for p in plan.programs)]
+        user = str(getattr(os, "getuid", int)())
+        parts = [platform.node(), user, incoming, *(p.sha256 for p in plan.programs)]
         digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
         self.folder = f"{self.parent}/opscope-{digest[:12]}"
         self.tool_path = path_or_name(self.tool)

@@ -31,7 +31,7 @@ FILES = (
     "/proc/loadavg",
 )
 # `grep` prints the files that can be read, with their paths, in one process on any device.
-LINUX_COMMAND = f"grep -s . /dev/null {' '.join(FILES)}; uname -n -m -r"
+LINUX_COMMAND = f"grep -s . /dev/null {' '.join(FILES)}; uname -n -m"
 ANDROID_COMMAND = (
     f"{LINUX_COMMAND}; dumpsys battery; dumpsys thermalservice | grep -m 1 'Thermal Status'; "
     "getprop ro.product.model; true"
@@ -110,7 +110,7 @@ UNKNOWN = State()
 def state_here() -> State:
     """Return the state of this machine: UNKNOWN on a system without these files."""
     here = platform.uname()
-    lines = [f"{here.node} {here.release} {here.machine}"]
+    lines = [f"{here.node} {here.machine}"]
     for path in sorted(path for pattern in FILES for path in glob.glob(pattern)):
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
             lines += [f"{path}:{line}" for line in file.read(1 << 16).splitlines()]
