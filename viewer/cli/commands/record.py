@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Sequence
 from threading import Event, Thread
 from typing import TypeVar
 
 from viewer.cli.arguments import Parser, complain
-from viewer.cli.output import overwrite_line
+from viewer.cli.output import ProgressLine
 from viewer.codecs.ending import raised_at_signals
 from viewer.recording.plan import (
     MOST_INFERENCES,
@@ -237,19 +236,18 @@ def _checked(look: Callable[[Callable[[], bool]], list[Finding]]) -> int:
 
 
 def _recorded(plan: Plan, folder: str, *, resume: bool) -> Outcome:
-    is_terminal = sys.stderr.isatty()
+    line = ProgressLine()
 
     def report(progress: Progress) -> None:
         left = "" if progress.left_s is None else f", {_duration(progress.left_s)} left"
         text = f"{progress.text} ({progress.done} of {progress.total}{left})"
-        if is_terminal:
-            overwrite_line(f"{text[:78]:<78}")
-        else:
+        if line.is_terminal:
+            line.show(f"{text[:78]:<78}")
+        else:  # a line per session: each may take minutes
             complain(text, "record")
 
     outcome = _stoppable(lambda stop: record(plan, folder, report, stop, resume=resume))
-    if is_terminal:
-        print(file=sys.stderr)
+    line.end(f"{summary(outcome):<78}" if outcome.whole else "")
     return outcome
 
 
