@@ -52,7 +52,7 @@ async def _answer(process):
 def server(tmp_path_factory):
     """Its port, and a folder with a key of the user, its key, and the configuration of a client."""
     folder = tmp_path_factory.mktemp("ssh")
-    ready, state = threading.Event(), {}
+    ready, end, state = threading.Event(), threading.Event(), {}
     key = asyncssh.generate_private_key("ssh-ed25519")
     own = asyncssh.generate_private_key("ssh-ed25519")
     own.write_private_key(str(folder / "id"))
@@ -62,9 +62,10 @@ def server(tmp_path_factory):
         listener = await asyncssh.create_server(
             _Server, "127.0.0.1", 0, server_host_keys=[key], process_factory=_answer, encoding=None
         )
-        state.update(port=listener.get_port(), end=asyncio.Event(), loop=asyncio.get_event_loop())
+        state["port"] = listener.get_port()
         ready.set()
-        await state["end"].wait()
+        while not end.is_set():
+            await asyncio.sleep(0.05)
         listener.close()
         await listener.wait_closed()
 
@@ -74,7 +75,7 @@ def server(tmp_path_factory):
     known = key.export_public_key().decode().strip()
     (folder / "known").write_text(f"[127.0.0.1]:{state['port']} {known}\n")
     yield state["port"], folder
-    state["loop"].call_soon_threadsafe(state["end"].set)
+    end.set()
     thread.join(30)
 
 
@@ -141,7 +142,7 @@ def test_a_hang_there_is_ended_there(host, plan, recordings, tmp_path):
     runner = FakeDevice(tmp_path, {}).runner(f"echo $$ >{alive}; exec sleep 100")
     outcome = recordings.record(plan(host, runner=str(runner), timeout=1.0))
     assert "no end after" in outcome.faults[0]
-    asked = subprocess.run(["ps", "-o", "stat=", "-p", alive.read_text().strip()],
-                           capture_output=True)  # fmt: skip
+    command = ["ps", "-o", "stat=", "-p", alive.read_text().strip()]
+    asked = subprocess.run(command, capture_output=True, timeout=60)
     assert asked.stdout.strip()[:1] in (b"", b"Z")
     assert left() == before

@@ -28,7 +28,9 @@ def dumps(recordings):
 
 def has_ended(process):
     """Whether a process is gone; one that nobody waited for is."""
-    asked = subprocess.run(["ps", "-o", "stat=", "-p", process.strip()], capture_output=True)
+    asked = subprocess.run(
+        ["ps", "-o", "stat=", "-p", process.strip()], capture_output=True, timeout=60
+    )
     return asked.stdout.strip()[:1] in (b"", b"Z")
 
 

@@ -151,7 +151,7 @@ def more_than(least, folder):
 
 
 def is_running(pid):
-    asked = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True)
+    asked = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, timeout=60)
     return asked.stdout.strip()[:1] not in (b"", b"Z")
 
 
@@ -189,7 +189,7 @@ def test_a_kill_at_any_moment_loses_no_whole_session(tmp_path, monkeypatch, caps
             until(partial(more_than, len(whole), folder))
         time.sleep(random.random())
         process.kill()
-        process.communicate()
+        process.communicate(timeout=60)
         found = {path.name for path in folder.glob("a/*.etdp")}
         assert whole <= found
         whole = found
