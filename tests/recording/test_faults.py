@@ -28,6 +28,8 @@ def fault(output, code=1):
         ("opscope: a.bin has 3 bytes; input 0 has 4", "input 0 has 4", True),
         ("ModuleNotFoundError: No module named 'torch'", "pip install torch", True),
         ("scp: /tmp/opscope-1/a.pte: Read-only file system", "read-only", True),
+        ("sh: ./runner: Permission denied", "noexec", True),
+        ("/system/bin/sh: ./runner: can't execute: Permission denied", "noexec", True),
         ("Segmentation fault\n", "SIGSEGV", False),
         ("", "without a word", False),
     ],

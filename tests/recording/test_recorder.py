@@ -378,6 +378,12 @@ def test_a_stop_ends_what_runs(recordings, plan, tmp_path):
     assert has_ended(file.read_text())
 
 
+def test_a_stop_before_the_first_session_is_no_fault(recordings, plan, device):
+    recordings.is_stopped = lambda: True
+    outcome = recordings.record(plan("adb", runner=str(device.runner())))
+    assert (outcome.code, outcome.is_stopped, outcome.faults) == (5, True, ())
+
+
 def test_another_plan_is_not_mixed_in(recordings, plan):
     assert recordings.record(plan("run:false {etdump}")).code == 5  # no session: no matter
     recordings.record(plan(f"run:{COPY}"))
@@ -398,6 +404,7 @@ def test_another_plan_is_not_mixed_in(recordings, plan):
         ("ssh:", "is no target"),
         ("ssh:-oProxyCommand=x", "is no host"),
         ("ssh:a b", "is no host"),
+        ("ssh:-oX@b", "is no host"),
         ("adb:-s", "is no serial"),
         ("run:echo", "{pte} {etdump}"),
         ("run:echo 'a {etdump}", "No closing quotation"),

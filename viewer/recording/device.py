@@ -25,7 +25,9 @@ _SHORT_S, _COPY_S, _WAIT_S = 30.0, 60.0, 60.0
 _BYTES_PER_S = 1_000_000  # a slow cable
 _SIMPLE = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9._+-]{0,120}")
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:()\[\]-]{0,200}")
-_HOST = re.compile(r"((?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9_][A-Za-z0-9_.-]*)(?::([0-9]{1,5}))?")
+_HOST = re.compile(
+    r"((?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9_][A-Za-z0-9_.-]*)(?::([0-9]{1,5}))?"
+)
 _TRACER, _BLOCK = b"etdump_path", 1 << 20
 _BUILD = (
     "build it with -DEXECUTORCH_BUILD_DEVTOOLS=ON -DEXECUTORCH_ENABLE_EVENT_TRACER=ON, and name "

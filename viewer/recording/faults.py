@@ -77,6 +77,11 @@ _SIGNS = (
     ),
     # the system of the device, or of this machine
     _Sign(r"No space left on device|ENOSPC", "the disk is full; free some space, then --resume"),
+    _Sign(
+        r"runner: (?:can't execute: )?Permission denied",
+        "the folder there does not allow programs (noexec); name a runner that is there already "
+        "with --runner",
+    ),
     _Sign(r"Read-only file system", "the folder cannot be written (read-only file system)"),
     _Sign(
         r"Exec format error|not executable: \S+ ELF|cannot execute binary file",

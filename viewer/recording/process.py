@@ -26,6 +26,11 @@ MOST_AT_START, MOST_AT_END = 1 << 20, 3 << 20
 _BLOCK = 1 << 16
 _POLL_S, _GRACE_S = 0.05, 2.0
 
+# Signals that a shell states as 128 + their number; others may be codes of a program.
+_FATAL = {
+    getattr(signal, name, None)
+    for name in ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGKILL", "SIGSEGV", "SIGTERM")
+}
 _groups: set[int] = set()  # of the programs that run
 
 
@@ -89,7 +94,7 @@ class Ended:
         if self.is_late or self.code is None:
             return f"no end after {self.seconds:.0f} s"
         number = -self.code if self.code < 0 else self.code - 128  # a shell adds 128
-        if self.code < 0 or number in (signal.SIGABRT, signal.SIGSEGV, 7, 9, 15):
+        if self.code < 0 or number in _FATAL:
             with suppress(ValueError):
                 return f"ended by {signal.Signals(number).name}"
         return f"exit code {self.code}"

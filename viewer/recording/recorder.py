@@ -168,11 +168,12 @@ class _Recorder:
         try:
             self._say("Checking the target")
             missing = [x for x in check(self._target, self._is_stopped) if not x.is_good]
-            if missing and not self._is_stopped():
+            if missing:
                 raise Fault("; ".join(f"{x.text}: {x.cure}" for x in missing))
             self._record()
         except Fault as fault:
-            self._faults.append(str(fault))
+            if not self._is_stopped():
+                self._faults.append(str(fault))
         except OSError as error:
             self._faults.append(f"{error.filename or 'a file'}: {error.strerror or error}")
         whole = self._folder.whole()
