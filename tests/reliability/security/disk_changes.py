@@ -69,6 +69,8 @@ ALLOWED = {
     "viewer/html_report/report.py": _CALLER,
     "viewer/record/debug_handle_map_file.py": _PROGRAM,
     "viewer/record/etdump_writer.py": _PROGRAM,
+    "viewer/recording/folder.py": f"{_USER}; in it, numbers and the names of the programs",
+    "viewer/recording/process.py": "a numbered dump in the folder that the user names",
     "viewer/render/flame_graph/svg.py": _CALLER,
     "viewer/view/sessions/recent_sessions.py": _OWN,
     "viewer/view/sessions/session_file.py": _CALLER,

@@ -33,6 +33,7 @@ _PROGRAMS = ("subprocess", "QProcess", "multiprocessing", "ProcessPoolExecutor")
 ALLOWED = {
     ("viewer/gui/window/files/source_editor.py", "QProcess"): "opens a line in the user's editor",
     ("viewer/api/profile.py", "subprocess"): "starts the window of Opscope (Profile.show)",
+    ("viewer/recording/process.py", "subprocess"): "starts what the user records with",
     (
         "viewer/fleet/engines/local.py",
         "multiprocessing",
