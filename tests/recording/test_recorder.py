@@ -240,6 +240,7 @@ RUNNERS = [
     ("echo './runner: Exec format error'; exit 126", "another processor"),
     ("echo 'write failed: No space left on device'; exit 1", "disk is full"),
     ("exit 0", "no ETDump"),
+    ("echo 'Missing operator: [2] aten::add.out'; exit 0", "aten::add.out"),  # an old adb
     ("printf x >$out", "cannot be read"),
     ("kill -SEGV $$", "SIGSEGV"),
     ("kill -9 $$", "SIGKILL"),

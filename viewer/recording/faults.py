@@ -144,9 +144,18 @@ def fault_of(what: str, ended: Ended) -> Fault:
     """Return the fault of a program that did not end well. what: it did, such as "the runner"."""
     if ended.is_stopped:
         return Fault(f"{what} was stopped")
-    text = ended.output[-_MOST_READ:]
     if ended.code is None:
         return Fault(f"{what}: {ended.how}; --timeout sets the limit")
+    if (explained := explained_fault(what, ended.output)) is not None:
+        return explained
+    lines = [line.strip() for line in ended.output[-_MOST_READ:].splitlines() if line.strip()]
+    last = f": {lines[-1][:_MOST_QUOTED]}" if lines else ", without a word"
+    return Fault(f"{what}: {ended.how}{last}")
+
+
+def explained_fault(what: str, output: str) -> Fault | None:
+    """Return the fault that an output is known to mean; None if it says nothing that is known."""
+    text = output[-_MOST_READ:]
     for pattern, sign in _SIGN_PATTERNS:
         if (match := pattern.search(text)) is not None:
             groups = [group for group in match.groups() if group]
@@ -154,6 +163,4 @@ def fault_of(what: str, ended: Ended) -> Fault:
     codes = [int(code, 16) for code in _CODE.findall(text)]
     if stated := [code for code in codes if code in _CODES]:
         return Fault(f"{what}: {_CODES[stated[-1]]}", is_final=True)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    last = f": {lines[-1][:_MOST_QUOTED]}" if lines else ", without a word"
-    return Fault(f"{what}: {ended.how}{last}")
+    return None

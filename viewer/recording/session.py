@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.model.trace import Trace
-from viewer.recording.faults import Fault, fault_of
+from viewer.recording.faults import Fault, explained_fault, fault_of
 from viewer.recording.here import MARK
 from viewer.recording.process import Command, Ended, NoProgram, run_command
 from viewer.recording.run_file import SCHEMA
@@ -53,10 +53,13 @@ def run_session(
     for more in optional(target.fetch(dump)):
         copied = asked(more, is_stopped)
         if not copied.is_good and _ABSENT.search(copied.output):
-            raise Fault(_NO_DUMP)
+            raise _without_dump(ended)
         if not copied.is_good:
             raise fault_of("the copy of the ETDump", copied)
-    trace = _checked(os.path.join(target.incoming, dump))
+    path = os.path.join(target.incoming, dump)
+    if not os.path.exists(path):
+        raise _without_dump(ended)
+    trace = _checked(path)
     mean = mean_khz(before, after)
     return {
         "schema": SCHEMA,
@@ -108,13 +111,16 @@ def _never() -> bool:
     return False
 
 
+def _without_dump(ended: Ended) -> Fault:
+    """The fault of a runner that wrote nothing; an old adb does not know how it ended."""
+    return explained_fault("the runner", ended.output) or Fault(_NO_DUMP)
+
+
 def _checked(dump: str) -> Trace:
     """Return the dump of a session. Raises Fault if it is not whole, or has no inference."""
     try:
         trace = open_file(dump)
     except UnreadableFile as error:
-        if not os.path.exists(dump):
-            raise Fault(_NO_DUMP) from error
         raise Fault(f"its ETDump cannot be read: {error.reason}") from error
     if not isinstance(trace, Trace) or trace.format != _DUMP:
         raise Fault("it wrote another file in place of an ETDump", is_final=True)
