@@ -92,7 +92,7 @@ class RecordDialog(FramedDialog):
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1)
         self.left = label("", theme, "body", "text2")
-        self.check_button, self.stop_button = QPushButton("C&heck"), QPushButton("S&top")
+        self.check_button, self.stop_button = QPushButton("C&heck"), QPushButton("St&op")
         self.record_button, self.close_button = QPushButton("Recor&d"), QPushButton("C&lose")
         self.record_button.setProperty("primary", True)
         self.record_button.setDefault(True)
