@@ -10,7 +10,9 @@ DUMP = str(DATA / "etdump" / "demo_portable_x3.etdp")
 MISSING = "missing.etdp"
 # Of every command that reads files.
 READERS = [
-    name for name in COMMANDS if name not in ("completion", "fleet", "mcp", "inspect", "compare")
+    name
+    for name in COMMANDS
+    if name not in ("completion", "record", "fleet", "mcp", "inspect", "compare")
 ]
 NEEDED = {
     "stats": ["--by", "name"], "export": ["-o", "x.csv"], "report": ["-o", "x.html"],
