@@ -69,7 +69,7 @@ def test_the_answers_are_those_of_the_files(executed):
     assert "backend wrote no debug handle map" in unlinked
     assert "270" in unlinked
     assert outputs(executed, "to_perfetto")[-1]["text/plain"] == "['report.html', 'run.pftrace']"
-    assert "1 + 1 sessions" in outputs(executed, "viewer.compare(")[0]["text"]
+    assert "1 + 1; 3 + 3 needed" in outputs(executed, "viewer.compare(")[0]["text"]
 
 
 def test_it_is_stored_without_outputs():

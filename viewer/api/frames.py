@@ -206,12 +206,12 @@ def frame_of_counters(workspace: Workspace, traces: Sequence[LinkedTrace]) -> pd
     heads: list[tuple[str | None, ...]] = []
     counts, derived = list[int](), list[bool]()
     ticks, ns, values = [], [], []
-    for one, offset in zip(traces, common_offsets(traces), strict=True):
-        stated = len(one.trace.counters)
-        rate = one.rate.ns_per_tick
-        for number, counter in enumerate(unit_counters(one.trace)):
-            process = process_name(workspace.traces, one.trace, counter.process)
-            heads.append((one.trace.path, process, counter.name, counter.unit or None))
+    for linked_trace, offset in zip(traces, common_offsets(traces), strict=True):
+        stated = len(linked_trace.trace.counters)
+        rate = linked_trace.rate.ns_per_tick
+        for number, counter in enumerate(unit_counters(linked_trace.trace)):
+            process = process_name(workspace.traces, linked_trace.trace, counter.process)
+            heads.append((linked_trace.trace.path, process, counter.name, counter.unit or None))
             counts.append(len(counter.tick))
             derived.append(number >= stated)
             ticks.append(counter.tick)
@@ -233,14 +233,14 @@ def frame_of_flows(traces: Sequence[LinkedTrace]) -> pd.DataFrame:
     """Return the flows of all traces; slices are numbered over all of them, as in their table."""
     files, kinds, first = [], [], 0
     ends: list[list[Any]] = [[], []]
-    for one in traces:
-        edges = flows_among(one.table, None)
-        stated = len(one.trace.flows)
+    for linked_trace in traces:
+        edges = flows_among(linked_trace.table, None)
+        stated = len(linked_trace.trace.flows)
         ends[0].append(edges.producer + first)
         ends[1].append(edges.consumer + first)
-        files += [one.trace.path] * len(edges.producer)
+        files += [linked_trace.trace.path] * len(edges.producer)
         kinds += ["stated"] * stated + ["proven"] * (len(edges.producer) - stated)
-        first += len(one.trace.slices)
+        first += len(linked_trace.trace.slices)
     producer, consumer = (np.concatenate([np.empty(0, np.int64), *end]) for end in ends)
     columns = {
         "file": pd.Categorical(files),

@@ -114,9 +114,9 @@ class _Lazy(Generic[Plain]):
         is_plain = not allow_fill or pd.isna(fill_value)
         if not (is_plain and _are_inside(index, -1 if allow_fill else 0, len(self))):
             return self._plain().take(index, allow_fill=allow_fill, fill_value=fill_value)
-        found = self._some(np.maximum(index, 0))
-        found[index < 0] = found.dtype.na_value
-        return found
+        plain = self._some(np.maximum(index, 0))
+        plain[index < 0] = plain.dtype.na_value
+        return plain
 
     def view(self, dtype: Any = None) -> Any:
         """Return the column itself: it is never changed in place."""
@@ -140,11 +140,15 @@ class SpreadCategorical(_Lazy[pd.Categorical], pd.Categorical):  # type: ignore[
         # The length is that of these codes, which take no memory and are never read. They have the
         # type that pandas wants for so many categories; otherwise it would make an array of them.
         unread = np.broadcast_to(of_value.dtype.type(-1), spread.length)
-        made: SpreadCategorical = cls._simple_new(  # type: ignore[attr-defined]
+        spread_categorical: SpreadCategorical = cls._simple_new(  # type: ignore[attr-defined]
             unread, pd.CategoricalDtype(categories)
         )
-        made._of_value, made._spread, made._every = of_value, spread, None
-        return made
+        spread_categorical._of_value, spread_categorical._spread, spread_categorical._every = (
+            of_value,
+            spread,
+            None,
+        )
+        return spread_categorical
 
     _of_value: NDArray[Any]
     _every: NDArray[Any] | None
@@ -224,9 +228,14 @@ class SpreadInts(_Lazy[pd.arrays.IntegerArray], pd.arrays.IntegerArray):  # type
     @classmethod
     def of(cls, of_value: Ints, valid: Bools | None, spread: Spread) -> SpreadInts:
         """Return the column of all slices. valid: False where there is no value."""
-        made: SpreadInts = object.__new__(cls)
-        made._of_value, made._valid, made._spread, made._every = of_value, valid, spread, None
-        return made
+        spread_ints: SpreadInts = object.__new__(cls)
+        spread_ints._of_value, spread_ints._valid, spread_ints._spread, spread_ints._every = (
+            of_value,
+            valid,
+            spread,
+            None,
+        )
+        return spread_ints
 
     def _values(self, index: Any) -> tuple[NDArray[Any], Bools]:
         """Return the values of the slices at an index, and which of them are null."""

@@ -115,12 +115,12 @@ def run(
     large: list[ExportTask] = []
     on_task = partial(_on_task, work or write, table, by, raw)
 
-    def run_all(some: Sequence[ExportTask], count: int, *, is_last: bool) -> int:
+    def run_all(export_tasks: Sequence[ExportTask], count: int, *, is_last: bool) -> int:
         """Run tasks; returns how often a worker crashed."""
-        count = min(count, max(len(some), 1))
+        count = min(count, max(len(export_tasks), 1))
         workers = LocalProcesses(count, BUDGET.available() // count, mark)
         try:
-            for task, result in workers.run(some, on_task, undivided):
+            for task, result in workers.run(export_tasks, on_task, undivided):
                 if result is not None and result.too_large and not is_last:
                     large.append(task)
                     continue

@@ -43,24 +43,24 @@ class Rule:
     ratio: float
     ns: int
 
-    def fails(self, one: Compared) -> bool:
+    def fails(self, compared: Compared) -> bool:
         """Whether a proven change is large enough to fail."""
-        if one.verdict not in self.verdicts or one.change is None:
+        if compared.verdict not in self.verdicts or compared.change is None:
             return False
-        ratio = 1 + one.change
-        return max(ratio, 1 / ratio) > self.ratio and abs(one.change_ns) > self.ns
+        ratio = 1 + compared.change
+        return max(ratio, 1 / ratio) > self.ratio and abs(compared.change_ns) > self.ns
 
-    def may_fail(self, one: Compared) -> bool:
+    def may_fail(self, compared: Compared) -> bool:
         """Whether a change that fails is within what is not known."""
-        if one.doubt in _SETTLED or self.fails(one):
+        if compared.doubt in _SETTLED or self.fails(compared):
             return False
-        if one.interval is None or one.a_ns is None:
+        if compared.interval is None or compared.a_ns is None:
             return True
-        low, high = (1 + end for end in one.interval)
+        low, high = (1 + end for end in compared.interval)
         slower = Verdict.SLOWER in self.verdicts and high > self.ratio
         faster = Verdict.FASTER in self.verdicts and low * self.ratio < 1
-        return (slower and (high - 1) * one.a_ns > self.ns) or (
-            faster and (1 - low) * one.a_ns > self.ns
+        return (slower and (high - 1) * compared.a_ns > self.ns) or (
+            faster and (1 - low) * compared.a_ns > self.ns
         )
 
 
@@ -151,16 +151,17 @@ def code_of(
 
 def failing(comparison: WithFigures, rule: Rule) -> list[str]:
     """Return the labels of what fails a rule."""
-    return [label for label, one in _all(comparison) if rule.fails(one)]
+    return [label for label, compared in _all(comparison) if rule.fails(compared)]
 
 
 def undecided(comparison: WithFigures, rule: Rule) -> list[str]:
     """Return the labels of what may fail a rule, but for which the sessions do not suffice."""
-    return [label for label, one in _all(comparison) if rule.may_fail(one)]
+    return [label for label, compared in _all(comparison) if rule.may_fail(compared)]
 
 
 def _all(comparison: WithFigures) -> Iterable[tuple[str, Compared]]:
     yield "the whole inference", comparison.inference
     yield from (
-        (row.label, one) for row, one in zip(comparison.rows, comparison.compared, strict=True)
+        (row.label, compared)
+        for row, compared in zip(comparison.rows, comparison.compared, strict=True)
     )

@@ -48,18 +48,18 @@ def bookmarks_of(files: Sequence[str], workspace: Workspace) -> list[SessionBook
 
     Files that cannot be read, and bookmarks of profiles that are not open, are skipped.
     """
-    found = []
+    session_bookmarks = []
     for path in filter(is_session, files):
         try:
-            found += list(_bookmarks(read(path), path, workspace))
+            session_bookmarks += list(_bookmarks(read(path), path, workspace))
         except UnreadableFile:
             continue
-    return found
+    return session_bookmarks
 
 
 def _bookmarks(saved: SavedSession, path: str, workspace: Workspace) -> Iterator[SessionBookmark]:
     inputs = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
-    paths = [one.path for one in inputs]
+    paths = [found_input.path for found_input in inputs]
     open_traces = {trace.path: trace for trace in workspace.traces}
     first = next((trace for place in paths if (trace := open_traces.get(place or ""))), None)
     rates = dict(choices_of(saved.choices, paths).clocks)
@@ -80,7 +80,7 @@ def _bookmarks(saved: SavedSession, path: str, workspace: Workspace) -> Iterator
             mark.name,
             start + mark.start_ns,
             start + mark.end_ns,
-            tuple(one.path for one in workspace.clocks.same_clock(trace)),
+            tuple(trace.path for trace in workspace.clocks.same_clock(trace)),
             trace.path,
             mark.start_ns,
             problem,
@@ -97,18 +97,22 @@ def split_at(
     left out, with a note. Raises ValueError if not exactly one bookmark has the name.
     """
     every = bookmarks_of(files, workspace)
-    own = [one for one in every if one.name == name]
-    if len(own) != 1 or own[0].problem:
-        listed = ", ".join(one.text for one in (own or every))
+    session_bookmarks = [
+        session_bookmark for session_bookmark in every if session_bookmark.name == name
+    ]
+    if len(session_bookmarks) != 1 or session_bookmarks[0].problem:
+        listed = ", ".join(
+            session_bookmark.text for session_bookmark in (session_bookmarks or every)
+        )
         problem = "no session file among the inputs has a bookmark with a name"
-        if len(own) == 1:
-            problem = own[0].problem
-        elif own:
-            problem = f"{len(own)} bookmarks have this name: {listed}"
+        if len(session_bookmarks) == 1:
+            problem = session_bookmarks[0].problem
+        elif session_bookmarks:
+            problem = f"{len(session_bookmarks)} bookmarks have this name: {listed}"
         elif listed:
             problem = f"no bookmark has this name; there are: {listed}"
         raise ValueError(f"--split-at {name}: {problem}")
-    mark = own[0]
+    mark = session_bookmarks[0]
     notes = [
         f"{os.path.basename(trace.path)} is on another clock than the bookmark and left out."
         for trace in workspace.traces
@@ -187,21 +191,21 @@ def _anchors(
     clocks = () if saved.view is None else saved.view.clocks
     if not any(one.tie is not None for one in clocks):
         return {}
-    found = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
-    paths = [one.path for one in found]
+    found_inputs = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
+    paths = [found_input.path for found_input in found_inputs]
     chosen = dict(choices_of(saved.choices, paths).clocks)
     traces = {trace.path: trace for trace in workspace.traces}
     ties: dict[str, Tie] = {}
-    for one in clocks:
-        place = paths[one.input] if 0 <= one.input < len(paths) else None
+    for saved_clock in clocks:
+        place = paths[saved_clock.input] if 0 <= saved_clock.input < len(paths) else None
         trace = None if place is None else traces.get(place)
-        if trace is None or one.tie is None or one.tie.anchor_ns is None:
+        if trace is None or saved_clock.tie is None or saved_clock.tie.anchor_ns is None:
             continue
         rate = workspace.clocks.ns_per_tick(trace)
         if rate != chosen.get(trace.path, trace.clock.ns_per_tick):
             complaints.append(f"{trace.path}: not aligned, since its clock rate differs in {path}")
             continue
         start = tick_to_ns(trace.start, rate) + workspace.clocks.offset_ns(trace)
-        tie = Tie(anchor=start + one.tie.anchor_ns, reason=one.tie.reason)
+        tie = Tie(anchor=start + saved_clock.tie.anchor_ns, reason=saved_clock.tie.reason)
         ties.setdefault(workspace.clocks.place(trace).key, tie)
     return ties

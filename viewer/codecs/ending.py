@@ -88,8 +88,8 @@ def _ended(number: int, frame: object) -> None:
     if _raises:
         _raises = False
         raise KeyboardInterrupt
-    for one in signal_numbers():
-        signal.signal(one, signal.SIG_IGN)  # a second one must not stop the cleaning
+    for signal_number in signal_numbers():
+        signal.signal(signal_number, signal.SIG_IGN)  # a second one must not stop the cleaning
     if _says:
         name = signal.Signals(number).name
         what = "interrupted" if number == signal.SIGINT else f"ended by {name}"

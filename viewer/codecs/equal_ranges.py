@@ -84,7 +84,7 @@ class _Reader:
         if size <= 3 * _SAMPLE:
             return self._bytes(start, size)
         places = (start, start + (size - _SAMPLE) // 2, start + size - _SAMPLE)
-        return b"".join(self._bytes(at, _SAMPLE) for at in places)
+        return b"".join(self._bytes(place, _SAMPLE) for place in places)
 
     def digest(self, start: int, size: int) -> bytes | None:
         """The SHA-256 of a range; None if too much was read already."""

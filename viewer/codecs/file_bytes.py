@@ -85,11 +85,11 @@ class LazyBytes:
 
     def part(self, start: int, stop: int) -> LazyBytes:
         """The bytes from `start` up to `stop`; copies nothing."""
-        found = LazyBytes.__new__(LazyBytes)
-        found._file, found._has, found._whole = self._file, self._has, self._whole
-        found.memory, found.is_whole = self.memory[start:stop], self.is_whole
-        found._base = self._base + start
-        return found
+        lazy_bytes = LazyBytes.__new__(LazyBytes)
+        lazy_bytes._file, lazy_bytes._has, lazy_bytes._whole = self._file, self._has, self._whole
+        lazy_bytes.memory, lazy_bytes.is_whole = self.memory[start:stop], self.is_whole
+        lazy_bytes._base = self._base + start
+        return lazy_bytes
 
     def raw(self, start: int, stop: int) -> bytes:
         """A few bytes; fewer at the end. Raises UnreadableFile."""

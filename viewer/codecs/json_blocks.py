@@ -158,10 +158,10 @@ class Blocks:
     def _next(self, pattern: re.Pattern[bytes]) -> bytes:
         """The next match, moving past it; b"" at the end of the file."""
         while True:
-            found = pattern.search(self._data, self._at)
-            if found is not None:
-                self._at = found.end()
-                return found[0]
+            match = pattern.search(self._data, self._at)
+            if match is not None:
+                self._at = match.end()
+                return match[0]
             self._before += self._data[self._value : self._value + _LONGEST_NUMBER]
             self._before = self._before[:_LONGEST_NUMBER]
             self._at = len(self._data)

@@ -84,9 +84,9 @@ def starts(data: bytes, at: int, end: int, *, is_inner: bool = False) -> Iterato
 
     is_inner: also where an object is a value of another one.
     """
-    for found in _START.finditer(data, at, end):
-        if is_inner or _may_start(data, found.start()):
-            yield found.start()
+    for match in _START.finditer(data, at, end):
+        if is_inner or _may_start(data, match.start()):
+            yield match.start()
 
 
 def _may_start(data: bytes, at: int) -> bool:
@@ -101,7 +101,7 @@ def _may_start(data: bytes, at: int) -> bool:
 def count_events(text: bytes) -> int:
     """About how many events a damaged text has: most events of a file begin with the same key."""
     phases = sum(1 for _ in _PHASE.finditer(text))
-    keys = Counter(found[1] for found in _START.finditer(text) if _may_start(text, found.start()))
+    keys = Counter(match[1] for match in _START.finditer(text) if _may_start(text, match.start()))
     return max(phases, *keys.values(), 0)
 
 
@@ -173,11 +173,11 @@ class Repair:
         """Whether a text has anything that could be repaired."""
         return _SUSPECT.search(text) is not None
 
-    def _repaired(self, found: re.Match[str]) -> str:
-        text = found[0]
+    def _repaired(self, match: re.Match[str]) -> str:
+        text = match[0]
         if not text.startswith('"'):
             self.is_respelled |= text not in NOT_FINITE.values()
-            return NAN if found["nan"] else f"-{INFINITE}" if found["sign"] == "-" else INFINITE
+            return NAN if match["nan"] else f"-{INFINITE}" if match["sign"] == "-" else INFINITE
         if "\\" in text and any(
             escape["wrong"] is not None for escape in _WRONG_ESCAPE.finditer(text)
         ):

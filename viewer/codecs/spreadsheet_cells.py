@@ -47,12 +47,12 @@ def original(cell: str) -> str:
     return text if harmless(text) == cell else cell
 
 
-def _escaped(found: re.Match[str]) -> str:
-    backslashes, control, before_code = found.groups()
+def _escaped(match: re.Match[str]) -> str:
+    backslashes, control, before_code = match.groups()
     return before_code * 2 if before_code else rf"{backslashes * 2}\x{ord(control):02x}"
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    backslashes, code = found.groups()
+def _unescaped(match: re.Match[str]) -> str:
+    backslashes, code = match.groups()
     kept = backslashes[: len(backslashes) // 2]
     return kept + (chr(int(code[1:], 16)) if len(backslashes) % 2 else code)

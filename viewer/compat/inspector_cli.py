@@ -104,7 +104,9 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         complain(f"{error}{remedy}")
         return 1
     if chosen.json:
-        more = {"compare_results": [metrics_as_json(one) for one in results]} if results else {}
+        more = (
+            {"compare_results": [metrics_as_json(result) for result in results]} if results else {}
+        )
         print(json.dumps({**facts(), **more}, indent=1))
     else:
         for line in sheet.grid():
@@ -117,7 +119,7 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
             complain(f"{chosen.tsv_path}: it cannot be written ({error.strerror or error})")
             return 1
     if results and not chosen.json:
-        for line in (line for one in results for line in metric_lines(one)):
+        for line in (line for result in results for line in metric_lines(result)):
             print(line)
     problem = _official_comparison(chosen) if chosen.compare_results and not results else ""
     if problem:
@@ -284,14 +286,14 @@ def _official(
 ) -> tuple[AnswerTable, Callable[[], dict[str, Any]]]:
     record = inspector_record.read(chosen.etrecord_path) if chosen.etrecord_path else None
     runs, events = inspector_events.read(chosen.etdump_path)
-    found = official_inspector.answer(
+    official_answer = official_inspector.answer(
         runs, events, record, chosen.source_time_scale, chosen.target_time_scale
     )
 
     def facts() -> dict[str, Any]:
-        return {**_header(chosen), "compat": VERSION, "rows": found.as_json()}
+        return {**_header(chosen), "compat": VERSION, "rows": official_answer.as_json()}
 
-    return found.sheet(chosen.include_delegate_debug_data), facts
+    return official_answer.sheet(chosen.include_delegate_debug_data), facts
 
 
 def _header(chosen: argparse.Namespace) -> dict[str, Any]:

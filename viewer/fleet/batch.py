@@ -148,11 +148,11 @@ class NewFile:
             self._writer.close()
             file.flush()
             os.fsync(file.fileno())
-            own = TABLES[self._table]
+            lake_table = TABLES[self._table]
             return LakeFile(
                 self._table,
-                own.schema,
-                f"{own.folder()}/{self._name}.parquet",
+                lake_table.schema,
+                f"{lake_table.folder()}/{self._name}.parquet",
                 self._part,
                 file.seek(0, os.SEEK_END),
                 self._rows,

@@ -113,7 +113,9 @@ def build(
         options.sources,
         records=options.records,
         leave_out=os.path.abspath(path),
-        known={source for source, one in units.items() if one.state in (DONE, KEPT)},
+        known={
+            source for source, unit_outcome in units.items() if unit_outcome.state in (DONE, KEPT)
+        },
     )
     unlabeled = _unlabeled(found, options.pattern)
     lake = lake or Lake.create(path)  # not before: what cannot be listed leaves no empty lake
@@ -178,8 +180,12 @@ class _Build:
                 self.progress.states[state] += 1
         for file, reason in found.unreadable:
             outcome = UnitOutcome(file.path, file.size, _stamp_of(file), FAILED, reason=reason)
-            known = self._lake.manifest.units.get(outcome.source)
-            if self._given.resume and known is not None and known.stamp == outcome.stamp:
+            unit_outcome = self._lake.manifest.units.get(outcome.source)
+            if (
+                self._given.resume
+                and unit_outcome is not None
+                and unit_outcome.stamp == outcome.stamp
+            ):
                 self.progress.states[FAILED] += 1
             else:
                 self._answer([outcome])
@@ -213,12 +219,12 @@ class _Build:
     def _known_state(self, unit: Unit) -> str | None:
         """KEPT if the lake has all rows of a profile; with --resume also a failure; else None."""
         source = unit.profile.file.path
-        known = self._lake.manifest.units.get(source)
-        if known is None or known.stamp != unit.stamp:
+        unit_outcome = self._lake.manifest.units.get(source)
+        if unit_outcome is None or unit_outcome.stamp != unit.stamp:
             return None
-        if known.state in (DONE, KEPT):
-            return KEPT if set(self._options.tables) <= self._present(known.key) else None
-        return known.state if self._given.resume else None
+        if unit_outcome.state in (DONE, KEPT):
+            return KEPT if set(self._options.tables) <= self._present(unit_outcome.key) else None
+        return unit_outcome.state if self._given.resume else None
 
     def _present(self, key: str) -> set[str]:
         return set(self._session.present(key))
@@ -269,8 +275,8 @@ class _Build:
 
     def _with_known(self, unit: Unit) -> Unit:
         """A unit with what the lake has for an earlier state of the same file."""
-        known = self._lake.manifest.units.get(unit.profile.file.path)
-        keys = {known.key} if known is not None and known.key else set[str]()
+        unit_outcome = self._lake.manifest.units.get(unit.profile.file.path)
+        keys = {unit_outcome.key} if unit_outcome is not None and unit_outcome.key else set[str]()
         keys |= unit.known.keys()
         return replace(unit, known={key: tuple(self._present(key)) for key in keys})
 
@@ -281,23 +287,27 @@ class _Build:
                 f"a worker has Opscope {result.version}, and this is {__version__}: install the "
                 "same version there"
             )
-        done = [one for one in result.outcomes if one.state == DONE]
+        done = [unit_outcome for unit_outcome in result.outcomes if unit_outcome.state == DONE]
         if done and not self._session.publish(result.name, done, result.files):
-            keys = {one.profile.file.path: one for one in batch.units}
+            keys = {unit.profile.file.path: unit for unit in batch.units}
             units = []
             for outcome in result.outcomes:
                 unit = keys[outcome.source]
                 units.append(replace(unit, known={outcome.key: ()}) if outcome.key else unit)
             self._again.append(replace(batch, units=tuple(units)))
             return
-        self._answer([one for one in result.outcomes if one.state != DONE])
+        self._answer(
+            [unit_outcome for unit_outcome in result.outcomes if unit_outcome.state != DONE]
+        )
         for outcome in done:
             self._report(outcome)
 
     def _answer(self, outcomes: Sequence[UnitOutcome]) -> None:
         """Add outcomes without rows to the manifest."""
         if outcomes:
-            self._session.append([unit_line(one, self._session.id) for one in outcomes])
+            self._session.append(
+                [unit_line(unit_outcome, self._session.id) for unit_outcome in outcomes]
+            )
         for outcome in outcomes:
             self._report(outcome)
 

@@ -35,7 +35,11 @@ def compact(lake: Lake, told: Callable[[str, int], None], target: int = TARGET_B
         faults = lake.refuse_damage()
         outdated = lake.manifest.outdated
         for table in TABLES:
-            present = [one for one in lake.manifest.live_files(table) if one.path not in faults]
+            present = [
+                lake_file
+                for lake_file in lake.manifest.live_files(table)
+                if lake_file.path not in faults
+            ]
             for files in _groups(present, target, bool(outdated)):
                 file = _joined(session, table, files, outdated)
                 if file is not None and session.replace(file, files, outdated):
@@ -70,11 +74,11 @@ def _joined(
     dropped = pa.array(sorted(outdated), pa.string())
     waiting: list[pa.Table] = []
     name = f"compact-{secrets.token_hex(8)}"
-    made = NewFile(session.lake.path, session.parts, table, name, schema)
+    new_file = NewFile(session.lake.path, session.parts, table, name, schema)
 
     def flush() -> None:
         if waiting:
-            made.write(sorted_by_place(pa.concat_tables(waiting).unify_dictionaries()))
+            new_file.write(sorted_by_place(pa.concat_tables(waiting).unify_dictionaries()))
             waiting.clear()
 
     for file in files:
@@ -88,10 +92,10 @@ def _joined(
                 if sum(part.num_rows for part in waiting) >= _GROUP_ROWS:
                     flush()
         except FileNotFoundError:
-            made.close()
+            new_file.close()
             return None
     flush()
-    return made.close()
+    return new_file.close()
 
 
 def _batches(lake: Lake, file: LakeFile) -> Iterator[pa.RecordBatch]:

@@ -141,9 +141,9 @@ class Lake:
     def refuse_damage(self) -> dict[str, Fault]:
         """As `check`, but also raises UnusableLake for a damaged file."""
         faults = self.check()
-        for one in self.losses.files:
-            if one.fault.is_damaged:
-                raise UnusableLake(self.damage(one.path, one.fault.reason))
+        for lost_file in self.losses.files:
+            if lost_file.fault.is_damaged:
+                raise UnusableLake(self.damage(lost_file.path, lost_file.fault.reason))
         return faults
 
     def damage(self, path: str, reason: str) -> str:
@@ -249,8 +249,8 @@ class LakeSession:
             if any(one.path in replaced for one in replaces):
                 return False
             self._writer.append([compact_line(file, [one.path for one in replaces], dropped)])
-            for one in replaces:
-                self._remove(one)
+            for lake_file in replaces:
+                self._remove(lake_file)
             self._rename(file)
         return True
 

@@ -149,8 +149,8 @@ class LakeFolder:
         *folders, name = path.split("/")
         if sys.platform == "win32":
             place = self.path
-            for one in folders:
-                place = os.path.join(place, one)
+            for folder in folders:
+                place = os.path.join(place, folder)
                 if make:
                     os.makedirs(place, exist_ok=True)
                 _refuse_link(place)
@@ -161,12 +161,12 @@ class LakeFolder:
             return
         descriptor = os.open(self.path, _FOLDER)
         try:
-            for number, one in enumerate(folders):
+            for number, folder in enumerate(folders):
                 if make:
                     with contextlib.suppress(FileExistsError):
-                        os.mkdir(one, dir_fd=descriptor)
+                        os.mkdir(folder, dir_fd=descriptor)
                 try:
-                    inner = os.open(one, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+                    inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
                 except OSError as error:
                     raise self._told(error, "/".join(folders[: number + 1])) from error
                 os.close(descriptor)

@@ -57,8 +57,8 @@ class Losses:
         """What is lost, a sentence for each kind."""
         said = []
         if self.files:
-            rows = sum(one.rows for one in self.files)
-            shown = [f"{one.path} ({one.fault.reason})" for one in self.files]
+            rows = sum(lost_file.rows for lost_file in self.files)
+            shown = [f"{lost_file.path} ({lost_file.fault.reason})" for lost_file in self.files]
             said.append(
                 f"answers lack {counted(rows, 'row')} of {counted(len(self.files), 'file')}: "
                 f"{_listed(shown)}. opscope fleet build reads their profiles again"

@@ -102,9 +102,9 @@ class ProfileRows:
     def problems(self) -> list[tuple[str, str, Problem]]:
         """Return (about, file, problem) of the profile, of what it is linked to, and of links."""
         trace, program = self.trace, self.table.program
-        found = [("profile", trace.path, one) for one in trace.problems]
+        found = [("profile", trace.path, problem) for problem in trace.problems]
         if program is not None and not program.is_recorded:
-            found += [("record", program.path, one) for one in program.problems]
+            found += [("record", program.path, problem) for problem in program.problems]
         warnings = self._workspace.warnings(trace)
         return [*found, *(("link", trace.path, Problem(text, 1, "")) for text in warnings)]
 
@@ -178,17 +178,17 @@ class ProfileRows:
     def _by_parts(self, session: Session, times: MethodTimes, level: str) -> dict[str, list[Any]]:
         """The rows of instructions, or of names, without operators."""
         # Events inside delegate calls are part of the calls: with both, times would count twice.
-        is_call = np.array([one.id.event is None for one in times.parts], np.bool_)
+        is_call = np.array([part.id.event is None for part in times.parts], np.bool_)
         run, part = np.nonzero(np.isfinite(times.ticks) & is_call)
         # Whole ticks in float64 as ns, rounded down.
         ns = ticks_to_ns(times.ticks[run, part].astype(np.int64), self.rate.ns_per_tick)
         grain = times.grain * times.calls * session.ns_per_tick
-        number = {id(one): i for i, one in enumerate(session.runs)}
-        row = np.array([number[id(one)] for one in times.runs], np.int64)[run]
+        number = {id(run): i for i, run in enumerate(session.runs)}
+        row = np.array([number[id(run)] for run in times.runs], np.int64)[run]
         chosen, count = part.tolist(), len(part)
         nothing: list[Any] = [None] * count
-        labels = [one.name if level == "calls" else one.id.group[0] for one in times.parts]
-        ids = [_part_id(one.id) for one in times.parts]
+        labels = [part.name if level == "calls" else part.id.group[0] for part in times.parts]
+        ids = [_part_id(part.id) for part in times.parts]
         return {
             **self._inference_texts(session, row),
             "level": [level] * count,
@@ -319,9 +319,9 @@ def problem_rows(problems: Sequence[tuple[str, str, Problem]]) -> Rows:
     return {
         "about": [about for about, _, _ in problems],
         "file": [file for _, file, _ in problems],
-        "kind": [one.kind for _, _, one in problems],
-        "count": [one.count for _, _, one in problems],
-        "first": [one.first or None for _, _, one in problems],
+        "kind": [problem.kind for _, _, problem in problems],
+        "count": [problem.count for _, _, problem in problems],
+        "first": [problem.first or None for _, _, problem in problems],
     }
 
 

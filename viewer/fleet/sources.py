@@ -111,14 +111,14 @@ def find_profiles(
     given = None if records is None else _given_records(records)
     # Of many profiles with the same records, all have one tuple of these.
     of_folders = {folder: tuple(files) for folder, files in nearby.items()}
-    found = []
+    found_profiles = []
     for file in sorted(profiles.values(), key=lambda one: one.path):
         of_folder = of_folders.get(file.folder, ()) if given is None else given
         chosen = records_of(file, of_folder)
         stem = file.path.replace(os.sep, "/").rpartition(".")[0]
-        own = sidecars.get(f"{stem}.{SIDECAR}") or sidecars.get(f"{file.folder}/{SIDECAR}")
-        found.append(FoundProfile(file, chosen, own))
-    return Found(tuple(found), tuple(unreadable), others)
+        found_file = sidecars.get(f"{stem}.{SIDECAR}") or sidecars.get(f"{file.folder}/{SIDECAR}")
+        found_profiles.append(FoundProfile(file, chosen, found_file))
+    return Found(tuple(found_profiles), tuple(unreadable), others)
 
 
 def records_of(profile: FoundFile, nearby: tuple[FoundFile, ...]) -> tuple[FoundFile, ...]:
@@ -166,10 +166,10 @@ def _kind(file: FoundFile, *, is_named: bool = False) -> str:
 
 
 def _given_records(folder: str) -> tuple[FoundFile, ...]:
-    found = tuple(file for file in _files(folder, None) if _kind(file) == "record")
-    if not found:
+    found_files = tuple(file for file in _files(folder, None) if _kind(file) == "record")
+    if not found_files:
         raise NoSource(f"{folder}: there is no ETRecord or program in it (--records)")
-    return found
+    return found_files
 
 
 def _files(source: str, leave_out: str | None) -> Iterator[FoundFile]:

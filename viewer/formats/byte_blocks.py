@@ -159,8 +159,8 @@ def _goes_on(block: _Block, number: int, line: str) -> bool:
 def _begin(line: str, shape: str) -> int:
     """Where the text begins in a line that begins as those of its block do, -1 if it does not."""
     pattern = "[0-9]+".join(re.escape(part) for part in shape.split("0"))
-    found = re.match(pattern, line)
-    return found.end() if found else -1
+    match = re.match(pattern, line)
+    return match.end() if match else -1
 
 
 def _is_tail(text: str, line: str, shape: str) -> bool:
@@ -173,28 +173,28 @@ def _is_tail(text: str, line: str, shape: str) -> bool:
 
 def _hex(line: str, block: _Block | None) -> tuple[str, bytes] | None:
     """The offset and the bytes of a row; None if a line is none."""
-    found = _PREFIXED.match(line) if "0x" in line else None
-    if found is not None:
-        words = re.findall(r"0x([0-9a-fA-F]{2,8})", found["data"])
+    match = _PREFIXED.match(line) if "0x" in line else None
+    if match is not None:
+        words = re.findall(r"0x([0-9a-fA-F]{2,8})", match["data"])
         if len(words) < 2 and block is None:
             return None
     else:
-        found = _HEX.match(line)
-        if found is None:
+        match = _HEX.match(line)
+        if match is None:
             return None
-        words = found["data"].split()
-        if not found["colon"] and len(found["offset"] or "") == len(words[0]):
-            found = _WORDS.match(line)  # what looks like an offset is the first word
-            if found is None:
+        words = match["data"].split()
+        if not match["colon"] and len(match["offset"] or "") == len(words[0]):
+            match = _WORDS.match(line)  # what looks like an offset is the first word
+            if match is None:
                 return None
-            words = found["data"].split()
+            words = match["data"].split()
         if len(words) == 1 and len(words[0]) < 32 and block is None:
             return None
-    offset = found["offset"] or ""
+    offset = match["offset"] or ""
     if any(len(word) % 2 for word in words):
         return None
-    is_little = "0x" in found["data"] or (
-        bool(offset) and not found["colon"] and {len(word) for word in words} <= {4, 8}
+    is_little = "0x" in match["data"] or (
+        bool(offset) and not match["colon"] and {len(word) for word in words} <= {4, 8}
     )
     data = b"".join(
         bytes.fromhex(word)[::-1] if is_little else bytes.fromhex(word) for word in words

@@ -70,23 +70,23 @@ class FolderContents:
 def look_through(folder: str, clock: Callable[[], float] = time.monotonic) -> FolderContents:
     """Find the files that can be opened in a folder; unreadable files and folders are skipped."""
     until = clock() + LONGEST_LOOK
-    found: list[FoundFile] = []
+    found_files: list[FoundFile] = []
     waiting = deque([(folder, 0)])
     looked = 0
     while waiting:
         here, depth = waiting.popleft()
         for entry in _listed(here):
             looked += 1
-            if looked > MOST_LOOKED_AT or len(found) >= MOST_FOUND or clock() > until:
-                return FolderContents(folder, _sorted(found), is_whole=False)
+            if looked > MOST_LOOKED_AT or len(found_files) >= MOST_FOUND or clock() > until:
+                return FolderContents(folder, _sorted(found_files), is_whole=False)
             if entry.name.startswith("."):
                 continue
             if _is_folder(entry):
                 if depth < DEEPEST and not entry.is_symlink():
                     waiting.append((entry.path, depth + 1))
             elif (file := _file(entry.path, folder)) is not None:
-                found.append(file)
-    return FolderContents(folder, _sorted(found))
+                found_files.append(file)
+    return FolderContents(folder, _sorted(found_files))
 
 
 def debug_info_of(folder: str) -> list[str]:
@@ -116,9 +116,9 @@ def debug_info_of(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in found]
 
 
-def _sorted(found: list[FoundFile]) -> tuple[FoundFile, ...]:
+def _sorted(found_files: list[FoundFile]) -> tuple[FoundFile, ...]:
     """Sort by name, the files of a folder before those of its subfolders."""
-    return tuple(sorted(found, key=lambda file: (file.name.count("/"), file.name)))
+    return tuple(sorted(found_files, key=lambda file: (file.name.count("/"), file.name)))
 
 
 def _listed(folder: str) -> list[os.DirEntry[str]]:

@@ -100,8 +100,8 @@ class DistinctTexts(dict[str, int]):
             self.update(zip(distinct, numbers.tolist(), strict=True))
         else:
             numbers = self.codes(distinct)
-        found: Codes = numbers.take(texts.codes)
-        return found
+        codes: Codes = numbers.take(texts.codes)
+        return codes
 
 
 def distinct_texts(cells: Sequence[str]) -> TextColumn:

@@ -69,12 +69,12 @@ class Profile:
     @cached_property
     def summary(self) -> Summary:
         """Its main figures, without the warm-up."""
-        shown = self.shown
+        open_trace = self.shown
         return summary_of(
             self.findings,
-            shown.delegation,
+            open_trace.delegation,
             STEADY,
-            shown.axis.ns_per_tick,
+            open_trace.axis.ns_per_tick,
             of_workspace(self.workspace),
         )
 
@@ -171,16 +171,16 @@ def contents_of(workspace: Workspace, options: ReportOptions, limits: Limits) ->
     axes: list[Axes] = []
     for space, arm in zip(spaces, ("A", "B") if other is not None else ("",), strict=True):
         fewer = _only(space, each)
-        shown = list(views_of(fewer, {Inferences.AS_RUN}, {}).values())
-        names = short_paths(one.file.path for one in shown)
+        open_traces = list(views_of(fewer, {Inferences.AS_RUN}, {}).values())
+        names = short_paths(open_trace.file.path for open_trace in open_traces)
         own = [
-            Profile(len(profiles) + i, fewer, one, names[one.file.path], arm)
-            for i, one in enumerate(shown)
+            Profile(len(profiles) + i, fewer, open_trace, names[open_trace.file.path], arm)
+            for i, open_trace in enumerate(open_traces)
         ]
         profiles += own
         axes += [
-            Axes(shown, group, [own[i] for i in group.traces])
-            for group in clock_groups(shown)
+            Axes(open_traces, group, [own[i] for i in group.traces])
+            for group in clock_groups(open_traces)
             if group.traces
         ]
     count = sum(len(space.traces) for space in spaces)

@@ -44,14 +44,14 @@ def _profile(profile: Profile, *, named: bool) -> list[str]:
     lines = [f"### {markdown_text(profile.title)}", ""] if named else []
     figures = "; ".join(f"{meaning}: **{value}**" for value, meaning in key_figures(profile))
     lines += [figures, ""]
-    found = findings_of(profile)
-    lines += ["**Findings**", ""] if found else []
+    findings = findings_of(profile)
+    lines += ["**Findings**", ""] if findings else []
     lines += [
-        f"1. **{markdown_text(one.title)}** ({one.severity.key}): "
-        f"{markdown_text(f'{one.detail} {one.advice}'.rstrip())}"
-        for one in found
+        f"1. **{markdown_text(finding.title)}** ({finding.severity.key}): "
+        f"{markdown_text(f'{finding.detail} {finding.advice}'.rstrip())}"
+        for finding in findings
     ]
-    lines += [""] if found else []
+    lines += [""] if findings else []
     for phase in profile.phases:
         lines += [f"**{markdown_text(phase)}**", ""] if phase else []
         lines += _table(profile, phase)

@@ -30,17 +30,17 @@ _SHOWN = ("total_ns", "self_ns", "share", "count")
 def notebook_page(workspace: Workspace) -> str:
     """Return the profiles of a workspace as a piece of HTML; "" without any."""
     contents = contents_of(workspace, ReportOptions(source=False), _LIMITS)
-    parts = [_profile(one) for one in contents.profiles]
+    parts = [_profile(profile) for profile in contents.profiles]
     if contents.others:
         parts.append(paragraph(f"{counted(contents.others, 'more profile')}"))
     parts += [picture.svg for picture in pictures(contents)]
     return "\n".join(part for part in parts if part)
 
 
-def comparison_page(found: Comparison) -> str:
+def comparison_page(comparison: Comparison) -> str:
     """Return a comparison as a piece of HTML: the answer as a sentence, and the largest changes."""
-    answer = f"<p><strong>{text(headline(found), 1000)}</strong></p>"
-    return "\n".join([answer, paragraph(explanation(found)), rows_table(found, _CHANGES)])
+    answer = f"<p><strong>{text(headline(comparison), 1000)}</strong></p>"
+    return "\n".join([answer, paragraph(explanation(comparison)), rows_table(comparison, _CHANGES)])
 
 
 def pictures(contents: Contents, width: int = _WIDTH, *, whole: bool = False) -> list[SvgTimeline]:
@@ -48,10 +48,10 @@ def pictures(contents: Contents, width: int = _WIDTH, *, whole: bool = False) ->
 
     whole: the whole axis instead of the part that a window shows first. width: in px.
     """
-    found = []
+    svg_timelines = []
     for axis in contents.axes:
         view = first_view_of(axis)
-        found.append(
+        svg_timelines.append(
             timeline_svg(
                 axis.traces,
                 axis.group,
@@ -61,7 +61,7 @@ def pictures(contents: Contents, width: int = _WIDTH, *, whole: bool = False) ->
                 most_boxes=contents.limits.svg_boxes,
             )
         )
-    return found
+    return svg_timelines
 
 
 def timeline_picture(workspace: Workspace, width: int = _WIDTH, *, whole: bool = False) -> str:
@@ -73,7 +73,7 @@ def timeline_picture(workspace: Workspace, width: int = _WIDTH, *, whole: bool =
 def _profile(profile: Profile) -> str:
     shown = " · ".join(f"{meaning}: {value}" for value, meaning in key_figures(profile))
     found = findings_of(profile)[:_FINDINGS]
-    findings = "".join(f"<li>{text(one.title)}</li>" for one in found)
+    findings = "".join(f"<li>{text(finding.title)}</li>" for finding in found)
     return "\n".join(
         [
             f"<p><strong>{text(profile.title)}</strong><br>{text(shown, 1000)}</p>",

@@ -114,7 +114,7 @@ def _page(contents: Contents, progress: Progress, cancelled: Cancelled) -> tuple
     data["places"] = places.sets
     names = short_paths(places.files)
     data["files"] = [names[path] for path in places.files]
-    return _document(contents, [one for one in sections if one], data), exact
+    return _document(contents, [section for section in sections if section], data), exact
 
 
 def _document(contents: Contents, sections: list[str], data: dict[str, Any]) -> str:

@@ -73,7 +73,7 @@ _NONE = -1
 
 def timeline_data(contents: Contents, places: Places) -> dict[str, Any]:
     """Return the timelines of a report as JSON values."""
-    slices = sum(len(one.shown.trace.slices) for one in contents.profiles)
+    slices = sum(len(profile.shown.trace.slices) for profile in contents.profiles)
     axes = [_axis_data(contents, axis, places, max(slices, 1)) for axis in contents.axes]
     return {
         "version": VERSION,
@@ -139,7 +139,7 @@ def _profile_data(
     bands: TimelineBands, profile: Profile, boxes: Boxes, places: Places, letters: int
 ) -> dict[str, Any]:
     """Return the boxes of one profile; `letters` limits its names."""
-    shown, trace = profile.shown, profile.shown.trace
+    open_trace, trace = profile.shown, profile.shown.trace
     is_group = boxes.slice == GROUP
     own, group = boxes.slice[~is_group], np.flatnonzero(is_group)
     keys, key_of = np.unique(trace.slices.key[own], return_inverse=True)
@@ -148,7 +148,7 @@ def _profile_data(
     is_first = np.append(True, boxes.row[1:] != boxes.row[:-1])[: len(boxes)]
     before = np.append(trace.start, boxes.end[:-1])[: len(boxes)]
     before[is_first] = trace.start
-    clock, axis = shown.rate, shown.axis
+    clock, axis = open_trace.rate, open_trace.axis
     timing = timings(trace.slices)[own]
     return {
         "number": profile.number,
@@ -184,7 +184,7 @@ def _profile_data(
         # A `viewer.model.timing.Timing` of each exact slice; empty if all are measured.
         "timing": timing.tolist() if timing.any() else [],
         "native": {
-            str(i): shown.length_text(int(own[i]))
+            str(i): open_trace.length_text(int(own[i]))
             for i in np.flatnonzero(np.isin(own, foreign(trace.slices))).tolist()
         },
     }
@@ -210,13 +210,13 @@ def _texts(profile: Profile, own: Ints, letters: int) -> tuple[list[list[str]], 
 
     The name is left out if it is the label.
     """
-    shown, trace = profile.shown, profile.shown.trace
+    open_trace, trace = profile.shown, profile.shown.trace
     names = len(trace.strings) + 1
-    both = shown.labels[own].astype(np.int64) * names + trace.slices.name[own]
+    both = open_trace.labels[own].astype(np.int64) * names + trace.slices.name[own]
     pairs, number = np.unique(both, return_inverse=True)
     texts = []
     for pair in pairs.tolist():
-        label = _cut(shown.label_strings[pair // names], letters)
+        label = _cut(open_trace.label_strings[pair // names], letters)
         name = _cut(trace.strings[pair % names], letters)
         texts.append([label] if name == label else [label, name])
     return texts, number
@@ -239,7 +239,7 @@ def _keys(profile: Profile, keys: Ints, places: Places) -> list[list[int]]:
         for own in dict.fromkeys(numbers)
         if own >= 0
     }
-    columns.append([lines.get(own, _NONE) for own in numbers])
+    columns.append([lines.get(number, _NONE) for number in numbers])
     return [list(row) for row in zip(*columns, strict=True)]
 
 

@@ -90,8 +90,8 @@ def schema_of(arguments: Sequence[Argument]) -> dict[str, Any]:
     """Return the JSON schema of the arguments of a tool."""
     return {
         "type": "object",
-        "properties": {one.name: one.schema for one in arguments},
-        "required": [one.name for one in arguments if one.is_required],
+        "properties": {argument.name: argument.schema for argument in arguments},
+        "required": [argument.name for argument in arguments if argument.is_required],
         "additionalProperties": False,
     }
 
@@ -107,9 +107,9 @@ def checked(arguments: Sequence[Argument], given: Mapping[str, object]) -> dict[
             takes = f"it takes {', '.join(known)}" if known else "it takes none"
             raise WrongArgument(f"the tool has no argument {name[:40]!r}; {takes}")
     found: dict[str, Any] = {}
-    for name, one in known.items():
+    for name, argument in known.items():
         value = given.get(name)
-        if value is None and one.is_required:
-            raise WrongArgument(f"{name} is missing: {one.description}")
-        found[name] = one.default if value is None else one.checked(value)
+        if value is None and argument.is_required:
+            raise WrongArgument(f"{name} is missing: {argument.description}")
+        found[name] = argument.default if value is None else argument.checked(value)
     return found

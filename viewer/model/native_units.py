@@ -42,10 +42,10 @@ _LAST = re.compile(r"(\s?)\(([^\s(),]{1,16})\)\s*\Z")
 
 def stated_unit(name: str) -> str:
     """Return the unit at the end of a name; "" if it states none that is known."""
-    found = _LAST.search(name) if ")" in name[-4:] else None
-    if found is None:
+    match = _LAST.search(name) if ")" in name[-4:] else None
+    if match is None:
         return ""
-    space, text = found.groups()
+    space, text = match.groups()
     text = text.lower() if text.lower() in _WORDS else text
     unit = _ALIASES.get(text, text)
     if unit == "s":
@@ -58,8 +58,8 @@ def possible_unit(name: str) -> str:
 
     It is one only where other names state theirs: "(F32)" and "(fused)" look alike.
     """
-    found = _LAST.search(name)
-    return found[2] if found and not any(c.isdigit() for c in found[2]) else ""
+    match = _LAST.search(name)
+    return match[2] if match and not any(c.isdigit() for c in match[2]) else ""
 
 
 def without_unit(name: str) -> str:

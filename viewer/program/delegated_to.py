@@ -39,7 +39,7 @@ class Lowering:
 def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
     """The delegate calls that contain an operator of a method, by instruction."""
     handle = operator.debug_handle
-    found = []
+    lowerings = []
     for instruction, delegate in sorted(method.delegates.items()):
         handles = method.handles.get(instruction, ())
         entries = delegate.entries or {}
@@ -49,7 +49,7 @@ def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
             if handle in members
         )
         if handle >= 0 and (handle in handles or identifiers):
-            found.append(
+            lowerings.append(
                 Lowering(
                     instruction,
                     delegate.backend,
@@ -58,7 +58,7 @@ def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
                     delegate.is_filled,
                 )
             )
-    return tuple(found)
+    return tuple(lowerings)
 
 
 def instructions_of(method: Method, operator: Operator) -> frozenset[int]:

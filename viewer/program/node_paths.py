@@ -39,8 +39,8 @@ def nodes_of_layer(
     paths = paths_in(name) or [name]
     nodes = []
     for at, path in enumerate(paths):
-        found = _ONNX_TYPE.search(path)
-        of_path = found[1] if found else ""
+        match = _ONNX_TYPE.search(path)
+        of_path = match[1] if match else ""
         type_ = stated or of_path or _LAYER
         node = GraphNode(
             path if at else name,

@@ -350,7 +350,7 @@ class Program:
     @cached_property
     def source_lines(self) -> frozenset[tuple[str, int]]:
         """The recorded path and line of every operator that has one."""
-        return frozenset((at.path, at.line) for op in self.operators if (at := op.source))
+        return frozenset((frame.path, frame.line) for op in self.operators if (frame := op.source))
 
     @cached_property
     def has_callers(self) -> bool:

@@ -76,21 +76,26 @@ def write_debug_handle_map(
         raise ValueError("give at least one DelegateInstance: a file without any says nothing")
     methods: dict[str, dict[str, Any]] = {}
     found: dict[int, list[GraphNode]] = {}
-    for one in instances:
-        if one.instruction is not None and one.instruction < 0:
+    for instance in instances:
+        if instance.instruction is not None and instance.instruction < 0:
             raise ValueError(
-                f"{one.instruction} is no instruction id: give that of the DELEGATE_CALL, or None "
-                "where it is not known"
+                f"{instance.instruction} is no instruction id: give that of the DELEGATE_CALL, or "
+                "None where it is not known"
             )
-        call = ANY_INSTRUCTION if one.instruction is None else str(one.instruction)
-        calls = methods.setdefault(one.method, {})
+        call = ANY_INSTRUCTION if instance.instruction is None else str(instance.instruction)
+        calls = methods.setdefault(instance.method, {})
         if call in calls:
-            where = "of any call" if one.instruction is None else f"at instruction {call}"
-            raise ValueError(f"two delegate instances {where} of {one.method}: give each its own")
-        calls[call] = {"delegate": one.delegate, "entries": _pairs(one.mapping)}
-        if isinstance(one.mapping, DelegateMappingBuilder):
-            for handle, known in one.mapping.graph_nodes.items():
-                found.setdefault(handle, []).extend(known)
+            where = "of any call" if instance.instruction is None else f"at instruction {call}"
+            raise ValueError(
+                f"two delegate instances {where} of {instance.method}: give each its own"
+            )
+        calls[call] = {
+            "delegate": instance.delegate,
+            "entries": _pairs(instance.mapping),
+        }
+        if isinstance(instance.mapping, DelegateMappingBuilder):
+            for handle, graph_nodes in instance.mapping.graph_nodes.items():
+                found.setdefault(handle, []).extend(graph_nodes)
     for node in each_node(nodes):
         for graph_node in graph_nodes_of(node):
             found.setdefault(graph_node.debug_handle, []).append(graph_node)

@@ -299,10 +299,10 @@ def lengths_of(trace: Trace) -> LengthRange | None:
 
 def lengths_together(every: Iterable[LengthRange | None]) -> LengthRange:
     """Return a common range for several traces, in ns, so that a color means one duration."""
-    known = [x for x in every if x is not None]
-    if not known:
+    length_ranges = [x for x in every if x is not None]
+    if not length_ranges:
         return LengthRange(Fraction(1), Fraction(1))
-    return LengthRange(min(x.least for x in known), max(x.most for x in known))
+    return LengthRange(min(x.least for x in length_ranges), max(x.most for x in length_ranges))
 
 
 # Keys that are gray in every scheme, by their kind.

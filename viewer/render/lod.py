@@ -97,8 +97,8 @@ class DrawnSlices:
         inside = at < i[:, None]
         at = np.where(inside, at, 0)
         rest = np.where(inside, durations(self.start[at], self.end[at]), np.uint64(0))
-        found: Lengths = self.busy[first] + rest.sum(axis=1, dtype=np.uint64)
-        return found
+        lengths: Lengths = self.busy[first] + rest.sum(axis=1, dtype=np.uint64)
+        return lengths
 
     def number(self, i: int) -> int:
         """Return the number in the trace of the i-th slice with a length."""

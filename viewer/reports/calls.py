@@ -129,7 +129,11 @@ def call_trees(workspace: Workspace, options: CallOptions) -> Iterator[ProfileCa
     groups = {trace: GroupKeys(workspace.links(trace)) for trace, _ in scopes}
     missing = {trace: groups[trace].missing(options.key) for trace in groups}
     if all(missing.values()):
-        known = [key for key in KEYS if any(not own.missing(key) for own in groups.values())]
+        known = [
+            key
+            for key in KEYS
+            if any(not group_keys.missing(key) for group_keys in groups.values())
+        ]
         available = f". The keys are {', '.join(known)}" if known else ""
         why = "; ".join(dict.fromkeys(missing.values()))
         raise NoSuchGroups(f"no call tree by {options.key}: {why}{available}")
@@ -236,8 +240,8 @@ def reported_rows(table: CallTable, options: CallOptions) -> tuple[CallTable, in
         # A row is never larger than the one that it is below, which comes first.
         keep[:] = False
         keep[at[np.argsort(-value[at], kind="stable")[: options.most]]] = True
-    shown = table.kept(table.with_parents(keep))
-    found = shown.sorted_by(shown.self_ticks if options.inverted else shown.total)
+    call_table = table.kept(table.with_parents(keep))
+    found = call_table.sorted_by(call_table.self_ticks if options.inverted else call_table.total)
     return found, int(is_row.sum()) - int(keep.sum())
 
 

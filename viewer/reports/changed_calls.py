@@ -54,20 +54,22 @@ def mark_of(changes: PathChanges, path: int) -> str:
 
 def box_text(changes: PathChanges, path: int) -> str:
     """Return the text behind the name in a box: the change if it is proven, else the time."""
-    one = changes.compared(path)
-    if one.b_ns is None:
-        return f"{format_time(round(one.a_ns or 0))} only in A"
-    if one.a_ns is None:
-        return f"{format_time(round(one.b_ns))} only in B"
-    if one.verdict in MARKS:
-        return difference_text(round(one.change_ns))
-    return format_time(round(one.b_ns))
+    compared = changes.compared(path)
+    if compared.b_ns is None:
+        return f"{format_time(round(compared.a_ns or 0))} only in A"
+    if compared.a_ns is None:
+        return f"{format_time(round(compared.b_ns))} only in B"
+    if compared.verdict in MARKS:
+        return difference_text(round(compared.change_ns))
+    return format_time(round(compared.b_ns))
 
 
 def path_lines(changes: PathChanges, path: int) -> list[str]:
     """Return what is known about a path, in lines, without its name."""
-    one, lines, mark = changes.compared(path), list[str](), mark_of(changes, path)
-    change = ", ".join(filter(None, (difference_text(round(one.change_ns)), change_text(one))))
+    compared, lines, mark = changes.compared(path), list[str](), mark_of(changes, path)
+    change = ", ".join(
+        filter(None, (difference_text(round(compared.change_ns)), change_text(compared)))
+    )
     lines.append(f"{mark} {change}" if mark else change)
     grade, why = changes.grade(path)
     is_alone = grade in (Grade.ONLY_A, Grade.ONLY_B)
@@ -77,7 +79,7 @@ def path_lines(changes: PathChanges, path: int) -> list[str]:
             text = f"{title} {format_time(round(float(total[path])))}"
             lines.append(f"{text}, self {format_time(self_time)}")
     why = one_line(capped(why[:1].upper() + why[1:]))
-    lines.append(why if is_alone else verdict_text(one))
+    lines.append(why if is_alone else verdict_text(compared))
     if grade not in (Grade.SAME, Grade.BY_NAME) and not is_alone:
         lines.append(why)
     around = changes.names_of(path)[:-1]

@@ -23,8 +23,12 @@ def course_facts(median: MedianInference, rate: Fraction) -> Facts:
         "inferences": median.runs,
         "p50_ns": ns(median.ticks),
         "levels": [
-            {"first_inference": one.first, "p50_ns": ns(one.ticks), "factor": round(one.factor, 4)}
-            for one in median.levels
+            {
+                "first_inference": finding_level.first,
+                "p50_ns": ns(finding_level.ticks),
+                "factor": round(finding_level.factor, 4),
+            }
+            for finding_level in median.levels
         ],
         "per_second": None if own is None else own.per_second(rate),
         "idle_ns": None if own is None else ns(own.idle),
@@ -37,14 +41,20 @@ def course_facts(median: MedianInference, rate: Fraction) -> Facts:
 def wall_facts(wall: Sequence[WallPart], rate: Fraction) -> list[Facts]:
     """Return the parts of the wall time; they do not overlap. idle: nothing in the file runs."""
     return [
-        {"part": plain_spaces(one.name), "ns": tick_to_ns(one.ticks, rate), "idle": one.is_idle}
-        for one in wall
+        {
+            "part": plain_spaces(wall_part.name),
+            "ns": tick_to_ns(wall_part.ticks, rate),
+            "idle": wall_part.is_idle,
+        }
+        for wall_part in wall
     ]
 
 
 def wall_text(wall: Sequence[WallPart], rate: Fraction) -> str:
     """Return "Wall time: Load 7.120 s, Prefill 9.600 s"; "" with fewer than two parts."""
-    parts = [f"{one.name} {format_time(tick_to_ns(one.ticks, rate))}" for one in wall]
+    parts = [
+        f"{wall_part.name} {format_time(tick_to_ns(wall_part.ticks, rate))}" for wall_part in wall
+    ]
     return f"Wall time: {', '.join(parts)}." if len(parts) > 1 else ""
 
 

@@ -104,7 +104,7 @@ def _report_facts(
     report: DelegationReport, program: Program | None, rate: Fraction | None
 ) -> Facts:
     """Return a report as data; whole = delegated + outside + neither, `share` is of the whole."""
-    found, whole = report.coverage, report.whole  # a property that sums all rows: read it once
+    coverage, whole = report.coverage, report.whole  # a property that sums all rows: read it once
     return {
         "has_delegate_calls": report.has_calls,
         **_totals(report, whole, rate),
@@ -113,10 +113,10 @@ def _report_facts(
             _not_delegated_facts(row, whole, program, rate) for row in report.not_delegated_rows
         ],
         "coverage": {
-            "linkable": found.linkable,
-            "linked": found.linked,
-            "of_slices": _ratio(found.linked, found.linkable),
-            "of_time": _ratio(found.linked_ticks, found.linkable_ticks),
+            "linkable": coverage.linkable,
+            "linked": coverage.linked,
+            "of_slices": _ratio(coverage.linked, coverage.linkable),
+            "of_time": _ratio(coverage.linked_ticks, coverage.linkable_ticks),
         },
         "unlinked": [_unlinked_facts(row, rate) for row in report.unlinked],
     }

@@ -23,39 +23,39 @@ NOTHING = (
 )
 
 
-def estimate_facts(made: Estimates) -> Facts:
+def estimate_facts(estimates: Estimates) -> Facts:
     """Return all rows, as `opscope estimates --json` prints them; times in ns, null if unknown."""
     return {
         **HEAD,
-        "ns_per_cycle": float(made.cycles.ns_per_tick),
-        "rate": plain_spaces(format_rate(made.cycles.ns_per_tick)),
-        "rate_origin": str(made.cycles.origin),
-        "sources": [{"path": path, "gives": gives} for path, gives in made.sources],
-        "notes": list(made.notes),
-        "actions": [_action_facts(made, row) for row in made.actions],
-        "operators": [_operator_facts(made, row) for row in made.operators],
+        "ns_per_cycle": float(estimates.cycles.ns_per_tick),
+        "rate": plain_spaces(format_rate(estimates.cycles.ns_per_tick)),
+        "rate_origin": str(estimates.cycles.origin),
+        "sources": [{"path": path, "gives": gives} for path, gives in estimates.sources],
+        "notes": list(estimates.notes),
+        "actions": [_action_facts(estimates, row) for row in estimates.actions],
+        "operators": [_operator_facts(estimates, row) for row in estimates.operators],
     }
 
 
-def _action_facts(made: Estimates, row: ActionRow) -> Facts:
+def _action_facts(estimates: Estimates, row: ActionRow) -> Facts:
     return {
         "dispatch": row.dispatch or None,
         "start_action": row.start_action,
         "action": row.action,
         "job": row.job,
         "operation": row.operation,
-        **_compared_facts(made, row),
+        **_compared_facts(estimates, row),
     }
 
 
-def _operator_facts(made: Estimates, row: OperatorRow) -> Facts:
-    return {"actions": row.actions, **_compared_facts(made, row)}
+def _operator_facts(estimates: Estimates, row: OperatorRow) -> Facts:
+    return {"actions": row.actions, **_compared_facts(estimates, row)}
 
 
-def _compared_facts(made: Estimates, row: ComparedAction) -> Facts:
+def _compared_facts(estimates: Estimates, row: ComparedAction) -> Facts:
     measured = row.measured
     return {
-        "operators": operator_places(made, row.operators),
+        "operators": operator_places(estimates, row.operators),
         "on_npu": row.on_npu,
         "estimate_cycles": row.estimate,
         "estimate_ns": row.estimate_ns,
@@ -66,47 +66,47 @@ def _compared_facts(made: Estimates, row: ComparedAction) -> Facts:
     }
 
 
-def operator_places(made: Estimates, operators: Sequence[int]) -> list[str]:
+def operator_places(estimates: Estimates, operators: Sequence[int]) -> list[str]:
     """Return "tosa.conv2d@L11" for every operator, in text order."""
-    program = made.table.program if made.table else None
+    program = estimates.table.program if estimates.table else None
     return [] if program is None else [program.operators[i].label for i in sorted(operators)]
 
 
-def estimate_text(made: Estimates) -> str:
+def estimate_text(estimates: Estimates) -> str:
     """Format the rows for people as aligned columns, followed by the reasons for missing values."""
-    if not made.actions and not made.operators:
-        return "\n".join([NOTHING, *made.notes])
-    blocks = [f"clock: {clock_text(made.cycles)}"]
-    blocks += [f"{gives}: {os.path.basename(path)}" for path, gives in made.sources]
-    blocks += [f"note: {note}" for note in made.notes]
-    dispatches = dict.fromkeys(row.dispatch for row in made.actions)
+    if not estimates.actions and not estimates.operators:
+        return "\n".join([NOTHING, *estimates.notes])
+    blocks = [f"clock: {clock_text(estimates.cycles)}"]
+    blocks += [f"{gives}: {os.path.basename(path)}" for path, gives in estimates.sources]
+    blocks += [f"note: {note}" for note in estimates.notes]
+    dispatches = dict.fromkeys(row.dispatch for row in estimates.actions)
     for dispatch in dispatches:
-        rows = [row for row in made.actions if row.dispatch == dispatch]
+        rows = [row for row in estimates.actions if row.dispatch == dispatch]
         table: list[tuple[str, ...]] = [("actions", "job", "operation", "operators", *_COLUMNS)]
         table += [
             (
                 _action_text(row),
                 _text(row.job),
                 one_line(row.operation),
-                " + ".join(operator_places(made, row.operators)),
+                " + ".join(operator_places(estimates, row.operators)),
                 *_compared_text(row),
             )
             for row in rows
         ]
         blocks += ["", one_line(dispatch or "dispatch not named"), *row_lines(table, left=4)]
-    if made.operators:
+    if estimates.operators:
         table = [("operators", "on", "actions", *_COLUMNS)]
         table += [
             (
-                " + ".join(operator_places(made, row.operators)),
+                " + ".join(operator_places(estimates, row.operators)),
                 "NPU" if row.on_npu else "host",
                 str(row.actions),
                 *_compared_text(row),
             )
-            for row in made.operators
+            for row in estimates.operators
         ]
         blocks += ["", "operators", *row_lines(table, left=2)]
-    everything: list[ComparedAction] = [*made.actions, *made.operators]
+    everything: list[ComparedAction] = [*estimates.actions, *estimates.operators]
     reasons = Counter(row.reason for row in everything if row.reason)
     if reasons:
         blocks += [

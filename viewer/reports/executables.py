@@ -73,9 +73,9 @@ def executable_lines(executable: Executable) -> list[str]:
             f"    planned memory: {bytes_text(method.planned_bytes)} for "
             f"{plain_count(len(method.tensors), 'tensor')}",
         ]
-        shown = method.delegates[:_MOST_TOLD]
-        lines += [f"    delegate {i}: {delegate_text(each)}" for i, each in enumerate(shown)]
-        rest = len(method.delegates) - len(shown)
+        delegates = method.delegates[:_MOST_TOLD]
+        lines += [f"    delegate {i}: {delegate_text(each)}" for i, each in enumerate(delegates)]
+        rest = len(method.delegates) - len(delegates)
         lines += [f"    and {plain_count(rest, 'delegate')} more"] if rest else []
     sizes = ", ".join(f"{k} {bytes_text(n)}" for k, n in executable.part_sizes().items())
     lines.append(f"  {bytes_text(executable.size)}: {sizes}")

@@ -67,10 +67,10 @@ def _facts(
     trace: Trace,
     findings: FindingsAnalysis,
     scope: TimeScope,
-    made: Estimates,
+    estimates: Estimates,
 ) -> Facts:
     rate = workspace.clocks.ns_per_tick(trace)
-    answer = findings.of(scope, rate, made)
+    answer = findings.of(scope, rate, estimates)
     table = workspace.links(trace)
     levels = levels_of(answer)
     median, methods = medians_of(table, scope.run, levels, warm_up=scope.warm_up)
@@ -81,16 +81,16 @@ def _facts(
         "clock": clock_facts(workspace, trace),
         "run": scope.run.number if scope.run else None,
         "scope": plain_spaces(answer.scope),
-        "phases": [course_facts(one, rate) for one in medians],
+        "phases": [course_facts(median_inference, rate) for median_inference in medians],
         "wall_time": wall_facts(wall_of(table), rate),
         "findings": [
             FINDINGS.row(
-                _FindingRow(one, rate, _place_facts(workspace, one, table, findings, scope))
+                _FindingRow(finding, rate, _place_facts(workspace, finding, table, findings, scope))
             )
-            for one in answer.found
+            for finding in answer.found
         ],
         "left_out": answer.left_out,
-        "not_told": [_not_reported_facts(one) for one in answer.not_reported],
+        "not_told": [_not_reported_facts(not_reported) for not_reported in answer.not_reported],
     }
 
 
@@ -105,20 +105,20 @@ class _FindingRow:
         """The levels of a change over time, with times in ns."""
         return [
             {
-                "first_inference": one.first,
-                "p50_ns": tick_to_ns(one.ticks, self.rate),
-                "factor": round(one.factor, 4),
+                "first_inference": finding_level.first,
+                "p50_ns": tick_to_ns(finding_level.ticks, self.rate),
+                "factor": round(finding_level.factor, 4),
             }
-            for one in self.finding.levels
+            for finding_level in self.finding.levels
         ]
 
 
-def _not_reported_facts(one: NotReported) -> Facts:
+def _not_reported_facts(not_reported: NotReported) -> Facts:
     return {
-        "kind": one.family.key,
-        "rule_asked": one.applicable,
-        "why": plain_spaces(one.why),
-        "threshold": plain_spaces(one.rule),
+        "kind": not_reported.family.key,
+        "rule_asked": not_reported.applicable,
+        "why": plain_spaces(not_reported.why),
+        "threshold": plain_spaces(not_reported.rule),
     }
 
 

@@ -40,16 +40,16 @@ def _flame_graph(
     whole = int(table.total[table.depth == 0].sum())
     if options.inverted:
         # Callers of what is not drawn are not drawn either, and there may be very many.
-        found = bottom_up(table, options.depth, least_ticks(whole))
-        found = found.sorted_by(found.self_ticks)
-        found = found.kept(found.self_ticks * 100.0 >= whole * options.least)
+        call_table = bottom_up(table, options.depth, least_ticks(whole))
+        call_table = call_table.sorted_by(call_table.self_ticks)
+        call_table = call_table.kept(call_table.self_ticks * 100.0 >= whole * options.least)
     else:
-        found, _ = reported_rows(table, options)
+        call_table, _ = reported_rows(table, options)
     title, *notes = file_lines(tree.facts | {"path": name})
     notes += uncounted_texts(tree.facts)
     direction = ", bottom-up" if options.inverted else ""
     return flame_graph(
-        found,
+        call_table,
         title,
         f"Call tree by {options.key}{direction}, {_scope_text(tree, options)}",
         [_sentence(note.strip()) for note in notes],

@@ -299,15 +299,15 @@ def _per_method(table: LinkTable) -> list[Facts]:
         scopes[used[0]] += scopes.pop(None)
     entries = []
     for method, members in scopes.items():
-        found = [a for s in members if (a := table.trace_match.by_scope[s]) is not None]
-        match = mean_match(found)
+        matches = [a for s in members if (a := table.trace_match.by_scope[s]) is not None]
+        match = mean_match(matches)
         entries.append(
             {
                 "trace": table.trace.path,
                 "program": table.program.path,
                 "method": method,
                 **coverage_facts(table, np.array(members, np.int64)),
-                **_match_facts(match if found else None),
+                **_match_facts(match if matches else None),
             }
         )
     return entries

@@ -40,8 +40,8 @@ def values_facts(profiles: Sequence[LoggedProfile], inference: int | None = None
     rows, problems = [], Counter[str]()
     for profile in profiles:
         problems.update(_left_out(profile))
-        for one in profile.chosen(inference):
-            rows += _value_rows(profile, one, problems)
+        for logged_inference in profile.chosen(inference):
+            rows += _value_rows(profile, logged_inference, problems)
     return {
         **HEAD,
         "files": [_file(profile) for profile in profiles],

@@ -55,7 +55,7 @@ def phase_lines(workspace: Workspace, trace: Trace) -> list[str]:
     Of one phase, only its rate.
     """
     rate, table = workspace.clocks.ns_per_tick(trace), workspace.links(trace)
-    every = {series_of(trace, trace.runs[own[0]]): own for own in sequences(trace)}
+    every = {series_of(trace, trace.runs[sequence[0]]): sequence for sequence in sequences(trace)}
     names = series_names(table, every)
     medians = times_of_methods(trace)
     lines = []

@@ -137,9 +137,9 @@ class _CostRow:
 COSTS = TableSpec("cost", (
     FILE,
     ColumnSpec("operators", "object", "Labels of the operators, a list; empty for the rest",
-        lambda row: [one.label for one in row.operators]),
+        lambda row: [operator.label for operator in row.operators]),
     ColumnSpec("debug_handles", "object", "Their debug handles, a list",
-        lambda row: [one.debug_handle for one in row.operators if one.debug_handle >= 0]),
+        lambda row: [op.debug_handle for op in row.operators if op.debug_handle >= 0]),
     ColumnSpec("shared", "bool", "Whether several operators share the time", "cost.is_shared"),
     *ticks_and_ns("time", "Self time of the set of operators", "cost.ticks"),
     *ticks_and_ns("kernel", "Time of its kernels", "cost.kernel"),

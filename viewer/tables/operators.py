@@ -155,7 +155,7 @@ OPERATORS = TableSpec("operators", (
 
 def operator_columns(program: Program) -> Rows:
     """Return one row per operator of a program, in graph order."""
-    return RECORDED.arrays([OperatorRow(one, program.path) for one in program.operators])
+    return RECORDED.arrays([OperatorRow(operator, program.path) for operator in program.operators])
 
 
 def costed_operator_columns(
@@ -173,7 +173,8 @@ def costed_operator_columns(
     count = sum(run.count for run in inferences)
     warm_up = sum(run.count for run in inferences if run.warms_up)
     rows = [
-        OperatorRow(one, program.path, table.trace.path, ns_per_tick) for one in program.operators
+        OperatorRow(operator, program.path, table.trace.path, ns_per_tick)
+        for operator in program.operators
     ]
     for row in rows:
         row.inferences, row.warm_up = count, warm_up

@@ -255,14 +255,14 @@ class SliceTable:
             own = self.taken("inference", every)
             self._made["inference"] = partial(_per_slice, either(as_stored(run), own))
 
-    def _is_part(self, one: Column) -> bool:
+    def _is_part(self, column: Column) -> bool:
         """Whether a column of numbers states nothing that the instruction ids do not."""
-        if one.strings is not None:
+        if column.strings is not None:
             return False
         other = self.taken("instruction_id", np.arange(len(self._slices)))
-        told = np.ones(len(one.values), np.bool_) if one.valid is None else one.valid
-        known = np.ones(len(one.values), np.bool_) if other.valid is None else other.valid
-        return bool((known[told] & (one.values == other.values)[told]).all())
+        told = np.ones(len(column.values), np.bool_) if column.valid is None else column.valid
+        known = np.ones(len(column.values), np.bool_) if other.valid is None else other.valid
+        return bool((known[told] & (column.values == other.values)[told]).all())
 
 
 def _of_keys(text: Callable[[SliceTable, int], str]) -> Callable[[SliceTable], tuple[Per, Column]]:

@@ -96,13 +96,15 @@ def ticks_and_ns(
 
     ticks: the value; a row has the ns of a tick as `rate`. more: of the column in ns.
     """
-    own = ColumnSpec(f"{name}_ticks", dtype, meaning, ticks, "ticks")
+    column_spec = ColumnSpec(f"{name}_ticks", dtype, meaning, ticks, "ticks")
 
     def ns(row: Any) -> int | None:
-        return None if (found := own.value(row)) is None else tick_to_ns(found, row.rate)
+        return None if (found := column_spec.value(row)) is None else tick_to_ns(found, row.rate)
 
     value = None if ticks is None else ns
-    return own, ColumnSpec(f"{name}_ns", dtype, f"{meaning}, rounded down", value, "ns", **more)
+    return column_spec, ColumnSpec(
+        f"{name}_ns", dtype, f"{meaning}, rounded down", value, "ns", **more
+    )
 
 
 def former(name: str, columns: Iterable[ColumnSpec]) -> tuple[ColumnSpec, ...]:

@@ -27,8 +27,8 @@ def view_after_opening(
     moves = group_ranges.axis_moves(before, now)
     state = replace(state, slice=None, others=(), operators=None, area=None)
     # Whether a statement about clocks came with the files that were opened.
-    keys = [[group_key(shown) for shown in some] for some in (before, now[: len(before)])]
-    if keys[0] != keys[1] or any(shown.place.reason for shown in now[len(before) :]):
+    keys = [[group_key(open_trace) for open_trace in some] for some in (before, now[: len(before)])]
+    if keys[0] != keys[1] or any(open_trace.place.reason for open_trace in now[len(before) :]):
         history.clear()  # earlier states are of other axes
         state = group_ranges.regrouped(state, groups, before, now)
     else:
@@ -132,17 +132,19 @@ def view_after_reload(
     open_keys = {group.key for group in clock_groups(before)}
     saved = kept_view(state, before, inputs)
     start = replace(state, slice=None, others=(), operators=None, area=None, run=None)
-    shown, _ = shown_view(saved, start, now, inputs)
+    view_state, _ = shown_view(saved, start, now, inputs)
     # Bookmarks of files that were closed are not in a saved view.
     closed = tuple(mark for mark in state.marks if mark.clock and mark.clock not in open_keys)
-    shown = replace(shown, inferences=state.inferences, marks=(*shown.marks, *closed))
-    shown = _with_same_slices(shown, state, before, now)
-    shown = _with_same_operators(shown, before, now)
-    return group_ranges.restored(shown, groups, now)
+    view_state = replace(
+        view_state, inferences=state.inferences, marks=(*view_state.marks, *closed)
+    )
+    view_state = _with_same_slices(view_state, state, before, now)
+    view_state = _with_same_operators(view_state, before, now)
+    return group_ranges.restored(view_state, groups, now)
 
 
 def _with_same_slices(
-    shown: ViewState, state: ViewState, before: Sequence[OpenTrace], now: Sequence[OpenTrace]
+    view_state: ViewState, state: ViewState, before: Sequence[OpenTrace], now: Sequence[OpenTrace]
 ) -> ViewState:
     """Return a view without selected slices that have another name than the one in their row."""
     few = len(state.others) <= MOST_SLICES
@@ -150,10 +152,16 @@ def _with_same_slices(
     # Of another display of inferences, no slice was kept.
     as_run = state.inferences is Inferences.AS_RUN
     known = _names(before, state.slices if few else SliceSet.of_refs(first)) if as_run else set()
-    kept = [ref for ref in shown.slices if _name(now, ref) in known]
-    main = shown.slice if shown.slice in kept else kept[0] if kept else None
-    others = SliceSet.of_refs(kept).without(main) if main is not None else ()
-    return replace(shown, slice=main, others=others if len(others) else ())
+    slice_refs = [ref for ref in view_state.slices if _name(now, ref) in known]
+    main = (
+        view_state.slice
+        if view_state.slice in slice_refs
+        else slice_refs[0]
+        if slice_refs
+        else None
+    )
+    others = SliceSet.of_refs(slice_refs).without(main) if main is not None else ()
+    return replace(view_state, slice=main, others=others if len(others) else ())
 
 
 def _names(traces: Sequence[OpenTrace], slices: SliceSet) -> set[tuple[str, int, str]]:
@@ -167,22 +175,22 @@ def _name(traces: Sequence[OpenTrace], ref: SliceRef) -> tuple[str, int, str]:
 
 
 def _with_same_operators(
-    shown: ViewState, before: Sequence[OpenTrace], now: Sequence[OpenTrace]
+    view_state: ViewState, before: Sequence[OpenTrace], now: Sequence[OpenTrace]
 ) -> ViewState:
     """Return a view without highlighted operators that are others in the current program."""
-    if shown.operators is None:
-        return shown
-    number, operators = shown.operators
+    if view_state.operators is None:
+        return view_state
+    number, operators = view_state.operators
     program = now[number].table.program
     path = now[number].file.path
     earlier = next((t.table.program for t in before if t.file.path == path), None)
     if program is None or earlier is None:
-        return replace(shown, operators=None)
+        return replace(view_state, operators=None)
     if program is earlier:
-        return shown
+        return view_state
     same = tuple(
         i
         for i in operators
         if i < len(earlier.operators) and program.operators[i].label == earlier.operators[i].label
     )
-    return replace(shown, operators=(number, same) if same else None)
+    return replace(view_state, operators=(number, same) if same else None)

@@ -91,20 +91,20 @@ def run_anchors(
     return anchors
 
 
-def _run_anchor(shown: OpenTrace, run: Run) -> Anchor:
-    start, end = run_span_ns(shown, run)
+def _run_anchor(open_trace: OpenTrace, run: Run) -> Anchor:
+    start, end = run_span_ns(open_trace, run)
     return Anchor(start, f"start of run {run.number}", end - start)
 
 
-def _inferences(shown: OpenTrace) -> list[tuple[int, Run]]:
-    runs = enumerate(shown.trace.runs)
+def _inferences(open_trace: OpenTrace) -> list[tuple[int, Run]]:
+    runs = enumerate(open_trace.trace.runs)
     return [(number, run) for number, run in runs if run.kind is RunKind.INFERENCE]
 
 
-def _alike(shown: OpenTrace, chosen: Run) -> list[Run]:
+def _alike(open_trace: OpenTrace, chosen: Run) -> list[Run]:
     """The inferences with the number of another one; those of its name are first."""
-    found = [run for _, run in _inferences(shown) if run.number == chosen.number]
-    return sorted(found, key=lambda run: run.series != chosen.series)
+    runs = [run for _, run in _inferences(open_trace) if run.number == chosen.number]
+    return sorted(runs, key=lambda run: run.series != chosen.series)
 
 
 def slice_anchors(
@@ -116,13 +116,13 @@ def slice_anchors(
     with the same number. If either is not in an inference, it is the first one. For the slice of an
     inference, whose label has its number and method, it is that of `run_anchors`.
     """
-    shown = traces[ref.trace]
-    label, kind = shown.label(ref.index), _kind_of(shown, ref.index)
-    run, span = inference_of(shown, ref.index), shown.span_ns(ref.index)
-    if run is not None and span == run_span_ns(shown, run):
-        return run_anchors(groups, traces, ref.trace, shown.trace.runs.index(run))
+    open_trace = traces[ref.trace]
+    label, kind = open_trace.label(ref.index), _kind_of(open_trace, ref.index)
+    run, span = inference_of(open_trace, ref.index), open_trace.span_ns(ref.index)
+    if run is not None and span == run_span_ns(open_trace, run):
+        return run_anchors(groups, traces, ref.trace, open_trace.trace.runs.index(run))
     reason = f"start of “{label}”"
-    own = _labeled(shown, label, kind, run).tolist()
+    own = _labeled(open_trace, label, kind, run).tolist()
     place = own.index(ref.index)
     anchors = {}
     for group in groups:
@@ -137,39 +137,39 @@ def slice_anchors(
     return anchors
 
 
-def inference_of(shown: OpenTrace, index: int) -> Run | None:
+def inference_of(open_trace: OpenTrace, index: int) -> Run | None:
     """Return the inference in which slice `index` starts, None if in none."""
-    slices = shown.trace.slices
-    number = shown.trace.run_at(slices.track(index), int(slices.start[index]))
-    run = None if number is None else shown.trace.runs[number]
+    slices = open_trace.trace.slices
+    number = open_trace.trace.run_at(slices.track(index), int(slices.start[index]))
+    run = None if number is None else open_trace.trace.runs[number]
     return run if run is not None and run.kind is RunKind.INFERENCE else None
 
 
-def _match(shown: OpenTrace, label: str, kind: int, run: Run | None, place: int) -> int | None:
-    if run is None or not _inferences(shown):
-        found = _labeled(shown, label, kind, None)
+def _match(open_trace: OpenTrace, label: str, kind: int, run: Run | None, place: int) -> int | None:
+    if run is None or not _inferences(open_trace):
+        found = _labeled(open_trace, label, kind, None)
         return int(found[0]) if len(found) else None
-    for one in _alike(shown, run):
-        found = _labeled(shown, label, kind, one)
+    for one in _alike(open_trace, run):
+        found = _labeled(open_trace, label, kind, one)
         if len(found) > place:
             return int(found[place])
     return None
 
 
-def _kind_of(shown: OpenTrace, index: int) -> int:
-    return int(shown.trace.keys.kind[shown.trace.slices.key[index]])
+def _kind_of(open_trace: OpenTrace, index: int) -> int:
+    return int(open_trace.trace.keys.kind[open_trace.trace.slices.key[index]])
 
 
-def _labeled(shown: OpenTrace, label: str, kind: int, run: Run | None) -> Ints:
+def _labeled(open_trace: OpenTrace, label: str, kind: int, run: Run | None) -> Ints:
     """The slices with a label in an inference, or in the whole trace, in order of their starts.
 
     A call and the kernel in it can have one label, so only slices of one kind count: of the given
     one if there are any, else of that of the first.
     """
-    trace = shown.trace
-    if label not in shown.label_strings:
+    trace = open_trace.trace
+    if label not in open_trace.label_strings:
         return np.empty(0, np.int64)
-    found = np.flatnonzero(shown.labels == shown.label_strings.index(label))
+    found = np.flatnonzero(open_trace.labels == open_trace.label_strings.index(label))
     if run is not None:
         found = starts_in(trace, TimeScope(run=run), found)
     found = found[np.argsort(trace.slices.start[found], kind="stable")]
@@ -188,11 +188,11 @@ def mark_anchors(groups: Sequence[ClockGroup], state: ViewState) -> dict[str, An
     current = None if state.mark is None else state.marks[state.mark]
     anchors = {}
     for group in groups:
-        own = [mark for mark in state.marks if mark.clock == group.key]
-        if not own:
+        bookmarks = [mark for mark in state.marks if mark.clock == group.key]
+        if not bookmarks:
             continue
-        named = [mark for mark in own if current is not None and mark.name == current.name]
-        mark = current if current is not None and current in own else [*own, *named][-1]
+        named = [mark for mark in bookmarks if current is not None and mark.name == current.name]
+        mark = current if current is not None and current in bookmarks else [*bookmarks, *named][-1]
         anchors[group.key] = Anchor(mark.t0, f"bookmark “{mark.name}”" if mark.name else "bookmark")
     return anchors
 
@@ -279,11 +279,11 @@ def shifted(state: ViewState, groups: Sequence[ClockGroup], clock: str, by_ns: i
     if lead not in known or at is None:
         at = (first + last) // 2
         ties[lead] = replace(ties[lead], anchor=at, reason=BY_HAND)
-    own = _tie_now(replace(state, ties=ties), clock)
-    anchor = own.anchor
+    tie = _tie_now(replace(state, ties=ties), clock)
+    anchor = tie.anchor
     if clock not in known or anchor is None:
         anchor = round(t0 + (at - first) * Fraction(t1 - t0, last - first))
-    ties[clock] = replace(own, anchor=anchor + by_ns, reason=BY_HAND)
+    ties[clock] = replace(tie, anchor=anchor + by_ns, reason=BY_HAND)
     for key in known:
         # What is left of an alignment is no longer one with the group that was moved away.
         shared = sum(ties[other].reason == ties[key].reason for other in aligned_keys(ties))
@@ -344,8 +344,8 @@ def alignment_text(state: ViewState, groups: Sequence[ClockGroup], clock: str) -
     For an aligned group it ends with what its times are shifted by against the topmost aligned
     group, if both have the same scale: "aligned: start of run 2, +1.200 ms".
     """
-    own = state.ties.get(clock)
-    if own is None:
+    tie = state.ties.get(clock)
+    if tie is None:
         return ""
     known = aligned_keys(state.ties)
     if clock not in known:
@@ -353,8 +353,8 @@ def alignment_text(state: ViewState, groups: Sequence[ClockGroup], clock: str) -
         return "same scale" if len(scales) == 1 else "zoom locked"
     keys = state.strips.ordered([group.key for group in groups])
     reference = next(key for key in keys if key in known)
-    text = "stretched by pair" if clock in state.gaps else f"aligned: {own.reason}"
+    text = "stretched by pair" if clock in state.gaps else f"aligned: {tie.reason}"
     offset = offset_ns(state.ties, reference, clock)
-    if not offset or own.scale != state.ties[reference].scale:
+    if not offset or tie.scale != state.ties[reference].scale:
         return text
     return f"{text}, {'+' if offset > 0 else ''}{format_time(offset)}"

@@ -84,17 +84,17 @@ class ClockGroups(Sequence[ClockGroup]):
 def clock_groups(traces: Sequence[OpenTrace]) -> ClockGroups:
     """Return the groups of open traces in order of opening."""
     members: dict[str, list[int]] = {}
-    for number, shown in enumerate(traces):
-        members.setdefault(group_key(shown), []).append(number)
+    for number, open_trace in enumerate(traces):
+        members.setdefault(group_key(open_trace), []).append(number)
     return ClockGroups(
         ClockGroup(key, tuple(own), _length(traces[number] for number in own))
         for key, own in members.items()
     )
 
 
-def group_key(shown: OpenTrace) -> str:
+def group_key(open_trace: OpenTrace) -> str:
     """Return the key of the group that a trace belongs to."""
-    return shown.place.key
+    return open_trace.place.key
 
 
 def axis_spans(
@@ -111,15 +111,18 @@ def axis_zeros(traces: Sequence[OpenTrace]) -> dict[str, int]:
     That is with the first slice of its traces as they ran, at their current rates.
     """
     zeros: dict[str, int] = {}
-    for shown in traces:
-        if len(shown.file.slices):
-            start = tick_to_ns(shown.file.start, shown.axis.ns_per_tick) + shown.place.shift_ns
-            zeros[group_key(shown)] = min(zeros.get(group_key(shown), start), start)
+    for open_trace in traces:
+        if len(open_trace.file.slices):
+            start = (
+                tick_to_ns(open_trace.file.start, open_trace.axis.ns_per_tick)
+                + open_trace.place.shift_ns
+            )
+            zeros[group_key(open_trace)] = min(zeros.get(group_key(open_trace), start), start)
     return zeros
 
 
 def _length(traces: Iterable[OpenTrace]) -> int:
-    return max([1, *(shown.axis.to_ns(shown.trace.end) for shown in traces)])
+    return max([1, *(open_trace.axis.to_ns(open_trace.trace.end) for open_trace in traces)])
 
 
 def group_title(group: ClockGroup, traces: Sequence[OpenTrace]) -> str:
@@ -136,7 +139,7 @@ def group_title(group: ClockGroup, traces: Sequence[OpenTrace]) -> str:
         if len(domain) > _LONGEST_DOMAIN:
             domain = f"{domain[: _LONGEST_DOMAIN - 1]}…"
         return f"{domain[0].upper()}{domain[1:]} clock"
-    if is_compiled(first) and sum(is_compiled(shown.file) for shown in traces) == 1:
+    if is_compiled(first) and sum(is_compiled(open_trace.file) for open_trace in traces) == 1:
         return _COMPILE_CLOCK
     return one_line(display_name(first.path))
 
@@ -149,14 +152,16 @@ def group_caption(group: ClockGroup, traces: Sequence[OpenTrace]) -> str:
     """
     if not group.traces:
         return ""
-    own = [traces[number] for number in group.traces]
-    file, others = one_line(display_name(own[0].file.path)), len(own) - 1
+    open_traces = [traces[number] for number in group.traces]
+    file, others = one_line(display_name(open_traces[0].file.path)), len(open_traces) - 1
     if others:
         file += f" + {others} file{'s' if others > 1 else ''}"
     title = group_title(group, traces)
     parts = [] if file == title else [file.removeprefix(f"{title} ")]
-    ticks = dict.fromkeys(_ticks(shown.rate) for shown in own)
-    reasons = dict.fromkeys(shown.place.reason for shown in own if shown.place.reason)
+    ticks = dict.fromkeys(_ticks(open_trace.rate) for open_trace in open_traces)
+    reasons = dict.fromkeys(
+        open_trace.place.reason for open_trace in open_traces if open_trace.place.reason
+    )
     return " · ".join([*parts, ", ".join(ticks), *reasons])
 
 

@@ -58,12 +58,12 @@ def axis_moves(before: Sequence[OpenTrace], now: Sequence[OpenTrace]) -> dict[st
     An axis starts with the earliest of its files, so an earlier one that is opened moves it. Only
     groups that keep a trace count: their clock is the same. before, now: all open traces.
     """
-    rates = {id(shown.file.slices.start): shown.axis.ns_per_tick for shown in before}
+    rates = {id(open_trace.file.slices.start): open_trace.axis.ns_per_tick for open_trace in before}
     zeros, found = axis_zeros(before), axis_zeros(now)
     kept = [
-        group_key(shown)
-        for shown in now
-        if rates.get(id(shown.file.slices.start)) == shown.axis.ns_per_tick
+        group_key(open_trace)
+        for open_trace in now
+        if rates.get(id(open_trace.file.slices.start)) == open_trace.axis.ns_per_tick
     ]
     return {
         key: zeros[key] - found[key] for key in kept if key in zeros and zeros[key] != found[key]
@@ -84,8 +84,8 @@ def regrouped(
     files: dict[str, set[int]] = {}
     for number, (old, new) in enumerate(zip(before, now, strict=False)):
         first, last = (
-            shown.place.shift_ns - known.get(group_key(shown), 0)
-            for shown, known in zip((old, new), zeros, strict=True)
+            open_trace.place.shift_ns - known.get(group_key(open_trace), 0)
+            for open_trace, known in zip((old, new), zeros, strict=True)
         )
         moved.setdefault(group_key(old), (group_key(new), last - first))
         files.setdefault(group_key(old), set()).add(number)
@@ -180,7 +180,7 @@ def reset(
     first = views[groups[0].key]
     run = None if first.run is None else (groups[0].traces[0], first.run)
     ranges = {group.key: (views[group.key].t0, views[group.key].t1) for group in groups[1:]}
-    shown = replace(
+    view_state = replace(
         state,
         clock=groups[0].key,
         t0=first.t0,
@@ -190,7 +190,7 @@ def reset(
         gaps={},
         run=run,
     )
-    return shown, first.note
+    return view_state, first.note
 
 
 def everything(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
@@ -243,15 +243,15 @@ def revealed(
 
     Expands its track if anything hides it, and moves the range only if it is entirely outside.
     """
-    shown = traces[ref.trace]
-    start, end = state.on_screen(*shown.span_ns(ref.index))
+    open_trace = traces[ref.trace]
+    start, end = state.on_screen(*open_trace.span_ns(ref.index))
     t0, t1 = state.t0, state.t1
     if end <= t0 or start >= t1:
         span = t1 - t0
         # Show the start of a slice that is longer than the view.
         t0 = (start + end) // 2 - span // 2 if end - start <= span else start - span // 4
         t0, t1 = limited_range(state, groups, state.clock, (t0, t0 + span))
-    table, track = shown.tracks, shown.trace.slices.track(ref.index)
+    table, track = open_trace.tracks, open_trace.trace.slices.track(ref.index)
     process = ref.trace, table.processes[int(table.process[track])]
     tracks = state.tracks.showing((ref.trace, track), table.names[track], process)
     collapsed = state.strips.collapsed - {state.clock}

@@ -70,9 +70,9 @@ class History:
     def adapt(self, adapted: Callable[[ViewState], ViewState]) -> None:
         """Replace each state, after files were opened that it does not know."""
         for states in (self._undo, self._redo, self._back, self._forward):
-            known = [adapted(state) for state in states]
+            view_states = [adapted(state) for state in states]
             states.clear()
-            states.extend(known)
+            states.extend(view_states)
 
     def record(self, now: ViewState, to: ViewState) -> None:
         """Record that the user changed the view from one state to another."""

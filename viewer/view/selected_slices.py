@@ -21,9 +21,9 @@ from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
 
 
-def same_label(shown: OpenTrace, index: int) -> Codes:
+def same_label(open_trace: OpenTrace, index: int) -> Codes:
     """Return the slices of a trace with the same label on screen as slice `index`, ascending."""
-    return np.flatnonzero(shown.labels == shown.labels[index]).astype(np.uint32)
+    return np.flatnonzero(open_trace.labels == open_trace.labels[index]).astype(np.uint32)
 
 
 def between(slices: Slices, one: int, other: int) -> Ints | None:
@@ -47,51 +47,51 @@ def span_ns(traces: Sequence[OpenTrace], slices: SliceSet) -> tuple[int, int] | 
     """Return the first start and the last end of some slices, in ns of the axis; None if empty."""
     spans = []
     for trace, numbers in slices.of.items():
-        shown, columns = traces[trace], traces[trace].trace.slices
+        open_trace, columns = traces[trace], traces[trace].trace.slices
         # Slices of a row do not overlap, so the first one starts first and the last one ends last.
         bounds = np.searchsorted(numbers, columns.row_ptr.astype(np.uint32))
         rows = np.flatnonzero(np.diff(bounds))
         first = int(columns.start[numbers[bounds[rows]]].min())
         last = int(columns.end[numbers[bounds[rows + 1] - 1]].max())
-        spans.append((shown.axis.to_ns(first), shown.axis.to_ns(last)))
+        spans.append((open_trace.axis.to_ns(first), open_trace.axis.to_ns(last)))
     return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
 
 
-def nearest_slice(shown: OpenTrace, slices: Ints, at_ns: int) -> int:
+def nearest_slice(open_trace: OpenTrace, slices: Ints, at_ns: int) -> int:
     """Return which of some slices (not empty) starts nearest to a time of the axis."""
-    start = shown.trace.slices.start[slices]
-    return int(slices[np.argmin(np.abs(start - shown.axis.to_ticks_floor(at_ns)))])
+    start = open_trace.trace.slices.start[slices]
+    return int(slices[np.argmin(np.abs(start - open_trace.axis.to_ticks_floor(at_ns)))])
 
 
-def place_among(traces: Sequence[OpenTrace], one: SliceRef, slices: SliceSet) -> str:
+def place_among(traces: Sequence[OpenTrace], slice_ref: SliceRef, slices: SliceSet) -> str:
     """Return which of several selected slices one is: "longest of 20 selected"; "" if alone.
 
     It is just "one of" more than `AT_ONCE` slices, whose lengths are not compared.
     """
     if len(slices) < 2:
         return ""
-    is_longest = len(slices) <= AT_ONCE and _is_longest(traces, one, slices)
+    is_longest = len(slices) <= AT_ONCE and _is_longest(traces, slice_ref, slices)
     return f"{'longest' if is_longest else 'one'} of {group_digits(len(slices))} selected"
 
 
-def _is_longest(traces: Sequence[OpenTrace], one: SliceRef, slices: SliceSet) -> bool:
+def _is_longest(traces: Sequence[OpenTrace], slice_ref: SliceRef, slices: SliceSet) -> bool:
     """Whether no selected slice is longer than one; slices on foreign clocks do not count."""
-    if traces[one.trace].native(one.index) is not None:
+    if traces[slice_ref.trace].native(slice_ref.index) is not None:
         return False
-    longest = _longest_ns(traces[one.trace], np.array([one.index]))
+    longest = _longest_ns(traces[slice_ref.trace], np.array([slice_ref.index]))
     return all(
         _longest_ns(traces[trace], numbers) <= longest for trace, numbers in slices.of.items()
     )
 
 
-def _longest_ns(shown: OpenTrace, numbers: Codes | Ints) -> Fraction:
+def _longest_ns(open_trace: OpenTrace, numbers: Codes | Ints) -> Fraction:
     """Return the longest length of some slices, without those on foreign clocks; 0 if none."""
-    slices = shown.trace.slices
+    slices = open_trace.trace.slices
     column = slices.columns.get(NATIVE_DURATION)
     if column is not None:  # lengths of slices on foreign clocks are only for drawing
         numbers = numbers[:0] if column.valid is None else numbers[~column.valid[numbers]]
     ticks = (slices.end[numbers] - slices.start[numbers]).max(initial=0)
-    return int(ticks) * shown.axis.ns_per_tick
+    return int(ticks) * open_trace.axis.ns_per_tick
 
 
 def area_of(traces: Sequence[OpenTrace], slices: SliceSet) -> Area | None:
@@ -125,11 +125,11 @@ def chosen_in(area: Area, traces: Sequence[OpenTrace]) -> dict[int, SelectedSlic
     """Return what an area selects, for statistics: by trace the slices that touch it, cut."""
     found = {}
     for number in sorted({trace for trace, _ in area.tracks}):
-        shown = traces[number]
-        first, last = (shown.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
+        open_trace = traces[number]
+        first, last = (open_trace.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
         tracks = [track for trace, track in area.tracks if trace == number]
         found[number] = chosen_within(
-            shown.table, shown.labels, shown.label_strings, tracks, first, last
+            open_trace.table, open_trace.labels, open_trace.label_strings, tracks, first, last
         )
     return found
 

@@ -84,10 +84,10 @@ def offset_ns(ties: Ties, reference: str, key: str) -> int | None:
 
     None if one of the two has no anchor.
     """
-    own, other = ties.get(reference), ties.get(key)
-    if own is None or other is None or own.anchor is None or other.anchor is None:
+    tie, other = ties.get(reference), ties.get(key)
+    if tie is None or other is None or tie.anchor is None or other.anchor is None:
         return None
-    return own.anchor - other.anchor
+    return tie.anchor - other.anchor
 
 
 def same_place(ties: Ties, key: str, ns: int, other: str) -> int | None:
@@ -169,12 +169,12 @@ def _extents(
     return {key: _scaled(tie, start, length) for key, tie in ties}
 
 
-def _scaled(own: Tie, start: Fraction, length: Fraction) -> Range:
+def _scaled(tie: Tie, start: Fraction, length: Fraction) -> Range:
     """Return an extent in ns of the axis of one group."""
-    if own.anchor is None:
-        return 0, round(length * own.scale)
-    low = round(own.anchor + start * own.scale)
-    return low, low + round(length * own.scale)
+    if tie.anchor is None:
+        return 0, round(length * tie.scale)
+    low = round(tie.anchor + start * tie.scale)
+    return low, low + round(length * tie.scale)
 
 
 def are_in_reach(ties: Ties, spans: Mapping[str, int]) -> bool:

@@ -63,7 +63,7 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     if not traces:
         return everything
     first = traces[0]
-    spans = [shown.whole_span_ns for shown in traces]
+    spans = [open_trace.whole_span_ns for open_trace in traces]
     if sum(end - start for start, end in spans) < MOSTLY_FILES * whole:
         name = display_name(first.file.path)
         note = f"Showing {name} · the other files are far away in time"
@@ -90,19 +90,19 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     return FirstView(*with_margin(*run_span_ns(first, run)), position, note)
 
 
-def run_span_ns(shown: OpenTrace, run: Run) -> tuple[int, int]:
+def run_span_ns(open_trace: OpenTrace, run: Run) -> tuple[int, int]:
     """Return start and end of a trace's run on the axis."""
-    return shown.axis.to_ns(run.start), shown.axis.to_ns(run.end)
+    return open_trace.axis.to_ns(run.start), open_trace.axis.to_ns(run.end)
 
 
-def run_in_view(shown: OpenTrace, t0: int, t1: int) -> int | None:
+def run_in_view(open_trace: OpenTrace, t0: int, t1: int) -> int | None:
     """Return the position in `Trace.runs` of the inference at the center of a range.
 
     None if there is none, or if the range is more than twice its length.
     """
     middle = (t0 + t1) // 2
-    for number, run in enumerate(shown.trace.runs):
-        first, last = run_span_ns(shown, run)
+    for number, run in enumerate(open_trace.trace.runs):
+        first, last = run_span_ns(open_trace, run)
         if run.kind is RunKind.INFERENCE and first <= middle < last:
             return number if t1 - t0 <= 2 * (last - first) else None
     return None

@@ -34,7 +34,7 @@ def shared_estimates(workspace: Workspace) -> Estimates:
 
 def of_snapshot(opened: Snapshot) -> Estimates:
     """Return the comparison of everything that was open at one moment."""
-    linked = {one.trace: one for one in opened.traces}
+    linked = {linked_trace.trace: linked_trace for linked_trace in opened.traces}
     return estimates(
         tuple(linked),
         opened.dispatches,

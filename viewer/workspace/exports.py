@@ -119,8 +119,10 @@ def _prepare_slices(
     linked = _slice_sources(traces)
     if ns_range is not None:
         linked = [
-            replace(one, ns_range=(ns_range[0] - t.offset_ns, ns_range[1] - t.offset_ns))
-            for one, t in zip(linked, traces, strict=True)
+            replace(
+                slice_table_source, ns_range=(ns_range[0] - t.offset_ns, ns_range[1] - t.offset_ns)
+            )
+            for slice_table_source, t in zip(linked, traces, strict=True)
         ]
     return lambda progress, cancelled: _write_slices(target, linked, progress, cancelled)
 
@@ -201,9 +203,9 @@ def _prepare_statistics(opened: Snapshot, target: _Target, by: str | None) -> Ex
     if all(missing):
         raise NothingToExport(f"No statistics by {key}: {'; '.join(dict.fromkeys(missing))}")
     tables = [
-        statistics_columns(t.trace.path, t.rate.ns_per_tick, found, found.groups)
+        statistics_columns(t.trace.path, t.rate.ns_per_tick, group_table, group_table.groups)
         for t, grouping, why in zip(opened.traces, groupings, missing, strict=True)
-        if not why and (found := grouping.by(key))
+        if not why and (group_table := grouping.by(key))
     ]
     return lambda progress, cancelled: _write_joined(target, tables, progress, cancelled)
 
@@ -226,7 +228,9 @@ def _write_slices(
     target: _Target, linked: list[SliceTableSource], progress: Progress, cancelled: Cancelled
 ) -> int:
     try:
-        columns = joined_tables([slice_columns(one) for one in linked])
+        columns = joined_tables(
+            [slice_columns(slice_table_source) for slice_table_source in linked]
+        )
     except OverflowError as error:
         raise NothingToExport(
             "The times are more than 292 years apart. Export the files one by one"

@@ -61,8 +61,8 @@ class Identifiers:
         choices: UserChoices,
     ) -> Identifiers:
         """Return the columns that result from the open files and the user's choices."""
-        found = cls(read, programs, matches)
-        in_force = {path: found._decide(trace, choices) for path, trace in read.items()}
+        identifiers = cls(read, programs, matches)
+        in_force = {path: identifiers._decide(trace, choices) for path, trace in read.items()}
         return cls(read, programs, matches, in_force)
 
     def column(self, trace: Trace) -> IdentifierColumn:
@@ -137,7 +137,7 @@ class Identifiers:
             self.matches.match_trace(read, p, choices.methods.get((read.path, p.path), {}))
             for p in texts
         )
-        return any(found.match.belongs for found in fits)
+        return any(trace_match.match.belongs for trace_match in fits)
 
 
 def check_column(trace: Trace, column: str | None, name: str) -> None:

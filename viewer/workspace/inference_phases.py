@@ -17,7 +17,10 @@ def sizes_vary(ran: Sequence[ExecutableMethod], recorded: Method | None) -> bool
     ran: those of a program file that may have run; they decide. recorded: the one of an ETRecord.
     """
     if ran:
-        return any(bool((one.tensors.dynamism != Dynamism.STATIC).any()) for one in ran)
+        return any(
+            bool((executable_method.tensors.dynamism != Dynamism.STATIC).any())
+            for executable_method in ran
+        )
     shapes = [
         value.shape
         for operator in (recorded.operators if recorded is not None else ())
@@ -50,14 +53,14 @@ def with_phase(
     Its other inferences keep the phases that they have now. Raises ValueError for a trace without
     such inferences.
     """
-    names = [one.name for one in trace.scopes]
+    names = [instruction_scope.name for instruction_scope in trace.scopes]
     if scope not in names:
         known = ", ".join(dict.fromkeys(names))
         raise ValueError(f"{trace.path} has no {scope!r}; it has {known}")
     check_inferences(trace, scope, numbers, trace.path)
     at = names.index(scope)
-    own = [run for run in trace.inferences() if run.scope == at]
-    for run in own:
+    runs = [run for run in trace.inferences() if run.scope == at]
+    for run in runs:
         wanted = phase if not numbers or run.number in numbers else run.phase
         choices = choices.with_phase(trace.path, at, (run.number,), wanted)
     return choices

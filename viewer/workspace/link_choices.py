@@ -128,9 +128,9 @@ def chosen(workspace: Workspace) -> Choices:
             if scope < len(trace.scopes)  # the file may have changed since
         ),
         inferences_of=tuple(
-            (trace.path, *one)
+            (trace.path, *single_choice)
             for trace in workspace.traces
-            for one in single_choices(trace, choices)
+            for single_choice in single_choices(trace, choices)
         ),
         columns=tuple((path, column or "") for path, column in choices.columns.items()),
         clocks=tuple(rates.items()),
@@ -145,28 +145,28 @@ def chosen(workspace: Workspace) -> Choices:
             (path, text) for path, text in choices.table_columns.items() if path in open_now
         ),
         same_clocks=tuple(
-            replace(one, paths=paths)
-            for one in choices.same_clocks
-            if len(paths := tuple(path for path in one.paths if path in open_now)) > 1
+            replace(same_clock, paths=paths)
+            for same_clock in choices.same_clocks
+            if len(paths := tuple(path for path in same_clock.paths if path in open_now)) > 1
         ),
         phases_of=tuple(
-            (trace.path, *one)
+            (trace.path, *chosen_phase)
             for trace in workspace.traces
-            for one in chosen_phases(trace, choices)
+            for chosen_phase in chosen_phases(trace, choices)
         ),
     )
 
 
 def _apply_same_clocks(statements: Sequence[SameClock], workspace: Workspace) -> list[str]:
     complaints = []
-    for one in statements:
+    for same_clock in statements:
         try:
-            if one.paths:
-                workspace.share_clock(one.paths, by_date=one.by_date)
+            if same_clock.paths:
+                workspace.share_clock(same_clock.paths, by_date=same_clock.by_date)
             else:
                 workspace.share_stated_clock()
         except ValueError as error:
-            written = "=".join(map(os.path.basename, one.paths)) or STATED
+            written = "=".join(map(os.path.basename, same_clock.paths)) or STATED
             complaints.append(f"--same-clock {written}: {error}")
     return complaints
 
@@ -232,9 +232,9 @@ def _apply_delegate_clocks(
         timed = {of: timed_clocks(table) for of, table in tables.items()}
         paths = [path] if path else [of for of, known in names.items() if name in known]
         written = f"--clock {path}:{name}={format_rate(rate)}"
-        if not paths and not any(name in known for known in timed.values()):
-            every = {clock: unit for known in timed.values() for clock, unit in known.items()}
-            listed = {one for found in names.values() for one in found}
+        if not paths and not any(name in value for value in timed.values()):
+            every = {clock: unit for value in timed.values() for clock, unit in value.items()}
+            listed = {one for value in names.values() for one in value}
             there_are = clocks_text(listed, every, "the clocks are", "there are none")
             complaints.append(f"{written}: no open profile has this delegate clock; {there_are}")
         for each in paths:

@@ -55,12 +55,14 @@ class MatchCache:
         fits = self._fits.setdefault(trace, WeakKeyDictionary())
         known = fits.get(program)
         if known is None or known[:2] != (methods, executable):
-            found = match_trace(trace, program, methods, self._logged(trace))
+            trace_match = match_trace(trace, program, methods, self._logged(trace))
             ran = None if executable is None else self.methods_that_ran(trace, executable)
             if executable is not None and ran is not None and not program.delegates_only:
                 logged = self._logged(trace)
-                found = decided_by(trace, executable, ran, found, program, methods, logged)
-            known = fits[program] = (methods, executable, found)
+                trace_match = decided_by(
+                    trace, executable, ran, trace_match, program, methods, logged
+                )
+            known = fits[program] = (methods, executable, trace_match)
         return known[2]
 
     def methods_that_ran(self, trace: Trace, executable: Executable) -> _Ran:

@@ -97,11 +97,15 @@ def _numbers(trace: Trace, one: _Reading) -> tuple[int, ...]:
 def _read(text: str, workspace: Workspace) -> _Reading:
     """Return the reading of a text whose profile has such runs; ValueError if there is none."""
     methods = {method.name for program in workspace.programs for method in program.methods}
-    found = [one for one in _readings(text, workspace) if _profiles(one.file, one.runs, workspace)]
+    found = [
+        reading
+        for reading in _readings(text, workspace)
+        if _profiles(reading.file, reading.runs, workspace)
+    ]
     found.sort(key=lambda one: one.method not in methods)  # a stable sort: else the first
     if found:
         return found[0]
-    files = [one.file for one in _readings(text, workspace) if one.file is not None]
+    files = [reading.file for reading in _readings(text, workspace) if reading.file is not None]
     names = {s.name for t in workspace.traces for s in t.scopes if t.path == (files or [t.path])[0]}
     raise ValueError(f"no inferences have this name; the names are {', '.join(sorted(names))}")
 

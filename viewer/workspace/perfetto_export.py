@@ -81,8 +81,8 @@ class ExportFlows:
         """Return the function that gives the exporter the flows of one trace."""
 
         def found(only: Ints | None) -> FlowEdges:
-            for known, chosen, edges in self._known:
-                if known is table and (
+            for link_table, chosen, edges in self._known:
+                if link_table is table and (
                     chosen is only
                     if only is None or chosen is None
                     else len(chosen) == len(only) and bool((chosen == only).all())
@@ -104,7 +104,7 @@ class PerfettoJob:
     """
 
     def __init__(
-        self, opened: Snapshot, wish: PerfettoOptions, flows: ExportFlows | None = None
+        self, opened: Snapshot, perfetto_options: PerfettoOptions, flows: ExportFlows | None = None
     ) -> None:
         if opened.only_executables:
             raise NothingToExport(NO_TIMES)
@@ -112,22 +112,24 @@ class PerfettoJob:
             raise NothingToExport(
                 "This file has no timing data. Also open a profile, or export its operators as .csv"
             )
-        self._opened, self._wish = opened, wish
+        self._opened, self._wish = opened, perfetto_options
         self._flows = flows or ExportFlows()
         self._kept = [
             number
             for number in range(len(opened.traces))
-            if wish.only is None or number in wish.only
+            if perfetto_options.only is None or number in perfetto_options.only
         ]
         place = {number: at for at, number in enumerate(self._kept)}
         self._place(opened)
-        facts: dict[str, int | str] = {"range": wish.what}
+        facts: dict[str, int | str] = {"range": perfetto_options.what}
         if self._ns_range is not None:
             facts |= {"range_start_ns": self._ns_range[0], "range_end_ns": self._ns_range[1]}
         if self._ns_range is not None or self._ranges:
             facts["range_edges"] = EDGES_WHOLE
         self._beside = TraceExtras(
-            tuple((place[trace], track) for trace, track in wish.order if trace in place),
+            tuple(
+                (place[trace], track) for trace, track in perfetto_options.order if trace in place
+            ),
             tuple(self._marks(opened)),
             facts,
         )
@@ -144,13 +146,13 @@ class PerfettoJob:
         `_ns_range` is the range of the whole file if it has one, else `_ranges` are those of its
         traces; `_shifts` are empty unless several clocks of the file are aligned.
         """
-        wish, kept = self._wish, self._kept
-        clock_of = [one.place.key for one in opened.traces]
+        perfetto_options, kept = self._wish, self._kept
+        clock_of = [linked_trace.place.key for linked_trace in opened.traces]
         self._clocks = {clock_of[number] for number in kept}
-        aligned = {clock_of[number] for number in kept if number in wish.shifts}
-        self._shifts = wish.shifts if len(aligned) > 1 else {}
-        self._ranges = wish.ranges
-        self._ns_range = wish.ns_range
+        aligned = {clock_of[number] for number in kept if number in perfetto_options.shifts}
+        self._shifts = perfetto_options.shifts if len(aligned) > 1 else {}
+        self._ranges = perfetto_options.ranges
+        self._ns_range = perfetto_options.ns_range
         if self._ranges and len(self._clocks) == 1:
             self._ns_range, self._ranges = self._ranges[kept[0]], {}
         elif self._ns_range is not None and self._shifts:
@@ -158,7 +160,7 @@ class PerfettoJob:
 
     def _marks(self, opened: Snapshot) -> Iterator[PerfettoBookmark]:
         """Yield the bookmarks on the clocks of the file, on its axis."""
-        clock_of = [one.place.key for one in opened.traces]
+        clock_of = [linked_trace.place.key for linked_trace in opened.traces]
         range_of = {clock_of[number]: span for number, span in self._ranges.items()}
         for mark in self._wish.marks:
             clock = clock_of[mark.trace]
@@ -206,7 +208,7 @@ class PerfettoJob:
         """Estimate the contents and size of the file. Raises NothingToExport."""
         sources, extras = self._with_hashes(lambda path: _NO_HASH)
         try:
-            return size_of_perfetto(sources, ns_range=self._ns_range, beside=extras)
+            return size_of_perfetto(sources, ns_range=self._ns_range, trace_extras=extras)
         except TimesTooFarApart as error:
             raise NothingToExport(f"{error}. Export the files one by one") from error
 
@@ -223,7 +225,7 @@ class PerfettoJob:
                 sources,
                 path,
                 ns_range=self._ns_range,
-                beside=extras,
+                trace_extras=extras,
                 progress=progress,
                 cancelled=cancelled,
             )
@@ -248,20 +250,21 @@ class PerfettoJob:
 
 def perfetto_source(opened: Snapshot, number: int) -> PerfettoSource:
     """Return one open trace as a source for the exporter: names, labels, facts per key."""
-    one = opened.traces[number]
-    table = one.table
+    linked_trace = opened.traces[number]
+    table = linked_trace.table
     labels, strings = slice_labels(table)
     return PerfettoSource(
         trace=with_native_ns(table),
-        ns_per_tick=one.rate.ns_per_tick,
+        ns_per_tick=linked_trace.rate.ns_per_tick,
         tracks=[
-            ExportTrack(process, track_name(table, i)) for i, process in enumerate(one.processes)
+            ExportTrack(process, track_name(table, i))
+            for i, process in enumerate(linked_trace.processes)
         ],
-        offset_ns=one.offset_ns,
-        rate_origin=one.rate.origin,
+        offset_ns=linked_trace.offset_ns,
+        rate_origin=linked_trace.rate.origin,
         labels=labels,
         label_strings=strings,
-        facts=_key_facts(table, job_estimates(opened, one.trace)),
+        facts=_key_facts(table, job_estimates(opened, linked_trace.trace)),
         counters=True,
         ran=table.ran,
     )
@@ -289,7 +292,7 @@ def _key_facts(table: LinkTable, expected: Mapping[int, tuple[int, float]]) -> K
     return KeyFacts(
         correlation=[_correlation(table, k) for k in keys],
         debug_handles=[link.handles for link in table.links],
-        operators=[tuple(operator_names(found)) for found in operators],
+        operators=[tuple(operator_names(operators)) for operators in operators],
         modules=[
             set_label(table, link.operators) if link.operators else None for link in table.links
         ],

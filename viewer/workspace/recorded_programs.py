@@ -24,8 +24,8 @@ def recorded_program(workspace: Workspace, executable: Executable) -> Program | 
         if (value := _match(program, executable)) is not None
     ]
     best = max((value for value, _ in rated), default=0.0)
-    found = [program for value, program in rated if value == best]
-    return found[0] if len(found) == 1 else None
+    programs = [program for value, program in rated if value == best]
+    return programs[0] if len(programs) == 1 else None
 
 
 def _match(program: Program, executable: Executable) -> float | None:

@@ -93,14 +93,14 @@ def of_method(workspace: Workspace, name: str) -> RunChoice:
 
 def all_of(choices: Iterable[RunChoice]) -> RunChoice | None:
     """Return the inferences that all of some choices include; None without any choice."""
-    own = tuple(choices)
-    if len(own) < 2:
-        return own[0] if own else None
+    run_choices = tuple(choices)
+    if len(run_choices) < 2:
+        return run_choices[0] if run_choices else None
     return RunChoice(
-        ", ".join(one.words for one in own),
-        lambda table, run: all(one.includes(table, run) for one in own),
-        next((one.method for one in own if one.method), ""),
-        any(one.warm_up for one in own),
+        ", ".join(run_choice.words for run_choice in run_choices),
+        lambda table, run: all(run_choice.includes(table, run) for run_choice in run_choices),
+        next((run_choice.method for run_choice in run_choices if run_choice.method), ""),
+        any(run_choice.warm_up for run_choice in run_choices),
     )
 
 

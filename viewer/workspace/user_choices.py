@@ -127,7 +127,11 @@ class UserChoices:
 
     def without_same_clock(self, profiles: Collection[str]) -> UserChoices:
         """Return a copy without the statements about some profiles."""
-        kept = (one for one in self.same_clocks if not set(one.paths) & set(profiles))
+        kept = (
+            same_clock
+            for same_clock in self.same_clocks
+            if not set(same_clock.paths) & set(profiles)
+        )
         return replace(self, same_clocks=tuple(kept))
 
     def rates_of_delegates(self, profile: str) -> dict[str, Fraction]:

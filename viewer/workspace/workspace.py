@@ -183,15 +183,15 @@ class Workspace:
 
     def _kept(self, read: Trace, before: Trace | None) -> Trace:
         """Return a trace as displayed now: the same object if nothing about it has changed."""
-        shown = self._shown(read)
+        trace = self._shown(read)
         if (
             before is not None
-            and before.slices is shown.slices
-            and before.runs == shown.runs
-            and same_identities(before.keys, shown.keys)
+            and before.slices is trace.slices
+            and before.runs == trace.runs
+            and same_identities(before.keys, trace.keys)
         ):
             return before
-        return shown
+        return trace
 
     def _shown(self, read: Trace) -> Trace:
         """Return a trace as displayed, with the identities that other open files provide."""
@@ -212,9 +212,9 @@ class Workspace:
         program, ran = self._choose(trace), self.what_ran(trace)
         scopes = range(len(trace.scopes))
         if program is not None:
-            found = self._fit(trace, program)
-            decided = [s for s in scopes if trace.scopes[s].method or found.methods[s]]
-            return with_methods(trace, decided, [s for s in scopes if found.undecided[s]])
+            trace_match = self._fit(trace, program)
+            decided = [s for s in scopes if trace.scopes[s].method or trace_match.methods[s]]
+            return with_methods(trace, decided, [s for s in scopes if trace_match.undecided[s]])
         names = (ran and self._matches.methods_that_ran(trace, ran)) or [()] * len(trace.scopes)
         decided = [s for s in scopes if len(names[s]) == 1]
         return with_methods(trace, decided, [s for s in scopes if len(names[s]) > 1])
@@ -223,7 +223,15 @@ class Workspace:
         """Return whether input sizes of a scope's method can vary, None if no file shows it."""
         program, ran = self._choose(trace), self.what_ran(trace)
         names = (ran and self._matches.methods_that_ran(trace, ran)) or {scope: ()}
-        may_have_run = [one for one in ran.methods if one.name in names[scope]] if ran else []
+        may_have_run = (
+            [
+                executable_method
+                for executable_method in ran.methods
+                if executable_method.name in names[scope]
+            ]
+            if ran
+            else []
+        )
         name = None if program is None else self._fit(trace, program).methods[scope]
         recorded = program.method(name) if program is not None and name else None
         return sizes_vary(may_have_run, recorded)
@@ -478,9 +486,9 @@ class Workspace:
                 else bool(kinds & _OF_RECORDS) or bool(self.identifiers.of_record(trace, p))
             )
         ]
-        found = [Candidate(p, self._fit(trace, p)) for p in programs]
+        candidates = [Candidate(p, self._fit(trace, p)) for p in programs]
         text = wants_text(trace)
-        return sorted(found, key=lambda c: rank(c, text))
+        return sorted(candidates, key=lambda c: rank(c, text))
 
     def _is_located_in(self, trace: Trace, program: Program) -> bool:
         """Return whether a trace has its locations only from this debug info, as places in it."""
@@ -501,8 +509,8 @@ class Workspace:
         if trace.path not in self.choices.pairs:
             return None
         path = self.choices.pairs[trace.path]
-        found = next((p for p in self.programs if p.path == path), None)
-        return None if found is None and path is not None else (found,)
+        program = next((p for p in self.programs if p.path == path), None)
+        return None if program is None and path is not None else (program,)
 
     def links(self, trace: Trace) -> LinkTable:
         """Return the links of a trace to the program that belongs to it, or to none."""
@@ -561,8 +569,8 @@ class Workspace:
                 insisted=self._choice(trace) is not None,
                 executable=self.what_ran(trace),
             )
-        found = described_layers(trace, self.programs) or recorded_links(trace)
-        return found or unlinked(trace, self._why_unlinked(trace), self.dispatches)
+        link_table = described_layers(trace, self.programs) or recorded_links(trace)
+        return link_table or unlinked(trace, self._why_unlinked(trace), self.dispatches)
 
     def _choose(self, trace: Trace) -> Program | None:
         choice = self._choice(trace)

@@ -677,7 +677,7 @@ def test_units_of_an_npu_are_plain_tracks_in_order_and_their_lanes_are_one(tmp_p
             start=np.array(starts), end=np.array(starts) + 10, name=builder.intern("work"), key=key,
         )  # fmt: skip
     source = PerfettoSource.of(builder.build())
-    data = written([source], beside=TraceExtras(order=[(0, 2), (0, 0)]))
+    data = written([source], trace_extras=TraceExtras(order=[(0, 2), (0, 0)]))
     group = next(d for d in descriptors(data) if d.name == "npu.csv")
     assert group.child_ordering == pb.TrackDescriptor.EXPLICIT
     assert not any(d.HasField("thread") or d.HasField("process") for d in descriptors(data))
@@ -690,7 +690,7 @@ def test_units_of_an_npu_are_plain_tracks_in_order_and_their_lanes_are_one(tmp_p
 
 
 def test_tracks_stand_in_the_order_that_is_given(annotated):
-    data = written(annotated, beside=TraceExtras(order=[(1, 0), (0, 1), (9, 9)]))
+    data = written(annotated, trace_extras=TraceExtras(order=[(1, 0), (0, 1), (9, 9)]))
     threads = [d.thread.thread_name for d in descriptors(data) if d.HasField("thread")]
     assert threads == ["npu", "load", "forward"]
     assert [d.thread.tid for d in descriptors(data) if d.HasField("thread")] == [1, 2, 3]
@@ -704,7 +704,7 @@ def test_marks_are_a_track_of_their_own(tmp_path):
         PerfettoBookmark(130, 130, "moment"), PerfettoBookmark(40, 60, ""),
     ]  # fmt: skip
     path = tmp_path / "marks.pftrace"
-    export_perfetto([source], path, beside=TraceExtras(marks=marks))
+    export_perfetto([source], path, trace_extras=TraceExtras(marks=marks))
     with TraceProcessor(path) as peer:
         rows = peer.rows(
             "select slice.name, ts, dur, category, extract_arg(slice.arg_set_id, 'debug.note') "
@@ -718,7 +718,7 @@ def test_marks_are_a_track_of_their_own(tmp_path):
         ("overlapping", 80, 60, "MARK", None), ("moment", 90, 0, "MARK", None),
     ]  # fmt: skip
     shown = {n for n, *_ in named_slices(written([source], ns_range=(160, 170),
-             beside=TraceExtras(marks=marks)))}  # fmt: skip
+             trace_extras=TraceExtras(marks=marks)))}  # fmt: skip
     assert shown == {"a", "overlapping"}
 
 

@@ -39,10 +39,10 @@ def bottom_up(table: CallTable, levels: int | None = None, least: int = 0) -> Ca
     unknown = np.full(count, -1)
     parent, name, levels_of = map(np.concatenate, (parents, names, depths))
     zeros = None if table.zeros is None else cut
-    found = CallTable(
+    call_table = CallTable(
         table.labels, parent, name, levels_of, unknown, unknown, total, own, slices, zeros
     )
-    return found.sorted_by(-name)
+    return call_table.sorted_by(-name)
 
 
 def called(table: CallTable, inverted: CallTable, node: int) -> Ints:

@@ -138,10 +138,10 @@ class CallTable:
     def subtree(self, node: int) -> CallTable:
         """Return a node and what is below it, as a table with this root at depth 0."""
         part = slice(node, node + int(self.size[node]))
-        found = self._taken(part)
-        parent = found.parent - node
+        call_table = self._taken(part)
+        parent = call_table.parent - node
         parent[0] = -1
-        return replace(found, parent=parent, depth=found.depth - int(self.depth[node]))
+        return replace(call_table, parent=parent, depth=call_table.depth - int(self.depth[node]))
 
     def matching(self, text: str) -> Bools:
         """Return per node whether its name contains a text; case is ignored."""
@@ -175,17 +175,17 @@ class CallTable:
         if depth == 0:
             return self
         keep = self.depth >= depth
-        found = self._taken(np.flatnonzero(keep))
+        call_table = self._taken(np.flatnonzero(keep))
         place = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
-        return replace(found, parent=place[found.parent], depth=found.depth - depth)
+        return replace(call_table, parent=place[call_table.parent], depth=call_table.depth - depth)
 
     def kept(self, keep: Bools) -> CallTable:
         """Return some of the nodes, which must include the parents of each, with their figures."""
         if keep.all():
             return self
-        found = self._taken(np.flatnonzero(keep))
+        call_table = self._taken(np.flatnonzero(keep))
         place = np.append(np.cumsum(keep) - 1, -1)  # the last is for the parent of roots
-        return replace(found, parent=place[found.parent])
+        return replace(call_table, parent=place[call_table.parent])
 
     def sorted_by(self, values: Ints) -> CallTable:
         """Return all nodes in preorder, siblings by descending value (one per node)."""
@@ -193,8 +193,8 @@ class CallTable:
         place = np.empty(len(order) + 1, np.int64)
         place[order] = np.arange(len(order))
         place[-1] = -1
-        found = self._taken(order)
-        return replace(found, parent=place[found.parent])
+        call_table = self._taken(order)
+        return replace(call_table, parent=place[call_table.parent])
 
     def root_of(self, depth: int) -> Ints:
         """Return per node the node around it at a depth, or itself if it is less deep."""
@@ -204,8 +204,8 @@ class CallTable:
 
     def _taken(self, index: Ints | slice) -> CallTable:
         columns = {
-            one.name: getattr(self, one.name)[index]
-            for one in fields(self)
-            if one.name != "labels" and getattr(self, one.name) is not None
+            field.name: getattr(self, field.name)[index]
+            for field in fields(self)
+            if field.name != "labels" and getattr(self, field.name) is not None
         }
         return replace(self, **columns)

@@ -35,7 +35,7 @@ def best_alignment(score: Callable[[int], Ints], rows: int, columns: int) -> Pai
         last = _row(score(i), last)
         if i % step == 0:
             kept[i] = last
-    found: Pairs = []
+    pairs: Pairs = []
     i = j = 0
     while i < rows and j < columns:
         end = min(i - i % step + step, rows)
@@ -48,10 +48,10 @@ def best_alignment(score: Callable[[int], Ints], rows: int, columns: int) -> Pai
             while j < columns and best[j] == best[j + 1] and best[j] != own[j] + below[j + 1]:
                 j += 1
             if j < columns and own[j] and best[j] == own[j] + below[j + 1]:
-                found.append((i, j))
+                pairs.append((i, j))
                 j += 1
             i += 1
-    return found
+    return pairs
 
 
 def _row(score: Ints, below: Ints) -> Ints:

@@ -59,7 +59,9 @@ class Arm:
     @property
     def program(self) -> Program | None:
         """The program that the sessions are linked to: that of the first that has one."""
-        return next((one.program for one in self.sessions if one.program is not None), None)
+        return next(
+            (session.program for session in self.sessions if session.program is not None), None
+        )
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -77,19 +79,19 @@ class Arm:
 
         In one pass: of 5,000 parts in 14 sessions, to hash an identity takes 50 ms each time.
         """
-        found: list[Part] = []
+        parts: list[Part] = []
         number: dict[PartId, int] = {}
         of_parts: dict[int, Ints] = {}
         for methods in self._times:
             for times in methods:
                 own = []
                 for part in times.parts:
-                    at = number.setdefault(part.id, len(found))
-                    if at == len(found):
-                        found.append(part)
+                    at = number.setdefault(part.id, len(parts))
+                    if at == len(parts):
+                        parts.append(part)
                     own.append(at)
                 of_parts[id(times.parts)] = np.array(own, np.int64)
-        return tuple(found), number, of_parts
+        return tuple(parts), number, of_parts
 
     @cached_property
     def grain_ns(self) -> Floats:
@@ -215,7 +217,7 @@ def level_without_calls(a: Arm, b: Arm) -> str:
 
 def is_one_file(a: Arm, b: Arm) -> bool:
     """Whether both arms are chosen inferences of one file."""
-    both = [one.table.trace.path for arm in (a, b) for one in arm.sessions]
+    both = [session.table.trace.path for arm in (a, b) for session in arm.sessions]
     return bool(a.choice and b.choice) and len(both) == 2 and both[0] == both[1]
 
 
@@ -305,9 +307,9 @@ def half_sessions(session: Session) -> tuple[Session, Session]:
     of_scopes: dict[int, list[Run]] = {}
     for run in session.runs:
         of_scopes.setdefault(run.scope, []).append(run)
-    halves = [(own, _halves(own)) for own in of_scopes.values()]
+    halves = [(runs, _halves(runs)) for runs in of_scopes.values()]
     first, second = (
-        replace(session, runs=tuple(own[i] for own, half in halves for i in half[k]))
+        replace(session, runs=tuple(runs[i] for runs, half in halves for i in half[k]))
         for k in (0, 1)
     )
     return first, second
@@ -328,7 +330,7 @@ def _median_inference(session: Session, methods: Collection[str] | None) -> floa
             of_methods.setdefault(name, []).append(run.end - run.start)
     if not of_methods or (methods is not None and len(of_methods) < len(methods)):
         return np.nan
-    return sum(median(own) for own in of_methods.values()) * session.ns_per_tick
+    return sum(median(value) for value in of_methods.values()) * session.ns_per_tick
 
 
 def _summed(times: MethodTimes, group_of: Ints) -> tuple[Ints, Floats]:

@@ -93,7 +93,7 @@ def constants_of(operator: Operator, contents: Mapping[str, str]) -> tuple[str, 
 
 def only_users(constants: Sequence[tuple[str, ...]]) -> dict[str, int]:
     """Return constant -> the operator that has it, of those that only one has."""
-    count = Counter(c for own in constants for c in set(own))
+    count = Counter(c for constant in constants for c in set(constant))
     return {c: i for i, own in enumerate(constants) for c in own if count[c] == 1}
 
 
@@ -140,8 +140,8 @@ class Evidence:
 
     def has_norm_behind(self, side: int, number: int) -> bool:
         """Whether only a batch norm takes the result of an operator: it may be folded into it."""
-        own, outputs = (self.a, self.b)[side], self.outputs[side][number]
-        return len(outputs) == 1 and own[outputs[0]].op in FOLDED
+        paired_operators, outputs = (self.a, self.b)[side], self.outputs[side][number]
+        return len(outputs) == 1 and paired_operators[outputs[0]].op in FOLDED
 
     def common(self, pairs: Mapping[int, int], x: int, y: int) -> tuple[int, int]:
         """Return how many paired neighbors of an operator of A one of B has too, and has not."""
@@ -211,9 +211,9 @@ class Evidence:
                      for i, own in enumerate(sides[s])]
                     for s in (0, 1)
                 ]  # fmt: skip
-                keys = [[key[1:] for key in own] for own in near_keys]
+                keys = [[key[1:] for key in near_key] for near_key in near_keys]
                 found.append(codes(*keys))
-                near = [own.tolist() for own in codes(*near_keys)]
+                near = [code.tolist() for code in codes(*near_keys)]
         return found
 
 

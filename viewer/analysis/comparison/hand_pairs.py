@@ -79,13 +79,13 @@ def with_hand_pairs(
     made = _known(by_hand.made, of_a, of_b)
     cut = set(_known(by_hand.cut, of_a, of_b))
     used_a, used_b = {x for x, _ in made}, {y for _, y in made}
-    kept = [
+    operator_pairs = [
         pair
         for pair in pairs.pairs
         if pair.a not in used_a and pair.b not in used_b and (pair.a, pair.b) not in cut
     ]
-    kept += [OperatorPair(x, y, Grade.BY_HAND, WHY) for x, y in made]
-    return replace(pairs, pairs=tuple(sorted(kept, key=lambda pair: (pair.a, pair.b))))
+    operator_pairs += [OperatorPair(x, y, Grade.BY_HAND, WHY) for x, y in made]
+    return replace(pairs, pairs=tuple(sorted(operator_pairs, key=lambda pair: (pair.a, pair.b))))
 
 
 def with_hand_calls(

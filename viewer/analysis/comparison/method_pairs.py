@@ -35,7 +35,9 @@ class MethodPairs:
         self.of_a: dict[int, int] = {}
         self.of_b: dict[int, int] = {}
         self._elements, self._doubtful = equal_elements(evidence.a, evidence.b, evidence.kind)
-        self._calls_of_b = NamedCalls(evidence.b, [one.path for one in evidence.b])
+        self._calls_of_b = NamedCalls(
+            evidence.b, [paired_operator.path for paired_operator in evidence.b]
+        )
         self._pair_constants()
         self._strength = dict.fromkeys(self.of_a, MOST_SURE)
         self._with_constants = {p for x in self.of_a for p in outer_paths(evidence.a[x].path)}
@@ -100,7 +102,8 @@ class MethodPairs:
     def _pair_constants(self) -> None:
         """Pair operators with a constant that only one on each side has."""
         of_a, of_b = (
-            only_users([one.constants for one in own]) for own in (self.evidence.a, self.evidence.b)
+            only_users([paired_operator.constants for paired_operator in paired_operators])
+            for paired_operators in (self.evidence.a, self.evidence.b)
         )
         votes = Counter((x, of_b[c]) for c, x in of_a.items() if c in of_b)
         for (x, y), _ in votes.most_common():
@@ -110,7 +113,8 @@ class MethodPairs:
     def _are_constants_kept(self) -> bool:
         """Whether most constants of one side are on the other, so that others are new."""
         of_a, of_b = (
-            {c for one in own for c in one.constants} for own in (self.evidence.a, self.evidence.b)
+            {c for paired_operator in paired_operators for c in paired_operator.constants}
+            for paired_operators in (self.evidence.a, self.evidence.b)
         )
         return 4 * len(of_a & of_b) > min(len(of_a), len(of_b)) > 0
 
@@ -255,14 +259,21 @@ class MethodPairs:
         if self._is_done:
             return
         names = self._names()
-        paths = [names.of(one.path) for one in e.a], [one.path for one in e.b]
+        paths = (
+            [names.of(paired_operator.path) for paired_operator in e.a],
+            [paired_operator.path for paired_operator in e.b],
+        )
         for is_same_type in (True, False):
             keys = [
                 [
-                    (path, one.text, one.op if is_same_type else "") if one.text else (side, i)
-                    for i, (one, path) in enumerate(zip(own, paths[side], strict=True))
+                    (path, paired_operator.text, paired_operator.op if is_same_type else "")
+                    if paired_operator.text
+                    else (side, i)
+                    for i, (paired_operator, path) in enumerate(
+                        zip(paired_operators, paths[side], strict=True)
+                    )
                 ]
-                for side, own in enumerate((e.a, e.b))
+                for side, paired_operators in enumerate((e.a, e.b))
             ]
             for i, j in only_ones(*self._left(), *keys):
                 if self._may_be(i, j):

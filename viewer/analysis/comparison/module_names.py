@@ -30,9 +30,9 @@ class NamedCalls:
         # A line that runs several times is one; lines are numbered, as their texts may change.
         lines: dict[Hashable, dict[Hashable, int]] = defaultdict(dict)
         numbers = []
-        for i, (type_, one) in enumerate(zip(self.types, operators, strict=True)):
+        for i, (type_, paired_operator) in enumerate(zip(self.types, operators, strict=True)):
             own = lines[type_]
-            numbers.append((type_, own.setdefault(one.operator.source or i, len(own))))
+            numbers.append((type_, own.setdefault(paired_operator.operator.source or i, len(own))))
         self.by_line = _numbered(numbers)
         self.lines = {type_: len(own) for type_, own in lines.items()}
         self.count = Counter(self.types)
@@ -97,13 +97,15 @@ class ModuleNames:
         calls = NamedCalls(a, [self.of(one.path) for one in a])
         self.partner: list[int] = []
         self.is_sure: list[bool] = []
-        for i, (one, type_) in enumerate(zip(a, calls.types, strict=True)):
-            is_named = bool(one.path or one.text)
+        for i, (paired_operator, type_) in enumerate(zip(a, calls.types, strict=True)):
+            is_named = bool(paired_operator.path or paired_operator.text)
             found = b.of_text.get(calls.by_text[i], -1) if is_named else -1
             if is_named and found < 0 and calls.lines[type_] == b.lines.get(type_):
                 found = b.of_line.get(calls.by_line[i], -1)
             self.partner.append(found)
-            is_known = one.path in known or one.path.rpartition(".")[0] in known
+            is_known = (
+                paired_operator.path in known or paired_operator.path.rpartition(".")[0] in known
+            )
             is_alone = calls.count[type_] == b.count[type_] == 1
             self.is_sure.append(found >= 0 and is_known and is_alone)
 
@@ -143,9 +145,9 @@ def equal_elements(
     found: dict[str, str] = {}
     doubtful: set[str] = set()
     for name in sides[0].keys() & sides[1].keys():
-        first, second = (list(own[name]) for own in sides)
-        contents = _contents(*(list(own[name].values()) for own in sides))
-        count = [Counter(own) for own in contents]
+        first, second = (list(side[name]) for side in sides)
+        contents = _contents(*(list(side[name].values()) for side in sides))
+        count = [Counter(content) for content in contents]
         pairs = {first[i]: second[j] for i, j in aligned(*contents)}
         named = {
             path: path
@@ -209,8 +211,8 @@ def _elements(
 ) -> dict[str, dict[str, list[Content]]]:
     """List of modules -> its elements -> what runs in them, with its module in there."""
     found: dict[str, dict[str, list[Content]]] = defaultdict(lambda: defaultdict(list))
-    for one, kind in zip(operators, kinds, strict=True):
-        parts = one.path.split(".")
+    for paired_operator, kind in zip(operators, kinds, strict=True):
+        parts = paired_operator.path.split(".")
         for i, part in enumerate(parts):
             if part.isdecimal():
                 own = found[".".join(parts[:i])][".".join(parts[: i + 1])]

@@ -104,9 +104,9 @@ def _joined(many: _Side, one: _Side) -> Iterator[tuple[tuple[int, ...], int, str
             yield tuple(own), j, f"{len(own)} x {one.operators[j].op} in one"
 
 
-def _size(one: PairedOperator) -> int:
+def _size(paired_operator: PairedOperator) -> int:
     """The number of elements of its first result; 0 if it is not known."""
-    shape = one.shapes[0] if one.shapes else None
+    shape = paired_operator.shapes[0] if paired_operator.shapes else None
     return prod(n for n in shape if isinstance(n, int)) if shape else 0
 
 
@@ -209,22 +209,22 @@ def pair_operators(a: Program, b: Program, chosen: tuple[str, str] | None = None
     methods = tuple(_paired_methods(a, b) if chosen is None else _named(a, b, chosen))
     if (a is b or methods) and all(x is y or _is_same(x, y) for x, y in methods):
         pairs = [
-            OperatorPair(one.index, other.index, Grade.SAME, "same record")
+            OperatorPair(operator.index, other.index, Grade.SAME, "same record")
             for x, y in methods
             if not a.is_recorded  # in a profile: only their names are known
-            for one, other in zip(x.operators, y.operators, strict=True)
+            for operator, other in zip(x.operators, y.operators, strict=True)
         ]
         return OperatorPairs(tuple(pairs), _names(methods), True)
-    found: list[OperatorPair] = []
+    operator_pairs: list[OperatorPair] = []
     alike: tuple[dict[int, str], dict[int, str]] = {}, {}
     for x, y in methods:
         evidence = Evidence(x, y, (dataflow_of(a), dataflow_of(b)))
         chosen_pairs = MethodPairs(evidence)
-        found += _graded_pairs(evidence, chosen_pairs)
+        operator_pairs += _graded_pairs(evidence, chosen_pairs)
         for own, method, more in zip(alike, (x, y), chosen_pairs.alike(), strict=True):
             own.update((method.operators[i].index, why) for i, why in more.items())
-    found.sort(key=lambda pair: (pair.a, pair.b))
-    return OperatorPairs(tuple(found), _names(methods), False, alike)
+    operator_pairs.sort(key=lambda pair: (pair.a, pair.b))
+    return OperatorPairs(tuple(operator_pairs), _names(methods), False, alike)
 
 
 def _names(methods: Iterable[tuple[Method, Method]]) -> tuple[tuple[str, str], ...]:
@@ -264,23 +264,26 @@ def _is_same(a: Method, b: Method) -> bool:
 def _identities(method: Method) -> list[object]:
     return [
         (
-            one.debug_handle,
-            one.module_path,
-            one.op,
-            one.source and (one.source.line, one.source.text),
-            [(n.op, [(t.dtype, t.shape) for t in n.outputs]) for n in one.nodes],
+            operator.debug_handle,
+            operator.module_path,
+            operator.op,
+            operator.source and (operator.source.line, operator.source.text),
+            [(n.op, [(t.dtype, t.shape) for t in n.outputs]) for n in operator.nodes],
         )
-        for one in method.operators
+        for operator in method.operators
     ]
 
 
-def _graded_pairs(evidence: Evidence, found: MethodPairs) -> Iterator[OperatorPair]:
-    first, other = ([one.operator.index for one in own] for own in (evidence.a, evidence.b))
-    for i, j in found.of_a.items():
-        yield OperatorPair(first[i], other[j], *_graded(evidence, found, i, j))
-    for group in grouped(evidence, found.of_a, found.of_b):
+def _graded_pairs(evidence: Evidence, method_pairs: MethodPairs) -> Iterator[OperatorPair]:
+    first, other = (
+        [paired_operator.operator.index for paired_operator in paired_operators]
+        for paired_operators in (evidence.a, evidence.b)
+    )
+    for i, j in method_pairs.of_a.items():
+        yield OperatorPair(first[i], other[j], *_graded(evidence, method_pairs, i, j))
+    for group in grouped(evidence, method_pairs.of_a, method_pairs.of_b):
         for i, j in product(group.a, group.b):
-            if found.of_a.get(i) != j:
+            if method_pairs.of_a.get(i) != j:
                 yield OperatorPair(first[i], other[j], Grade.GROUP, group.why)
 
 

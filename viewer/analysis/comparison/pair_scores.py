@@ -217,7 +217,10 @@ class PairScores:
         e = self._evidence = evidence
         self._pairs = dict(pairs)
         around = zip(e.around(pairs), (_NEXT, _NEAR) * 2, strict=True) if e.has_flow else ()
-        path = codes([names.of(one.path) for one in e.a], [one.path for one in e.b])
+        path = codes(
+            [names.of(paired_operator.path) for paired_operator in e.a],
+            [paired_operator.path for paired_operator in e.b],
+        )
         columns = [*around, (e.text, _TEXT), (e.leaf, _LEAF), (path, _PATH)]
         # In A, what is not known equals nothing.
         self._a = np.array([np.where(a == UNKNOWN, UNKNOWN - 1, a) for (a, _), _ in columns])
@@ -226,7 +229,10 @@ class PairScores:
         fixed = (e.type, e.shape, e.dtype, e.constants)
         self._fixed_a, self._fixed_b = (np.array([c[s] for c in fixed]) for s in (0, 1))
         self._names, self._keeps_constants = names, keeps_constants
-        lines = [(one.path, one.op, one.operator.source) for one in e.a]
+        lines = [
+            (paired_operator.path, paired_operator.op, paired_operator.operator.source)
+            for paired_operator in e.a
+        ]
         count = Counter(lines)
         self._repeated = {i for i, line in enumerate(lines) if count[line] > 1 and line[2]}
 

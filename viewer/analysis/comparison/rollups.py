@@ -288,7 +288,11 @@ def _rows_of_jobs(session: Session) -> Ints:
 def _units(session: Session) -> tuple[Groups, Floats]:
     overview = UnitOverview(session.table.trace)
     of_runs = [
-        {one.label: one.ticks for one in overview.rows(run.start, run.end) if one.key not in _WHOLE}
+        {
+            overview_row.label: overview_row.ticks
+            for overview_row in overview.rows(run.start, run.end)
+            if overview_row.key not in _WHOLE
+        }
         for run in session.runs
     ]
     labels = list(dict.fromkeys(label for own in of_runs for label in own))

@@ -200,12 +200,16 @@ def as_one_family(changes: Sequence[Changes]) -> list[Changes]:
     """Return changes of several comparisons, corrected over the tests of all of them."""
     if not changes:
         return []
-    tests = sum(int(one.is_tested.sum()) for one in changes)
-    q = _corrected(np.concatenate([one.p for one in changes]))
-    own_q = np.split(q, np.cumsum([len(one.p) for one in changes])[:-1])
+    tests = sum(int(changes.is_tested.sum()) for changes in changes)
+    q = _corrected(np.concatenate([changes.p for changes in changes]))
+    own_q = np.split(q, np.cumsum([len(changes.p) for changes in changes])[:-1])
     return [
-        replace(one, q=q, detectable=_detectable(one.error, one.freedom, one.is_tested, tests))
-        for one, q in zip(changes, own_q, strict=True)
+        replace(
+            changes,
+            q=q,
+            detectable=_detectable(changes.error, changes.freedom, changes.is_tested, tests),
+        )
+        for changes, q in zip(changes, own_q, strict=True)
     ]
 
 

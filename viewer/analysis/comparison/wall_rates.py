@@ -31,13 +31,13 @@ class WallRate:
 
 def wall_rate(arm: Arm) -> WallRate | None:
     """Return the rate of an arm, None if the files do not show when inferences started."""
-    known = [rate for session in arm.sessions if (rate := _of(session)) is not None]
-    if not known:
+    wall_rates = [rate for session in arm.sessions if (rate := _of(session)) is not None]
+    if not wall_rates:
         return None
     return WallRate(
-        median(one.per_second for one in known),
-        median(one.gap_ns for one in known),
-        median(one.idle_share for one in known),
+        median(one.per_second for one in wall_rates),
+        median(one.gap_ns for one in wall_rates),
+        median(one.idle_share for one in wall_rates),
     )
 
 

@@ -77,13 +77,13 @@ class ModuleCosts:
     def rows_of(self, module: int) -> list[CostRow]:
         """Return the rows in a module's total, or if none, those that it shares with others."""
         tree, end = self.tree, self.tree.modules[module].end
-        found = [
+        cost_rows = [
             row
             for row in self.table.by_nodes
             if module <= tree.around_all(modules_of(tree, row.operators, row.nodes)) < end
         ]
         members = set(tree.operators_in(module))
-        return found or [r for r in self.table.by_nodes if not members.isdisjoint(r.operators)]
+        return cost_rows or [r for r in self.table.by_nodes if not members.isdisjoint(r.operators)]
 
     def is_across(self, number: int, row: CostRow) -> bool:
         """Return whether a set charged to a module has operators in its descendants."""
@@ -102,8 +102,8 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         wall[at] += row.wall
         zeros[at] += row.zeros
         kernel[at] += row.kernel
-        known = merged.get((at, row.operators))
-        merged[at, row.operators] = row if known is None else _sum(known, row)
+        cost_row = merged.get((at, row.operators))
+        merged[at, row.operators] = row if cost_row is None else _sum(cost_row, row)
         if places == {at}:
             own[at] += row.ticks
             continue

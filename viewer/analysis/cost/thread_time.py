@@ -245,7 +245,7 @@ class _Rows:
         """Work them out in one pass over the slices."""
         parts = in_blocks(lambda block: _Rows._of(block.slices), slices)
         columns = zip(
-            *((one.first, one.last, one.longest, one.timed) for one in parts), strict=True
+            *((part.first, part.last, part.longest, part.timed) for part in parts), strict=True
         )
         return cls(*(np.concatenate(column) for column in columns))
 

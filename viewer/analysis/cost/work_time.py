@@ -98,7 +98,7 @@ class WorkTime:
             # Events that a delegate logs outside any call, as during load, do not belong to a run.
             if part is not None and table.links[key].reason is not Reason.OUTSIDE_CALLS:
                 operators = tuple(sorted(table.links[key].operators))
-                if text and all(one.is_function for one in table.operators(key)):
+                if text and all(operator.is_function for operator in table.operators(key)):
                     operators = ()  # the location is a call site; label it as in the file
                 if by_label:
                     operators = ()  # an operator has many call sites

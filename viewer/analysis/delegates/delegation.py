@@ -434,21 +434,21 @@ def recorded(program: Program) -> DelegationReport:
 
 def instances_of(program: Program) -> list[Instance]:
     """Return the delegate instances of an ETRecord, as if none had run."""
-    found = []
+    instances = []
     for method in program.methods:
         for instruction, delegate in sorted(method.delegates.items()):
             handles = method.handles.get(instruction, ())
             if method.delegates_only:
-                handles = tuple(h for own in (delegate.entries or {}).values() for h in own)
+                handles = tuple(h for value in (delegate.entries or {}).values() for h in value)
             operators = operators_of(method, handles)
             label = f"{delegate.backend or 'delegate'} · {operator_count(len(operators))}"
             if len(operators) == 1:
                 label = program.operators[operators[0]].label
             why = "" if operators else f"The {program.title} has no operators for this call"
-            found.append(
+            instances.append(
                 Instance(label, method.name, instruction, delegate.backend, operators, why, True)
             )
-    return found
+    return instances
 
 
 def operators_of(method: Method, handles: Iterable[int]) -> tuple[int, ...]:

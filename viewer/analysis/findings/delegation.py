@@ -88,7 +88,7 @@ def _outside_text(context: FindingContext, keys: Sequence[int]) -> str:
     operators = [context.links.links[key].operators for key in keys]
     if not all(operators):
         return "the work"
-    return counted(len({i for own in operators for i in own}), "operator")
+    return counted(len({i for operator in operators for i in operator}), "operator")
 
 
 def _nothing_delegated(context: FindingContext, keys: Sequence[int], ticks: Ints) -> str:
@@ -124,10 +124,10 @@ def _kernels(context: FindingContext, keys: Sequence[int]) -> list[str]:
 
 def _type(context: FindingContext, group: int) -> str:
     """Return the type of the operators of a group, else what it is called."""
-    own, program = context.work.groups[group], context.links.program
-    operators = context.links.links[own.keys[0]].operators
+    work_group, program = context.work.groups[group], context.links.program
+    operators = context.links.links[work_group.keys[0]].operators
     types = {program.operators[i].op for i in operators} if program is not None else set()
-    return types.pop() if len(types) == 1 else context.work.things[own.thing]
+    return types.pop() if len(types) == 1 else context.work.things[work_group.thing]
 
 
 def _why(context: FindingContext, keys: Sequence[int]) -> str:
@@ -140,7 +140,7 @@ def _why(context: FindingContext, keys: Sequence[int]) -> str:
             ticks[operators[0]] += int(of_group[group_of_key[key]])
     if program is None or program.is_mlir or not ticks:
         return _NOT_KNOWN
-    delegated = {i for one in recorded(program).instances for i in one.operators}
+    delegated = {i for instance in recorded(program).instances for i in instance.operators}
     known = [text for i, _ in ticks.most_common(NAMED) if (text := why_text(program, delegated, i))]
     return " ".join(f"{text}." for text in known) or _NOT_KNOWN
 
@@ -152,9 +152,9 @@ def why_text(program: Program, delegated: set[int], index: int) -> str:
     """
     operator = program.operators[index]
     alike = [one for one in program.operators if one.op == operator.op]
-    inside = [one for one in alike if one.index in delegated]
+    inside = [operator for operator in alike if operator.index in delegated]
     facts: list[str] = []
-    own, others = _dtypes(operator), {dtype for one in inside for dtype in _dtypes(one)}
+    own, others = _dtypes(operator), {dtype for operator in inside for dtype in _dtypes(operator)}
     if inside:
         of = f", of {'/'.join(sorted(others))}" if others and own != others else ""
         facts.append(f"{len(inside)} of {len(alike)} {operator.op} are delegated{of}")

@@ -51,14 +51,14 @@ def estimates(context: FindingContext) -> FamilyAnswer:
         return NotReported(Family.ESTIMATES, why, _RULE, False)
     longer = [row for row in rows if row.ratio is not None and row.ratio > OFF]
     shorter = [row for row in rows if row.ratio is not None and row.ratio * OFF < 1]
-    found = [_slow(context, longer, rows)] if longer else []
+    findings = [_slow(context, longer, rows)] if longer else []
     if shorter:
         of_all = f"{len(shorter)} of {counted(len(rows), 'estimated action')}"
         what = plural(len(shorter), "it took", "they took")
         action = f"Check the estimates of {of_all}: {what} less than half of them"
-        found.append(_finding(context, shorter, action, NO_GAIN))
-    if found:
-        return found
+        findings.append(_finding(context, shorter, action, NO_GAIN))
+    if findings:
+        return findings
     ratios = [row.ratio for row in rows if row.ratio is not None]
     why = f"measured / estimated is {min(ratios):.2f} to {max(ratios):.2f}"
     return NotReported(Family.ESTIMATES, why, _RULE, True)

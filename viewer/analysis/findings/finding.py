@@ -404,7 +404,7 @@ def scope_text(table: LinkTable, scope: TimeScope) -> str:
         return typical_text(scope.typical_of)
     if run.kind is RunKind.LOAD:
         return "the load"
-    several = len({one.scope for one in trace.inferences()}) > 1
+    several = len({run.scope for run in trace.inferences()}) > 1
     return f"inference {run.number}{f' of {scope_name(table, run.scope)}' if several else ''}"
 
 

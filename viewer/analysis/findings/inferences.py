@@ -120,15 +120,15 @@ def warm_up(context: FindingContext) -> FamilyAnswer:
         else:
             ratio = times_text(max(map(_length, scope.warm)), usual.ticks)
             why.append(f"the slowest inference{scope.name} that warms up took {ratio} the median")
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for more, scope, long, usual in sorted(slow, key=lambda one: -one[0]):
         detail = f"{_against_median(context, scope, long, usual)}."
-        if len(found) < _EXPLAINED:
+        if len(findings) < _EXPLAINED:
             detail += _difference(context, long[0], usual.run)
         action = f"Warm up before the first inference{scope.name}"
         gain = scope.gain(context, more)
         place = scope.place(long[0])
-        found.append(
+        findings.append(
             Finding(
                 Family.WARM_UP,
                 action,
@@ -140,12 +140,12 @@ def warm_up(context: FindingContext) -> FamilyAnswer:
                 advice=_MORE_WORK if _length(long[0]) >= MORE_WORK * usual.ticks else "",
             )
         )
-    return found or _none_found(Family.WARM_UP, why, _WARM_UP_RULE, applies)
+    return findings or _none_found(Family.WARM_UP, why, _WARM_UP_RULE, applies)
 
 
 def slow_runs(context: FindingContext) -> FamilyAnswer:
     """Report steady inferences that took unusually long; one finding per scope."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     why: list[str] = []
     applies = False
     for scope in _scopes(context.links):
@@ -156,11 +156,11 @@ def slow_runs(context: FindingContext) -> FamilyAnswer:
         usual = _usual(scope.steady)
         slow = _slow_ones(scope.steady, usual)
         if slow:
-            found.append(_slow(context, scope, slow, usual))
+            findings.append(_slow(context, scope, slow, usual))
         else:
             ratio = times_text(max(map(_length, scope.steady)), usual.ticks)
             why.append(f"the slowest inference{scope.name} after warm-up took {ratio} the median")
-    return found or _none_found(Family.SLOW_RUNS, why, _SLOW_RULE, applies)
+    return findings or _none_found(Family.SLOW_RUNS, why, _SLOW_RULE, applies)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,17 +115,17 @@ def _largest_kind(context: FindingContext, rows: Sequence[CostRow], kind: str) -
     of: dict[str, list[CostRow]] = {}
     for row in rows:
         own = (operators[i] for i in row.operators)
-        names = {one.op if kind == "type" else one.module_path for one in own}
+        names = {operator.op if kind == "type" else operator.module_path for operator in own}
         # What several share is of none of them; an operator may be in no module.
         if len(names) == 1 and all(names):
             of.setdefault(names.pop(), []).append(row)
     groups = sorted(of.items(), key=lambda one: -sum(row.wall for row in one[1]))
-    named = [(name, sum(row.wall for row in own)) for name, own in groups]
+    named = [(name, sum(row.wall for row in cost_rows)) for name, cost_rows in groups]
     count, ticks = _until_half([wall for _, wall in named], context.whole_ticks)
-    several = any(len(own) > 1 for _, own in groups[:count])
+    several = any(len(cost_rows) > 1 for _, cost_rows in groups[:count])
     if not several or _not_few(count, ticks, [wall for _, wall in named], context):
         return []
-    chosen = [row for _, own in groups[:count] for row in own]
+    chosen = [row for _, cost_rows in groups[:count] for row in cost_rows]
     advice = _what_to_do(context, {n for row in chosen for n in row.operators})
     who = joined([name for name, _ in named[:count]])
     what = "operators" if kind == "type" else "the operators"

@@ -53,7 +53,7 @@ _BETWEEN_RULE = (
 def changes(context: FindingContext) -> FamilyAnswer:
     """Report how the inferences of each phase change over time."""
     trace, of_key = context.trace, _things(context)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     count = 0
     for name, own in _named(context):
         if len(own) < 2 * LEAST_ON_A_SIDE:
@@ -61,16 +61,16 @@ def changes(context: FindingContext) -> FamilyAnswer:
         count += 1
         change = change_of(trace, of_key, own)
         if change is not None:
-            found.append(_change(context, name, change))
-    if found:
-        return found
+            findings.append(_change(context, name, change))
+    if findings:
+        return findings
     why = "no level shift and no trend" if count else "there are too few inferences"
     return NotReported(Family.CHANGES, why, _CHANGES_RULE, bool(count))
 
 
 def between(context: FindingContext) -> FamilyAnswer:
     """Report the time between the inferences of each phase."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     most = -1.0
     for name, own in _named(context):
         rate = rate_of(context.trace, own)
@@ -78,9 +78,9 @@ def between(context: FindingContext) -> FamilyAnswer:
             continue
         most = max(most, rate.share)
         if rate.share >= BETWEEN_SHARE:
-            found.append(_between(context, name, rate))
-    if found:
-        return found
+            findings.append(_between(context, name, rate))
+    if findings:
+        return findings
     why = f"at most {share_text(most, 1)} of the wall time is between inferences"
     if most < 0:
         why = "the file does not show when several inferences started"
@@ -119,7 +119,7 @@ def noun_of(phase: str) -> str:
 def _named(context: FindingContext) -> list[tuple[str, tuple[int, ...]]]:
     """Return the inferences of each phase, with its name; "" if there is only one."""
     trace = context.trace
-    every = [own for own in sequences(trace) if trace.runs[own[0]].counts]
+    every = [sequence for sequence in sequences(trace) if trace.runs[sequence[0]].counts]
     of = {series_of(trace, trace.runs[own[0]]): own for own in every}
     several = {series_of(trace, run): None for run in trace.inferences() if run.finished}
     names = series_names(context.links, list(several))
@@ -136,7 +136,9 @@ def _things(context: FindingContext) -> Ints:
 
 
 def _change(context: FindingContext, name: str, change: Change) -> Finding:
-    levels = tuple(FindingLevel(one.number, one.median, one.factor) for one in change.levels)
+    levels = tuple(
+        FindingLevel(level.number, level.median, level.factor) for level in change.levels
+    )
     levels = levels if len(levels) > 1 else ()
     which = f" of {name}" if name else ""
     if levels:
@@ -162,7 +164,7 @@ def _gain(context: FindingContext, change: Change, name: str) -> Gain:
     """Return what inferences take beyond the first level, if they become slower."""
     if not change.is_slower:
         return NO_GAIN
-    whole = sum(context.trace.runs[at].end - context.trace.runs[at].start for at in change.runs)
+    whole = sum(context.trace.runs[run].end - context.trace.runs[run].start for run in change.runs)
     count = counted(len(change.runs), "inference")
     return context.gain_per(change.beyond, whole, len(change.runs), f"over {count}{_of(name)}")
 
@@ -177,9 +179,9 @@ def _steps(context: FindingContext, change: Change, which: str) -> tuple[str, st
     how = "slower" if change.is_slower else "as long"
     action = f"{'Prevent the slowdown' if change.is_slower else 'Look into the speedup'}{which}"
     parts = [f"{context.time(first.median)} up to inference {group_digits(later[0].number - 1)}"]
-    for one, after in zip(later, [*later[1:], None], strict=True):
+    for level, after in zip(later, [*later[1:], None], strict=True):
         until = f"up to inference {group_digits(after.number - 1)}" if after else "after that"
-        parts.append(f"{context.time(one.median)} {until}")
+        parts.append(f"{context.time(level.median)} {until}")
     texts = f"{', '.join(parts[:-1])} and {parts[-1]}"
     return f"{action}, {', '.join(steps)} {how}", f"Median durations: {texts}."
 
@@ -189,7 +191,7 @@ def _trend(context: FindingContext, change: Change, name: str) -> tuple[str, str
     assert trend is not None
     noun = noun_of(name)
     more = "more" if trend.slope > 0 else "less"
-    named = [context.work.things[one.group] for one in change.parts]
+    named = [context.work.things[part_change.group] for part_change in change.parts]
     who = joined(named) if named and not change.is_uniform else "all operators"
     verb = "takes" if who in named else "take"
     slope = context.time(Fraction(abs(trend.slope)))
@@ -216,14 +218,14 @@ def _causes(context: FindingContext, change: Change) -> str:
         return where or "No single operator changes with it."
     if change.trend is not None:
         slopes = (
-            f"{context.work.things[one.group]} {context.time(Fraction(abs(one.slope)))} each"
-            for one in change.parts
+            f"{context.work.things[part.group]} {context.time(Fraction(abs(part.slope)))} each"
+            for part in change.parts
         )
         return f"It is in {joined([*slopes])}; the others stay as they are."
     named = (
-        f"{context.work.things[one.group]} from {context.time(Fraction(one.before))} to "
-        f"{context.time(Fraction(one.after))}"
-        for one in change.parts
+        f"{context.work.things[part.group]} from {context.time(Fraction(part.before))} to "
+        f"{context.time(Fraction(part.after))}"
+        for part in change.parts
     )
     more = f", and {rest[0]}" if rest else ""
     return f"Not all operators change by one factor: {joined([*named])}{more}."

@@ -44,24 +44,24 @@ _FUNCTION = re.compile(r"[\w.$]*\bfunc\b")
 def text_flow(program: Program) -> MethodFlow:
     """Return the edges between the operations of a program that was read from text."""
     reader = OperationReader(program.text_lines)
-    found = list(reader)
-    index = _indexes(found)
+    operation_texts = list(reader)
+    index = _indexes(operation_texts)
     # Per operation with regions (-1: top level), the values defined in its regions.
     named: dict[int, dict[str, int | ExternalInput]] = {}
     pairs: set[tuple[int, int]] = set()
     given: dict[int, dict[ExternalInput, None]] = {}
     entered: set[int] = set()
     unknown: set[int] = set()
-    for number, operation in enumerate(found):
+    for number, operation in enumerate(operation_texts):
         around = reader.parent(number)
         here = named.setdefault(around, {})
         if around >= 0 and around not in entered:
             entered.add(around)
-            for name in _arguments(found[around], reader.entry(around)):
+            for name in _arguments(operation_texts[around], reader.entry(around)):
                 here.setdefault(name, ExternalInput(name, False))
         for name in _RESULT.findall(operation.result):
             here[name] = number
-    for number, operation in enumerate(found):
+    for number, operation in enumerate(operation_texts):
         for name in _operands(operation):
             maker = _maker(name, reader.parent(number), named, reader)
             if isinstance(maker, ExternalInput):
@@ -79,15 +79,17 @@ def text_flow(program: Program) -> MethodFlow:
     )
 
 
-def _indexes(found: list[OperationText]) -> list[int]:
+def _indexes(operation_texts: list[OperationText]) -> list[int]:
     """Return each operation's index in the program: by function; those in no function last."""
     first: dict[int, int] = {}
-    for operation in found:
+    for operation in operation_texts:
         first.setdefault(operation.function_line, len(first))
     if 0 in first:
         first[0] = len(first)
-    order = sorted(range(len(found)), key=lambda n: first[found[n].function_line])
-    index = [0] * len(found)
+    order = sorted(
+        range(len(operation_texts)), key=lambda n: first[operation_texts[n].function_line]
+    )
+    index = [0] * len(operation_texts)
     for position, number in enumerate(order):
         index[number] = position
     return index
@@ -121,21 +123,21 @@ def _operands(operation: OperationText) -> list[str]:
     if generic is not None:
         text = text.lstrip()[generic.end() :].partition(")")[0]
     return [
-        found["name"]
-        for found in _VALUE.finditer(text)
-        if found["name"] and (generic is not None or not _introduces(found))
+        match["name"]
+        for match in _VALUE.finditer(text)
+        if match["name"] and (generic is not None or not _introduces(match))
     ]
 
 
-def _introduces(found: re.Match[str]) -> bool:
+def _introduces(match: re.Match[str]) -> bool:
     """Return whether a match defines its name: "%i = %lo", or "(%arg0: type"."""
-    after = (found["after"] or "").strip()
+    after = (match["after"] or "").strip()
     if after == "=":
         return True
     if after != ":":
         return False
     # "ins(%a, %b : type, type)" lists operands; an argument has its type directly behind it.
-    return not found["after"].startswith((" ", "\n", "\t"))
+    return not match["after"].startswith((" ", "\n", "\t"))
 
 
 def _arguments(around: OperationText, entry: str) -> list[str]:
@@ -145,9 +147,9 @@ def _arguments(around: OperationText, entry: str) -> list[str]:
     text = around.text.partition("=")[2] if around.result else around.text
     if _GENERIC.match(text.lstrip()) is None:
         names += [
-            found["name"]
-            for found in _VALUE.finditer(text)
-            if found["name"] and (_introduces(found) or _is_function(around))
+            match["name"]
+            for match in _VALUE.finditer(text)
+            if match["name"] and (_introduces(match) or _is_function(around))
         ]
     return names
 

@@ -201,10 +201,10 @@ class FlowIndex:
                     lost.append(other)
                     continue
                 end, overlaps = found
-                known = by_slice.get(end)
-                operators = (*known.operators, other) if known else (other,)
+                flow_end = by_slice.get(end)
+                operators = (*flow_end.operators, other) if flow_end else (other,)
                 by_slice[end] = FlowEnd(
-                    end, operators, known.through if known else passed, overlaps
+                    end, operators, flow_end.through if flow_end else passed, overlaps
                 )
         start, stop = self._slices.start, self._slices.end
         ends = sorted(

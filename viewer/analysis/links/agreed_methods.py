@@ -32,23 +32,23 @@ def agreed(program: Program, links: Mapping[str, Link], *, is_whole: bool) -> Li
     of a link ran, as in a call of a delegate. Otherwise one of them did.
     """
     first, *others = links.values()
-    if all(one == first for one in others):
+    if all(link == first for link in others):
         return first
-    if all(one.reason.state is LinkState.LINKED for one in links.values()):
-        ran = [_what_ran(program, one, is_whole) for one in links.values()]
+    if all(link.reason.state is LinkState.LINKED for link in links.values()):
+        ran = [_what_ran(program, link, is_whole) for link in links.values()]
         if all(one == ran[0] for one in ran):
             return _linked(links)
-    near = tuple(dict.fromkeys(i for one in links.values() for i in one.operators or one.near))
-    reasons = {one.reason for one in links.values()}
+    near = tuple(dict.fromkeys(i for link in links.values() for i in link.operators or link.near))
+    reasons = {link.reason for link in links.values()}
     if len(reasons) == 1 and first.reason.state is not LinkState.LINKED:
         return replace(first, detail=_details(links), handles=(), near=near)
-    what = {name: _content(program, one) for name, one in links.items()}
+    what = {name: _content(program, link) for name, link in links.items()}
     return Link(
         Reason.METHOD_UNDECIDED,
         f"The methods {listed(list(links))} have the same instructions, but not the same "
         f"operators here, and the ETDump does not name the one that ran: {_listed(what)}",
         near=near,
-        backend=first.backend if len({one.backend for one in links.values()}) == 1 else "",
+        backend=first.backend if len({link.backend for link in links.values()}) == 1 else "",
     )
 
 
@@ -58,12 +58,14 @@ def _linked(links: Mapping[str, Link]) -> Link:
     return replace(
         first,
         detail=f"{listed(list(links))} agree on this. {_details(links)}",
-        handles=first.handles if len({one.handles for one in links.values()}) == 1 else (),
+        handles=first.handles if len({link.handles for link in links.values()}) == 1 else (),
     )
 
 
 def _nodes(program: Program, link: Link) -> list[GraphNode]:
-    numbers = link.nodes or (i for own in link.operators for i in program.node_numbers(own))
+    numbers = link.nodes or (
+        i for operator in link.operators for i in program.node_numbers(operator)
+    )
     return [program.nodes[i] for i in numbers]
 
 
@@ -89,8 +91,8 @@ def _content(program: Program, link: Link) -> str:
     labels = []
     for i in link.operators[:_NAMED]:
         operator = program.operators[i]
-        at = operator.source
-        labels.append(f"{operator.label} ({at.path}:{at.line})" if at else operator.label)
+        frame = operator.source
+        labels.append(f"{operator.label} ({frame.path}:{frame.line})" if frame else operator.label)
     more = len(link.operators) - len(labels)
     if not labels:
         return link.reason.text
@@ -99,7 +101,7 @@ def _content(program: Program, link: Link) -> str:
 
 def _details(links: Mapping[str, Link]) -> str:
     """Return why each method has its link; once if that is the same."""
-    texts = {name: one.detail for name, one in links.items()}
+    texts = {name: link.detail for name, link in links.items()}
     distinct = set(texts.values())
     return distinct.pop() if len(distinct) == 1 else _listed(texts)
 

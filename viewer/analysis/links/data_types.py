@@ -114,9 +114,9 @@ class _Graph:
             return PreciseNode(node.debug_handle, Precision.UNKNOWN)
         source = self._behind(node.inputs[at].name)
         weights = [
-            made
+            graph_node
             for i, tensor in enumerate(node.inputs)
-            if i != at and (made := self._behind(tensor.name)) is not None
+            if i != at and (graph_node := self._behind(tensor.name)) is not None
         ]
         weight = next((made for made in weights if _is_dequantize(made)), None)
         if source is None or not _is_dequantize(source):
@@ -129,9 +129,9 @@ class _Graph:
         around = frozenset({source.debug_handle, weight.debug_handle})
         # Whether the scales of a dequantize node are computed, not recorded.
         if any(
-            "qparams" in base_name(made.op)
+            "qparams" in base_name(graph_node.op)
             for tensor in source.inputs
-            if (made := self._made_by.get(tensor.name)) is not None
+            if (graph_node := self._made_by.get(tensor.name)) is not None
         ):
             return PreciseNode(node.debug_handle, Precision.DYNAMIC, around)
         outputs = list(self._quantized_to(node))
@@ -179,8 +179,8 @@ def _is_dequantize(node: GraphNode) -> bool:
 def _float_precision(node: GraphNode) -> Precision:
     types: Iterable[str] = {tensor.dtype for tensor in node.outputs}
     by_name = {"f32": Precision.F32, "f16": Precision.F16, "bf16": Precision.BF16}
-    found = {by_name.get(each, Precision.UNKNOWN) for each in types}
-    return found.pop() if len(found) == 1 else Precision.UNKNOWN
+    precisions = {by_name.get(each, Precision.UNKNOWN) for each in types}
+    return precisions.pop() if len(precisions) == 1 else Precision.UNKNOWN
 
 
 _LAYERS = frozenset({"convolution", "fully connected", "dynamic fully connected", "deconvolution"})
@@ -230,8 +230,8 @@ NO_CONTRADICTIONS = TypeContradictions()
 
 def precision_of(event: str) -> Precision | None:
     """Return how an event of XNNPACK computed, None if it logs no types or computes nothing."""
-    found = _TYPES.search(event)
-    types = found[1].replace(",", " ").split() if found else []
+    match = _TYPES.search(event)
+    types = match[1].replace(",", " ").split() if match else []
     for pattern, precision in (
         (_DYNAMIC, Precision.DYNAMIC),
         (_STATIC, Precision.STATIC),
@@ -274,8 +274,8 @@ def _in_call(
 ) -> TypeContradictions:
     total = NO_CONTRADICTIONS
     layers: dict[Precision, list[str]] = {}
-    texts = sorted(one for one in events if isinstance(one, str))
-    has_others = any(xnnpack_operator(one) not in (None, "Convert") for one in texts)
+    texts = sorted(event for event in events if isinstance(event, str))
+    has_others = any(xnnpack_operator(text) not in (None, "Convert") for text in texts)
     for event in texts:
         name, precision = xnnpack_operator(event), precision_of(event)
         if name is None or precision is None:
@@ -302,18 +302,18 @@ def _of_layers(
         for node in recorded.layers
         if node.handle in handles
     )
-    more = {one: events[known[one] :] for one, events in layers.items()}
+    more = {precision: events[known[precision] :] for precision, events in layers.items()}
     less = {
-        one: count - len(layers.get(one, ()))
-        for one, count in known.items()
-        if one is not _UNKNOWN and count > len(layers.get(one, ()))
+        precision: count - len(layers.get(precision, ()))
+        for precision, count in known.items()
+        if precision is not _UNKNOWN and count > len(layers.get(precision, ()))
     }
     excess = sum(map(len, more.values())) - known[_UNKNOWN]
     count = max(min(excess, sum(less.values())), 0)
     compared = sum(map(len, layers.values()))
     if not count:
         return TypeContradictions(0, compared)
-    precision, events = next((one, own) for one, own in more.items() if own)
+    precision, events = next((precision, own) for precision, own in more.items() if own)
     return TypeContradictions(
         count, compared, events[0], precision.value, max(less, key=lambda one: less[one]).value
     )

@@ -114,10 +114,10 @@ def states_locations(trace: Trace) -> bool:
     )
 
 
-def same_identities(one: Keys, other: Keys) -> bool:
+def same_identities(keys: Keys, other: Keys) -> bool:
     """Return whether two key tables of one file are equal in everything that `located` changes."""
-    return one is other or (
-        np.array_equal(one.kind, other.kind) and one.location.tolist() == other.location.tolist()
+    return keys is other or (
+        np.array_equal(keys.kind, other.kind) and keys.location.tolist() == other.location.tolist()
     )
 
 
@@ -234,8 +234,8 @@ class _Placement:
             files.setdefault(_stem(dispatch.path), []).append(dispatch)
 
         def named(name: str) -> Dispatch | None:
-            found = functions.get(name) or files.get(name, [])
-            return found[0] if len(found) == 1 else None
+            dispatches = functions.get(name) or files.get(name, [])
+            return dispatches[0] if len(dispatches) == 1 else None
 
         return named
 
@@ -247,11 +247,11 @@ class _Placement:
             dispatch = named[scope]
             if one.sort != ACTION_ID or dispatch is None or scope in found:
                 continue
-            known = dispatch.actions.get(one.number)
-            if known is not None and action_contradicts(self._name(one.key), known):
+            action = dispatch.actions.get(one.number)
+            if action is not None and action_contradicts(self._name(one.key), action):
                 found[scope] = (
                     f"The profile has a {self._name(one.key)} as action {one.number}, the debug "
-                    f"info of {dispatch.name} a {known.op}: it is from another compilation"
+                    f"info of {dispatch.name} a {action.op}: it is from another compilation"
                 )
         return found
 
@@ -331,11 +331,13 @@ def _contradict(own: str, other: str) -> bool:
     )
 
 
-def _is_same(one: FilePosition, other: FilePosition) -> bool:
+def _is_same(file_position: FilePosition, other: FilePosition) -> bool:
     """Return whether two positions are the same place, ignoring folders; "@L13C10" has no file."""
-    if (one.line, one.col) != (other.line, other.col):
+    if (file_position.line, file_position.col) != (other.line, other.col):
         return False
-    return INPUT_FILE in (one.file, other.file) or file_name(one.file) == file_name(other.file)
+    return INPUT_FILE in (file_position.file, other.file) or file_name(
+        file_position.file
+    ) == file_name(other.file)
 
 
 def _stem(path: str) -> str:
@@ -345,9 +347,9 @@ def _stem(path: str) -> str:
 def _distinct(dispatches: Iterable[Dispatch]) -> list[Dispatch]:
     """Return the dispatches without duplicates, such as one text opened from two folders."""
     found: dict[object, Dispatch] = {}
-    for one in dispatches:
-        content = (one.actions, one.jobs, one.tasks)
-        found.setdefault((one.name, *(tuple(part.values()) for part in content)), one)
+    for dispatch in dispatches:
+        content = (dispatch.actions, dispatch.jobs, dispatch.tasks)
+        found.setdefault((dispatch.name, *(tuple(part.values()) for part in content)), dispatch)
     return list(found.values())
 
 

@@ -37,13 +37,15 @@ _UNIT = TICKS  # of an event whose file states none
 def clock_names(table: LinkTable) -> tuple[str, ...]:
     """Return the names of the clocks in a trace whose rate can be stated, in alphabetical order."""
     clocks = _clocks(table.trace)[2]
-    return tuple(sorted({clock_name(table, *one) for one in clocks if not unit_ns(table, *one)}))
+    return tuple(
+        sorted({clock_name(table, *clock) for clock in clocks if not unit_ns(table, *clock)})
+    )
 
 
 def timed_clocks(table: LinkTable) -> dict[str, str]:
     """Return the clocks of a trace that need no rate, with their units: {"VulkanBackend": "ns"}."""
     clocks = [one for one in _clocks(table.trace)[2] if unit_ns(table, *one)]
-    return {clock_name(table, *one): _time_unit(table, *one) for one in clocks}
+    return {clock_name(table, *clock): _time_unit(table, *clock) for clock in clocks}
 
 
 def clocks_text(names: Collection[str], timed: Mapping[str, str], has: str, none: str) -> str:
@@ -88,7 +90,7 @@ def clocks_of_slices(table: LinkTable) -> tuple[Ints, Ints, list[Clock]]:
 def _in_ns(table: LinkTable, of_clock: Mapping[Clock, Fraction]) -> Column | None:
     slices = table.trace.slices
     at, clock, clocks = _clocks(table.trace)
-    rates = [of_clock.get(one) for one in clocks]
+    rates = [of_clock.get(clock) for clock in clocks]
     values, valid = np.zeros(len(slices), np.int64), np.zeros(len(slices), np.bool_)
     for rate in {rate for rate in rates if rate is not None}:
         own = at[np.array([other == rate for other in rates])[clock]]
@@ -156,7 +158,7 @@ def _clocks(trace: Trace) -> tuple[Ints, Ints, list[Clock]]:
         code = unit.values[at].astype(np.int64)
         if unit.valid is not None:
             code[~unit.valid[at]] = len(units) - 1
-    timed: Bools = ~np.array([is_value(one) for one in units], np.bool_)[code]
+    timed: Bools = ~np.array([is_value(unit) for unit in units], np.bool_)[code]
     at, code = at[timed], code[timed]
     pairs, clock = np.unique(slices.key[at] * np.int64(len(units)) + code, return_inverse=True)
     found = [(pair // len(units), units[pair % len(units)]) for pair in pairs.tolist()]

@@ -91,7 +91,7 @@ def decided_by(
     trace: Trace,
     executable: Executable,
     ran: Sequence[tuple[str, ...]],
-    found: TraceMatch,
+    trace_match: TraceMatch,
     program: Program,
     chosen: Mapping[int, str],
     logged: Sequence[Signature] = (),
@@ -105,10 +105,10 @@ def decided_by(
     decisions = []
     for scope, names in enumerate(ran):
         before = _Decision(
-            found.methods[scope],
-            found.by_scope[scope],
-            found.undecided[scope],
-            found.replaced[scope],
+            trace_match.methods[scope],
+            trace_match.by_scope[scope],
+            trace_match.undecided[scope],
+            trace_match.replaced[scope],
         )
         stated = chosen.get(scope) or trace.scopes[scope].method
         possible = tuple(name for name in names if stated in (None, name))
@@ -116,19 +116,19 @@ def decided_by(
             decisions.append(before)
             continue
         decision = _decided(executable, program, possible, before)
-        own = [run for run in logged if run.scope == scope]
-        types = type_contradictions(own, program, {scope: possible})
+        signatures = [run for run in logged if run.scope == scope]
+        types = type_contradictions(signatures, program, {scope: possible})
         if decision is not before and decision.match is not None and types.count:
             decision = replace(decision, match=decision.match.with_types(types))
         decisions.append(decision)
-    found = TraceMatch(
+    trace_match = TraceMatch(
         mean_match([d.match for d in decisions if d.match is not None]),
         tuple(d.method for d in decisions),
         tuple(d.match for d in decisions),
         tuple(d.undecided for d in decisions),
         tuple(d.replaced for d in decisions),
     )
-    return with_types(found, logged, program)
+    return with_types(trace_match, logged, program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +175,9 @@ def _decided(
 
 def _rated(program: Program, method: Method, ran: ExecutableMethod) -> Match:
     """Return the match of a method, also of one that consists of branches."""
-    found = match_with_executable(method, ran)
-    branches = {} if found.checkable else branch_nodes(program, method, ran)
-    return Match(1.0, len(branches)) if branches else found
+    match = match_with_executable(method, ran)
+    branches = {} if match.checkable else branch_nodes(program, method, ran)
+    return Match(1.0, len(branches)) if branches else match
 
 
 def _mapped_by_export(method: Method, ran: ExecutableMethod) -> set[int]:
@@ -205,8 +205,8 @@ def _mapped_by_export(method: Method, ran: ExecutableMethod) -> set[int]:
 
 def _is_same_call(method: Method, ran: ExecutableMethod, number: int) -> bool:
     """Return whether a delegate call of the program may be that of the record."""
-    delegate, known = delegate_of(ran, number), method.delegates.get(number)
-    if known is not None and known.backend not in ("", delegate.backend):
+    delegate, delegate_map = delegate_of(ran, number), method.delegates.get(number)
+    if delegate_map is not None and delegate_map.backend not in ("", delegate.backend):
         return False
     handles = set(method.handles.get(number, ()))
     return not handles or all(

@@ -62,20 +62,20 @@ def methods_that_ran(
     counts = [_counts(method) for method in executable.methods]
     found: list[tuple[str, ...]] = []
     evidence = 0
-    for own, texts in zip(runs, events, strict=True):
-        finished = is_complete and all(run.finished for run in own)
+    for signatures, texts in zip(runs, events, strict=True):
+        finished = is_complete and all(run.finished for run in signatures)
         names = tuple(
             method.name
             for method, count in zip(executable.methods, counts, strict=True)
-            if own
-            and all(_is_run_of(run.identities, method, count, finished) for run in own)
+            if signatures
+            and all(_is_run_of(run.identities, method, count, finished) for run in signatures)
             and _logged_its_nodes(method, texts, finished)
         )
-        if own and not names:
+        if signatures and not names:
             return None
-        evidence += sum(len(run.identities.kernels) for run in own)
+        evidence += sum(len(run.identities.kernels) for run in signatures)
         evidence += sum(
-            xnnpack_operator(text) is not None for own in texts.values() for text in own
+            xnnpack_operator(text) is not None for value in texts.values() for text in value
         )
         found.append(names)
     return found if evidence else None
@@ -128,11 +128,11 @@ def _logged_its_nodes(method: ExecutableMethod, texts: _Events, finished: bool) 
     """Return whether the delegates of a method may have logged the events of their calls."""
     differences = explained = 0
     for at, events in texts.items():
-        found = _alignment(delegate_of(method, at), events, finished)
-        if not found.is_possible:
+        alignment = _alignment(delegate_of(method, at), events, finished)
+        if not alignment.is_possible:
             return False
-        differences += found.differences
-        explained += found.explained
+        differences += alignment.differences
+        explained += alignment.explained
     return differences <= MOST_UNEXPLAINED * explained
 
 

@@ -122,13 +122,13 @@ def identifier_columns(trace: Trace, program: Program) -> list[ColumnMatch]:
     """Return the columns that match identifiers of the program's maps, best first."""
     # The identifiers of all maps of a program, as one map without handles.
     maps = (d for method in program.methods for d in method.delegates.values())
-    known = DelegateMap("", {key: () for one in maps for key in one.entries or ()})
-    if not known.is_filled or not len(trace.slices) or not takes_column(trace):
+    delegate_map = DelegateMap("", {key: () for one in maps for key in one.entries or ()})
+    if not delegate_map.is_filled or not len(trace.slices) or not takes_column(trace):
         return []
     in_file = program.delegates_only
-    matches = (_match(trace, name, known, in_file) for name in column_names(trace))
-    found = [match for match in matches if match is not None]
-    return sorted(found, key=lambda match: match.rank)
+    matches = (_match(trace, name, delegate_map, in_file) for name in column_names(trace))
+    column_matches = [match for match in matches if match is not None]
+    return sorted(column_matches, key=lambda match: match.rank)
 
 
 def sure_column(trace: Trace, matches: Sequence[ColumnMatch]) -> str | None:
@@ -192,7 +192,7 @@ def said(columns: Sequence[str], most: int = 20) -> str:
     return ", ".join(columns[:most]) + more
 
 
-def _match(trace: Trace, name: str, known: DelegateMap, in_file: bool) -> ColumnMatch | None:
+def _match(trace: Trace, name: str, delegate_map: DelegateMap, in_file: bool) -> ColumnMatch | None:
     """Return how a column matches the known identifiers, None if not at all or too large.
 
     in_file: the identifiers come from a debug handle map file.
@@ -200,7 +200,7 @@ def _match(trace: Trace, name: str, known: DelegateMap, in_file: bool) -> Column
     values, number = _distinct(trace, name)
     if not 0 < len(values) <= MOST_VALUES or _length(values) > MOST_TEXT:
         return None
-    entries = [known.find(value) for value in values]
+    entries = [delegate_map.find(value) for value in values]
     met = {entry.key for entry in entries if entry is not None}
     if not met:
         return None
@@ -215,7 +215,7 @@ def _match(trace: Trace, name: str, known: DelegateMap, in_file: bool) -> Column
         column=name,
         values=len(values),
         known=int(is_known.sum()),
-        identifiers=len(known.entries or ()),
+        identifiers=len(delegate_map.entries or ()),
         met=len(met),
         words=sum(is_word(key) for key in met),
         of_slices=int(hit.sum()) / max(int(stated.sum()), 1),

@@ -333,7 +333,7 @@ def _texts(
 
 def places(frames: Iterable[Frame | None]) -> tuple[str, ...]:
     """The distinct "file:line" of some frames."""
-    return _distinct(f"{at.path}:{at.line}" for at in frames if at is not None)
+    return _distinct(f"{frame.path}:{frame.line}" for frame in frames if frame is not None)
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:

@@ -244,13 +244,13 @@ class LinkTable:
         if self.program is None or number < 0:
             return ()
         ran = set(self.node_sets[number])
-        found = []
+        operators = []
         for operator in self.operators(key):
             numbers = self.program.node_numbers(operator.index)
             nodes = tuple(n for i, n in zip(numbers, operator.nodes, strict=True) if i in ran)
             if nodes:
-                found.append(replace(operator, nodes=nodes))
-        return tuple(found)
+                operators.append(replace(operator, nodes=nodes))
+        return tuple(operators)
 
     def nodes(self, key: int) -> tuple[GraphNode, ...]:
         """Return the graph nodes of a key, in graph order per operator."""

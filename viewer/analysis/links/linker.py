@@ -57,24 +57,26 @@ def unlinked(trace: Trace, why: str = "", dispatches: Sequence[Dispatch] = ()) -
 def link(
     trace: Trace,
     program: Program,
-    found: TraceMatch | None = None,
+    trace_match: TraceMatch | None = None,
     dispatches: Sequence[Dispatch] = (),
     *,
     insisted: bool = False,
     executable: Executable | None = None,
 ) -> LinkTable:
-    """Link every key of a trace to the operators of a program; `found` is their match, if known.
+    """Link every key of a trace to the operators of a program.
+
+    trace_match: how well they match, if it is known.
 
     dispatches: the open debug info, to say why an action or job is not in it. insisted: the user
     chose the program, so kernels are linked by their debug handles whatever their names.
     executable: the program file that ran; it links XNNPACK's events and kernels in branches.
     """
-    found = found or match_trace(trace, program)
-    linker = _Linker(trace, program, found, unplaced(trace, dispatches), insisted)
+    trace_match = trace_match or match_trace(trace, program)
+    linker = _Linker(trace, program, trace_match, unplaced(trace, dispatches), insisted)
     if executable is not None:
         linker.ran = ExecutedProgram(trace, executable)
     links = tuple(map(linker.link, range(len(trace.keys))))
-    return LinkTable(trace, program, found, links, executable=executable)
+    return LinkTable(trace, program, trace_match, links, executable=executable)
 
 
 _BY_ENTRY = {
@@ -142,7 +144,7 @@ class _Linker:
         self,
         trace: Trace,
         program: Program,
-        found: TraceMatch,
+        trace_match: TraceMatch,
         absent: Mapping[int, tuple[bool, str]],
         insisted: bool,
     ) -> None:
@@ -152,7 +154,7 @@ class _Linker:
         self._absent = absent
         self.keys = trace.keys
         self.program = program
-        self.trace_match = found
+        self.trace_match = trace_match
         self._kind: list[int] = trace.keys.kind.tolist()
         self._scope: list[int] = trace.keys.scope.tolist()
         self._id: list[int] = trace.keys.instruction.tolist()
@@ -187,7 +189,7 @@ class _Linker:
             return method
         if isinstance(method, Method):
             return self._by_kind[kind](key, method)
-        links = {one.name: self._by_kind[kind](key, one) for one in method}
+        links = {method.name: self._by_kind[kind](key, method) for method in method}
         return agreed(self.program, links, is_whole=kind not in _ONE_NODE)
 
     def _method(self, scope: int) -> Method | tuple[Method, ...] | Link:
@@ -197,9 +199,9 @@ class _Linker:
         """
         undecided = self.trace_match.undecided[scope]
         if undecided:
-            known = [method for name in undecided if (method := self.program.method(name))]
-            if len(known) == len(undecided):
-                return tuple(known)
+            methods = [method for name in undecided if (method := self.program.method(name))]
+            if len(methods) == len(undecided):
+                return tuple(methods)
             absent = [name for name in undecided if self.program.method(name) is None]
             return Link(
                 Reason.METHOD_UNDECIDED,
@@ -416,16 +418,18 @@ class _Linker:
             detail = f"{self.ran.name} does not show which node this is: {logged}"
             return Link(Reason.NOT_ALIGNED, detail, near=call.operators, backend=XNNPACK)
         what = f"{_listed(dict.fromkeys(node.type for node in logged))} in {self.ran.name}"
-        own = [node for node in logged if not node.is_inserted]
-        if not own:
+        xnnpack_nodes = [node for node in logged if not node.is_inserted]
+        if not xnnpack_nodes:
             detail = f"{what}, inserted by XNNPACK's export"
             return Link(Reason.INSERTED, detail, near=call.operators, backend=XNNPACK)
-        handles = tuple(dict.fromkeys(node.debug_handle for node in own))
+        handles = tuple(dict.fromkeys(node.debug_handle for node in xnnpack_nodes))
         detail = f"{what} → debug handle{_numbers(handles)}"
         found = self._found(method, handles, Reason.BY_XNNPACK_NODE, detail)
         # Quantize nodes also have the handle of a neighbor: the type distinguishes them.
         every = [i for op in found.operators for i in self.program.node_numbers(op)]
-        names = frozenset[str]().union(*(operators_behind(short_type(x.type)) for x in own))
+        names = frozenset[str]().union(
+            *(operators_behind(short_type(x.type)) for x in xnnpack_nodes)
+        )
         nodes = tuple(i for i in every if base_name(self.program.nodes[i].op) in names)
         if len(nodes) == len(every):
             nodes = ()
@@ -480,8 +484,8 @@ class _Linker:
         return replace(found, near=near, backend=delegate.backend)
 
     def _found(self, method: Method, handles: tuple[int, ...], reason: Reason, detail: str) -> Link:
-        known = [method.by_handle[h] for h in dict.fromkeys(handles) if h in method.by_handle]
-        if not known:
+        operators = [method.by_handle[h] for h in dict.fromkeys(handles) if h in method.by_handle]
+        if not operators:
             return Link(
                 Reason.NOT_IN_GRAPH,
                 f"The ETRecord's graph has no operator with debug handle{_numbers(handles)}"
@@ -489,7 +493,7 @@ class _Linker:
                 else f"The {self.program.title} names no debug handle for it",
                 handles,
             )
-        return Link(reason, detail, handles, tuple(op.index for op in known))
+        return Link(reason, detail, handles, tuple(op.index for op in operators))
 
     def _location(self, location: str) -> Link:
         found = operators_at(location, self._texts)

@@ -376,15 +376,17 @@ def match_trace(
     if program.text_lines:
         return _fit_text(trace, program)
     logged = signatures(trace) if logged is None else logged
-    found = _fit_methods(trace, logged, program.methods, chosen or {})
-    return with_types(found, logged, program)
+    trace_match = _fit_methods(trace, logged, program.methods, chosen or {})
+    return with_types(trace_match, logged, program)
 
 
-def with_types(found: TraceMatch, logged: Sequence[Signature], program: Program) -> TraceMatch:
+def with_types(
+    trace_match: TraceMatch, logged: Sequence[Signature], program: Program
+) -> TraceMatch:
     """Return a match that states how many events contradict the data types of its methods."""
-    names = zip(found.methods, found.undecided, strict=True)
+    names = zip(trace_match.methods, trace_match.undecided, strict=True)
     methods = {scope: (one,) if one else several for scope, (one, several) in enumerate(names)}
-    return replace(found, types=type_contradictions(logged, program, methods))
+    return replace(trace_match, types=type_contradictions(logged, program, methods))
 
 
 def _fit_methods(
@@ -461,14 +463,14 @@ def _instructions(method: Method) -> frozenset[int]:
     return frozenset(method.handles) | frozenset(method.delegates)
 
 
-def mean_match(known: Sequence[Match]) -> Match:
+def mean_match(matches: Sequence[Match]) -> Match:
     """Return the mean match of several scopes, weighted by their evidence.
 
     So a scope with one stray identifier does not outweigh the runs of a whole method.
     """
-    evidence = sum(a.evidence for a in known)
-    weights = [a.evidence if evidence else 1 for a in known]
-    value = sum(a.value * w for a, w in zip(known, weights, strict=True)) / max(sum(weights), 1)
+    evidence = sum(a.evidence for a in matches)
+    weights = [a.evidence if evidence else 1 for a in matches]
+    value = sum(a.value * w for a, w in zip(matches, weights, strict=True)) / max(sum(weights), 1)
     return Match(value, evidence)
 
 

@@ -158,27 +158,29 @@ def doubts_of_linked(table: LinkTable, proposal: str) -> list[str]:
     """Return the warnings about a linked trace that say why the pair may be wrong."""
     assert table.program is not None
     assert table.trace_match is not None
-    trace, program, found = table.trace, table.program, table.trace_match
-    match = found.match
+    trace, program, trace_match = table.trace, table.program, table.trace_match
+    match = trace_match.match
     if not match.checkable:
         return [proposal or uncheckable(trace, program, match)]
     if not match.belongs:
-        why = mismatch(trace, program, match, found.types)
+        why = mismatch(trace, program, match, trace_match.types)
         return [f"{why} They are linked because you chose so."]
     texts = []
-    if found.types.count:
-        texts.append(other_types(trace, program, found.types))
+    if trace_match.types.count:
+        texts.append(other_types(trace, program, trace_match.types))
     elif match.is_partial:
         texts.append(partial(trace, program, match))
-    count = sum(map(len, found.replaced))
+    count = sum(map(len, trace_match.replaced))
     return [*texts, replaced(trace, program, count)] if count else texts
 
 
-def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:
+def undecided_sentences(trace: Trace, trace_match: TraceMatch) -> list[str]:
     """Return the messages about scopes whose runs match several methods."""
     texts = []
-    for names in dict.fromkeys(n for n in found.undecided if n):
-        scopes = [s.name for s, n in zip(trace.scopes, found.undecided, strict=True) if n == names]
+    for names in dict.fromkeys(n for n in trace_match.undecided if n):
+        scopes = [
+            s.name for s, n in zip(trace.scopes, trace_match.undecided, strict=True) if n == names
+        ]
         what = f"{listed(scopes)} in {os.path.basename(trace.path)}"
         texts.append(
             f"{what} may have run {listed(names, 'or')}, which have the same instructions. Slices "

@@ -43,7 +43,7 @@ def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
     slices, old = trace.slices, trace.slices.key.astype(np.int64)
     of_slice: Ints = part[run_of_slices(trace)]
     # Only identities of the inference's own instructions.
-    scope_of_part = np.array([*(one.scope for one in parts), -1], np.int64)
+    scope_of_part = np.array([*(scope_part.scope for scope_part in parts), -1], np.int64)
     of_slice[scope_of_part[of_slice] != trace.keys.scope[old]] = -1
     # Counting is several times faster than sorting, and there are few parts.
     width = len(parts) + 1
@@ -63,7 +63,7 @@ def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
         runs = list(with_warm_up(runs, [track.process for track in trace.tracks]))
     return replace(
         trace,
-        scopes=(*trace.scopes, *(trace.scopes[one.scope] for one in parts)),
+        scopes=(*trace.scopes, *(trace.scopes[scope_part.scope] for scope_part in parts)),
         keys=_keys(trace.keys, used // width, used % width - 1, first),
         slices=replace(slices, key=key),
         runs=tuple(runs),

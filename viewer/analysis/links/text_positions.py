@@ -42,12 +42,12 @@ class TextPositions:
             exact = self._places.at(position.line, position.col)
             if exact is None or (exact.line, exact.col) != (position.line, position.col):
                 return None
-        found = self._by_line.get(position.line, [])
-        if len(found) <= 1:
-            return found[0] if found else None
+        operators = self._by_line.get(position.line, [])
+        if len(operators) <= 1:
+            return operators[0] if operators else None
         operation = self._places.at(position.line, position.col)
         name = operation.name if operation else ""
-        return next((op for op in found if op.nodes[0].op == name), None)
+        return next((op for op in operators if op.nodes[0].op == name), None)
 
 
 def operators_at(location: str, texts: TextPositions) -> dict[int, FilePosition]:

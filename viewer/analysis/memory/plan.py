@@ -69,11 +69,11 @@ class MemoryPlan:
     @cached_property
     def kept(self) -> int:
         """The bytes that keep their contents between inferences; what overlaps counts once."""
-        own = self.storages
+        storages = self.storages
         return sum(
-            intervals.length(own.offset[some], own.offset[some] + own.size[some])
+            intervals.length(storages.offset[some], storages.offset[some] + storages.size[some])
             for memory in self.live_of
-            for some in (np.flatnonzero(own.is_state & (own.memory == memory)),)
+            for some in (np.flatnonzero(storages.is_state & (storages.memory == memory)),)
         )
 
     @cached_property
@@ -184,20 +184,20 @@ class HeldBytes:
 
 def held_by_groups(plan: MemoryPlan, group: Ints, groups: int) -> HeldBytes:
     """Return what groups hold; group: per storage its group, each of which has a storage."""
-    own = plan.storages
+    storages = plan.storages
     at_peak = np.zeros(groups, np.int64)
-    np.add.at(at_peak, group[plan.at_peak], own.size[plan.at_peak])
+    np.add.at(at_peak, group[plan.at_peak], storages.size[plan.at_peak])
     # Every storage begins once and ends once, so that the sum is 0 after each group.
-    at = np.concatenate((own.last + 1, own.first))
-    change = np.concatenate((-own.size, own.size))
+    at = np.concatenate((storages.last + 1, storages.first))
+    change = np.concatenate((-storages.size, storages.size))
     both = np.concatenate((group, group))
     order = np.lexsort((change > 0, at, both))
     most = np.zeros(groups, np.int64)
     np.maximum.at(most, both[order], np.cumsum(change[order]))
     first = np.full(groups, len(plan.live))
-    np.minimum.at(first, group, own.first)
+    np.minimum.at(first, group, storages.first)
     last = np.full(groups, -1)
-    np.maximum.at(last, group, own.last)
+    np.maximum.at(last, group, storages.last)
     return HeldBytes(np.bincount(group, minlength=groups), at_peak, most, first, last)
 
 
@@ -264,7 +264,9 @@ def _counter(
     if any(later.start < run.end for run, later in pairwise(ordered)):
         return None
     plan = known_plan(method)
-    instruction = _instruction_of_keys(trace, [i for i, own in enumerate(ran) if own is method])
+    instruction = _instruction_of_keys(
+        trace, [i for i, executable_method in enumerate(ran) if executable_method is method]
+    )
     own = np.flatnonzero((instruction >= 0)[trace.slices.key])
     if len({track.process for track in trace.tracks}) > 1:
         is_here = np.array([track.process == process for track in trace.tracks], np.bool_)

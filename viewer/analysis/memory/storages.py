@@ -195,9 +195,10 @@ class _Lifetimes:
             end[at] = max(end[at], end[roots[tensor]])
         # The first and the last instruction of each loop, inner loops first.
         loops = [
-            (one.target, one.number)
-            for one in self._method.instructions
-            if one.kind is InstructionKind.JUMP_FALSE_CALL and 0 <= one.target <= one.number
+            (instruction.target, instruction.number)
+            for instruction in self._method.instructions
+            if instruction.kind is InstructionKind.JUMP_FALSE_CALL
+            and 0 <= instruction.target <= instruction.number
         ]
         for start, jump in sorted(loops, key=lambda loop: loop[1] - loop[0]):
             needed = (first < start) & (start <= end) & (end < jump)

@@ -88,8 +88,8 @@ def _at(ran: ExecutableMethod, number: int) -> Instruction | None:
     """Return a kernel call by its number, None for anything else."""
     if not 0 <= number < len(ran.instructions):
         return None
-    found = ran.instructions[number]
-    return found if found.kind is InstructionKind.KERNEL_CALL else None
+    instruction = ran.instructions[number]
+    return instruction if instruction.kind is InstructionKind.KERNEL_CALL else None
 
 
 def _upwards(

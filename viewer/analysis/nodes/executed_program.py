@@ -36,19 +36,21 @@ def view_nodes(program: Program, method: Method, ran: ExecutableMethod) -> dict[
     """Return instruction -> index into `Program.nodes` for views outside of control flow."""
     inside = in_control_flow(ran)
     views = [
-        one
-        for one in ran.instructions
-        if one.name.startswith(_VIEW) and one.number not in inside and len(one.values) > 2
+        instruction
+        for instruction in ran.instructions
+        if instruction.name.startswith(_VIEW)
+        and instruction.number not in inside
+        and len(instruction.values) > 2
     ]
-    views = [one for one in views if one.number not in method.handles]
+    views = [instruction for instruction in views if instruction.number not in method.handles]
     if not views:
         return {}
     graph = _Graph(program, method, ran)
-    fits = {one.number: graph.nodes_of(one) for one in views}
+    fits = {instruction.number: graph.nodes_of(instruction) for instruction in views}
     found = dict[int, int]()
     for nodes in set(fits.values()):
         same = sorted(number for number, own in fits.items() if own == nodes)
-        others = frozenset().union(*(own for own in fits.values() if own != nodes))
+        others = frozenset().union(*(value for value in fits.values() if value != nodes))
         if len(same) == len(nodes) and not nodes & others:
             found.update(zip(same, sorted(nodes, key=graph.position), strict=True))
     return found
@@ -71,7 +73,7 @@ class _Graph:
             for tensor in program.nodes[number].outputs
             if tensor.name
         }
-        by_number = {one.number: one for one in ran.instructions}
+        by_number = {instruction.number: instruction for instruction in ran.instructions}
         delegated, copied = set[int](), set[int]()
         for instruction, handles in method.handles.items():
             one = by_number.get(instruction)
@@ -142,18 +144,18 @@ def _writers(ran: ExecutableMethod, method: Method) -> dict[int, Instruction]:
     """
     found: dict[int, Instruction] = {}
     used = set(ran.inputs)
-    for one in ran.instructions:
-        if one.kind is InstructionKind.KERNEL_CALL and one.values:
-            last = one.values[-1]
+    for instruction in ran.instructions:
+        if instruction.kind is InstructionKind.KERNEL_CALL and instruction.values:
+            last = instruction.values[-1]
             written = {last, *ran.lists.get(last, ())}
-        elif one.kind is InstructionKind.DELEGATE_CALL:
-            count = method.outputs.get(one.number, len(one.values))
-            written = set(one.values[max(len(one.values) - count, 0) :]) - used
+        elif instruction.kind is InstructionKind.DELEGATE_CALL:
+            count = method.outputs.get(instruction.number, len(instruction.values))
+            written = set(instruction.values[max(len(instruction.values) - count, 0) :]) - used
         else:
             written = set[int]()
         for value in written:
-            found.setdefault(value, one)
-        used.update(one.values)
+            found.setdefault(value, instruction)
+        used.update(instruction.values)
     return found
 
 
@@ -195,10 +197,10 @@ class ExecutedProgram:
         if delegate.unread:
             return dict.fromkeys(keys, delegate.unread)
         events = [str(self._trace.keys.identifier[key]) for key in keys]
-        found = align(events, delegate.nodes, delegate.dataflow)
+        alignment = align(events, delegate.nodes, delegate.dataflow)
         return {
             key: why or tuple(delegate.nodes[node] for node in nodes)
-            for key, nodes, why in zip(keys, found.nodes, found.reasons, strict=True)
+            for key, nodes, why in zip(keys, alignment.nodes, alignment.reasons, strict=True)
         }
 
     def branch_node(self, instruction: int, program: Program, method: Method) -> int | None:

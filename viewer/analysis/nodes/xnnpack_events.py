@@ -92,13 +92,13 @@ def align(
     if not ways.differences:
         return call.alignment(ways, [""] * len(events))
     if ways.differences < 0:
-        found = _none(events, "the call and the program file differ in too many places")
+        alignment = _none(events, "the call and the program file differ in too many places")
     elif ways.differences > MOST_UNEXPLAINED * explained:
         why = call.first_difference(ways)
-        found = replace(_none(events, why), differences=ways.differences, explained=explained)
+        alignment = replace(_none(events, why), differences=ways.differences, explained=explained)
     else:
-        found = call.alignment(ways, call.near_differences(ways))
-    return replace(found, is_possible=call.may_be_of_it())
+        alignment = call.alignment(ways, call.near_differences(ways))
+    return replace(alignment, is_possible=call.may_be_of_it())
 
 
 def may_have_logged(
@@ -138,7 +138,7 @@ class _Call:
         self._nodes = nodes
         self._names = [(xnnpack_operator(event) or "").lower() for event in events]
         words = [xnnpack_words(event) for event in events]
-        self._words = [dtypes_of(own) for own in words]
+        self._words = [dtypes_of(word) for word in words]
         old = any(map(is_old, self._names, words))
         self._loggers = loggers(nodes, flow, old=old)
         distinct = _Choices(self._names, self._words).of(self._loggers)
@@ -172,8 +172,8 @@ class _Call:
         of_any = bits_of([i for i, at in enumerate(lasting) if new[at]], len(lasting))
         names = [self._names[at] for at in lasting]
         distinct = [
-            Choice((*one.runs, (1, of_any)), one.may_be_silent)
-            for one in _Choices(names, [self._words[at] for at in lasting]).of(self._loggers)
+            Choice((*choice.runs, (1, of_any)), choice.may_be_silent)
+            for choice in _Choices(names, [self._words[at] for at in lasting]).of(self._loggers)
         ]
         choices = [
             distinct[which]
@@ -279,7 +279,7 @@ class _Choices:
 
     def of(self, found: Loggers) -> list[Choice]:
         """Return the choice of each distinct kind of node."""
-        return [self._choice(*one) for one in found.runs]
+        return [self._choice(*run) for run in found.runs]
 
     def _choice(self, node_type: str, dtypes: int, runs: tuple[tuple[str, ...], ...]) -> Choice:
         return Choice(

@@ -218,17 +218,17 @@ def paired_arrays(
     """
     rows, used = _rows(side), set[ArrayKey]()
     keys = _Keys(arrays, [name for row in rows for name in _names(row)])
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     for row in rows:
         if row.last.instruction == METHOD:
             for i, value in enumerate(row.results):
                 if (name := f"output_{i}") in arrays:
                     used.add(name)
-                    found.append(Pair(f"output {i}", name, (), (), i, value, arrays[name], RESULT))
+                    pairs.append(Pair(f"output {i}", name, (), (), i, value, arrays[name], RESULT))
             continue
         last = keys.of(row)
         if last is None:
-            found += _of_row(row, None, ONLY_A)
+            pairs += _of_row(row, None, ONLY_A)
         count = row.last.results or 1
         handles = [row.handles[i : i + 1] for i in range(-count, 0) if -i <= len(row.handles)]
         for i, key in enumerate([last, *handles[-2::-1]][: len(row.results)]):
@@ -240,7 +240,7 @@ def paired_arrays(
             if row.last.results is None or (count > 1 and not is_alike):
                 value = _meant(row.results, reference)
             number = next(n for n, one in enumerate(row.results) if one is value)
-            found.append(
+            pairs.append(
                 Pair(
                     label=_label(row),
                     label_of_reference=key_text(key),
@@ -252,7 +252,7 @@ def paired_arrays(
                     why=_BY_KEY,
                 )
             )
-    return found, [key for key in arrays if key not in used]
+    return pairs, [key for key in arrays if key not in used]
 
 
 class _Keys:
@@ -276,7 +276,7 @@ def _names(row: _Row) -> tuple[str, ...]:
     program = row.side.table.program
     last = row.handles[-1:]
     operators = () if program is None else (program.operators[i] for i in row.operators)
-    of_last = (one.label for one in operators if (one.debug_handle,) == last)
+    of_last = (operator.label for operator in operators if (operator.debug_handle,) == last)
     return tuple(dict.fromkeys((_label(row), *of_last)))
 
 
@@ -317,9 +317,9 @@ def paired_outputs(side: Side, expected: Sequence[Value]) -> list[Pair]:
 
 def _meant(results: Sequence[Value], reference: Value) -> Value:
     """The result that a reference is of."""
-    same = [one for one in results if same_shape(one.layout.sizes, reference.layout.sizes)]
+    same = [value for value in results if same_shape(value.layout.sizes, reference.layout.sizes)]
     if len(same) > 1:
-        same = [one for one in same if one.layout.dtype == reference.layout.dtype]
+        same = [value for value in same if value.layout.dtype == reference.layout.dtype]
     return same[0] if len(same) == 1 else results[-1]
 
 

@@ -97,23 +97,25 @@ def _counts(a: Mapping[str, int], b: Mapping[str, int]) -> Rows:
 
 def _kinds(executable: Executable) -> Counter[str]:
     return Counter(
-        one.kind.name.lower().replace("_", " ")
+        instruction.kind.name.lower().replace("_", " ")
         for method in executable.methods
-        for one in method.instructions
+        for instruction in method.instructions
     )
 
 
 def _kernels(executable: Executable) -> Counter[str]:
     return Counter(
-        one.name
+        instruction.name
         for method in executable.methods
-        for one in method.instructions
-        if one.kind is InstructionKind.KERNEL_CALL
+        for instruction in method.instructions
+        if instruction.kind is InstructionKind.KERNEL_CALL
     )
 
 
 def _backends(executable: Executable) -> Counter[str]:
-    return Counter(one.backend for method in executable.methods for one in method.delegates)
+    return Counter(
+        delegate.backend for method in executable.methods for delegate in method.delegates
+    )
 
 
 def _nodes(executable: Executable) -> Counter[str]:
@@ -125,8 +127,8 @@ def _nodes(executable: Executable) -> Counter[str]:
     )
 
 
-def _sizes_by_kind(found: FileParts) -> dict[str, int]:
-    return {group.label: group.size for group in groups(found, GroupKey.KIND)}
+def _sizes_by_kind(file_parts: FileParts) -> dict[str, int]:
+    return {group.label: group.size for group in groups(file_parts, GroupKey.KIND)}
 
 
 def _per_method(
@@ -169,17 +171,17 @@ def _operators(a: FileParts, b: FileParts, pairs: UserPairs) -> Rows:
 
 
 def _by_users(
-    found: FileParts, key: Callable[[FilePart], Hashable], by_order: bool
+    file_parts: FileParts, key: Callable[[FilePart], Hashable], by_order: bool
 ) -> dict[Hashable, tuple[str, int]]:
     """Label and bytes of the parts with the same users. by_order: they are calls, not operators."""
     made: dict[Hashable, tuple[str, int]] = {}
-    for i in found.by_size:
-        part = found.parts[i]
+    for i in file_parts.by_size:
+        part = file_parts.parts[i]
         label = users_text(part) or f"({kind_text(part.kind)})"
         if by_order and part.uses:
             label = f"{label} at {_place(part.uses[0])}"
         elif not by_order:
-            label = operators_text(found, part) or label
+            label = operators_text(file_parts, part) or label
         had, size = made.get(key(part), (label, 0))
         made[key(part)] = had, size + part.size
     return made
@@ -210,10 +212,10 @@ def _modules(a: FileParts, b: FileParts, pairs: UserPairs) -> Rows:
     return _sorted(rows)
 
 
-def _by_module(found: FileParts) -> dict[int, tuple[str, int]]:
+def _by_module(file_parts: FileParts) -> dict[int, tuple[str, int]]:
     """Module -> its label and its bytes with those of the modules inside."""
     return {
         group.module: (group.label, group.total)
-        for group in groups(found, GroupKey.MODULE)
+        for group in groups(file_parts, GroupKey.MODULE)
         if group.module >= 0
     }

@@ -95,14 +95,14 @@ def _calls(executable: Executable, number: int) -> tuple[list[Call], list[str]]:
     """The calls of a method in order, the nodes of XNNPACK after their call, and what they are."""
     method = executable.methods[number]
     calls, names = list[Call](), list[str]()
-    for one in method.instructions:
-        if not one.name:
+    for instruction in method.instructions:
+        if not instruction.name:
             continue
-        calls.append((number, one.number, -1))
-        names.append(one.name)
-        if one.delegate >= 0:
-            nodes = method.delegates[one.delegate].nodes
-            calls += [(number, one.number, node) for node in range(len(nodes))]
+        calls.append((number, instruction.number, -1))
+        names.append(instruction.name)
+        if instruction.delegate >= 0:
+            nodes = method.delegates[instruction.delegate].nodes
+            calls += [(number, instruction.number, node) for node in range(len(nodes))]
             names += [node.type for node in nodes]
     return calls, names
 

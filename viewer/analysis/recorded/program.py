@@ -59,14 +59,14 @@ def pytorch_calls(trace: Trace, calls: RecordedCalls) -> list[RecordedCall | Non
     has_modules = any(places.of(stack)[1] for stack in range(len(calls.stack_name)))
     stacks, backward = calls.stack.tolist(), calls.backward.tolist()
     names, kinds = trace.keys.name.tolist(), trace.keys.kind.tolist()
-    found: list[RecordedCall | None] = []
+    recorded_calls: list[RecordedCall | None] = []
     for key, first in enumerate(calls.first.tolist()):
         name = trace.strings[names[key]]
         kind = category.value(first)
         # On a lane of its own, an annotation repeats the time of the calls that it overlaps.
         repeats = kind == ANNOTATION and slices.row_lane[slices.row_of(first)] > 0
         if kind not in _OPERATORS or repeats or kinds[key] != KeyKind.PLAIN:
-            found.append(None)
+            recorded_calls.append(None)
             continue
         frames, modules = places.of(stacks[key])
         shapes, types, values = (
@@ -84,8 +84,8 @@ def pytorch_calls(trace: Trace, calls: RecordedCalls) -> list[RecordedCall | Non
             output_tensors(name, inputs, settings),
             settings=settings,
         )
-        found.append(RecordedCall(_method(has_modules, modules, backward[key]), node))
-    return found
+        recorded_calls.append(RecordedCall(_method(has_modules, modules, backward[key]), node))
+    return recorded_calls
 
 
 def _method(has_modules: bool, modules: _Modules, is_backward: bool) -> str:
@@ -221,15 +221,15 @@ def function_calls(trace: Trace) -> list[RecordedCall | None]:
     """Return the function of every key; empty unless most names of the trace are functions."""
     if not 0 < len(trace.keys) <= _MOST_NAMES:
         return []
-    found: list[RecordedCall | None] = []
+    recorded_calls: list[RecordedCall | None] = []
     for number in trace.keys.name.tolist():
         name = trace.strings[number]
         frame = frame_of(name)
         node = None
         if frame is not None:
             node = GraphNode(name, name, -1, (replace(frame, is_stated=True),), (), name)
-        found.append(None if node is None else RecordedCall(CALLS, node))
-    is_function = np.array([call is not None for call in found])
-    slices = np.bincount(trace.slices.key, minlength=len(found))
+        recorded_calls.append(None if node is None else RecordedCall(CALLS, node))
+    is_function = np.array([call is not None for call in recorded_calls])
+    slices = np.bincount(trace.slices.key, minlength=len(recorded_calls))
     enough = slices[is_function].sum() >= _LEAST_SHARE * len(trace.slices)
-    return found if enough and is_function.any() else []
+    return recorded_calls if enough and is_function.any() else []

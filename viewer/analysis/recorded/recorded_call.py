@@ -61,10 +61,10 @@ _NUMBERED = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 def frame_of(name: str) -> Frame | None:
     """Return the function that a slice is named after, or None if its file is not stated."""
-    if found := _PYTORCH.fullmatch(name):
-        path, line, function = found.groups()
-    elif found := _VIZTRACER.fullmatch(name):
-        function, path, line = found.groups()
+    if match := _PYTORCH.fullmatch(name):
+        path, line, function = match.groups()
+    elif match := _VIZTRACER.fullmatch(name):
+        function, path, line = match.groups()
     else:
         return None
     return None if path.startswith("<") else Frame(path, int(line), function, "")
@@ -78,5 +78,5 @@ def module_of(name: str) -> tuple[str, str] | None:
     if not name.startswith(MODULE):
         return None
     module = name.removeprefix(MODULE)
-    found = _NUMBERED.fullmatch(module)
-    return module, found[1] if found else module
+    match = _NUMBERED.fullmatch(module)
+    return module, match[1] if match else module

@@ -67,16 +67,16 @@ def onnx_runtime_calls(trace: Trace) -> list[RecordedCall | None]:
     if category is None or op is None or _NODE not in (category.strings or ()):
         return []
     first = first_slices(trace)
-    found: list[RecordedCall | None] = []
+    recorded_calls: list[RecordedCall | None] = []
     for key, slice_ in enumerate(first.tolist()):
         name = trace.strings[int(trace.keys.name[key])]
         type_ = text_at(op, slice_)
         is_node = slice_ >= 0 and category.value(slice_) == _NODE and name.endswith(_KERNEL_TIME)
         if not is_node or not type_:
-            found.append(None)
+            recorded_calls.append(None)
             continue
-        found.append(_call(name.removesuffix(_KERNEL_TIME), type_, columns, slice_))
-    return found
+        recorded_calls.append(_call(name.removesuffix(_KERNEL_TIME), type_, columns, slice_))
+    return recorded_calls
 
 
 def _call(name: str, type_: str, columns: Mapping[str, Column], slice_: int) -> RecordedCall:
@@ -111,17 +111,17 @@ def runtime_calls(trace: Trace) -> list[RecordedCall | None]:
         return []
     is_load = np.array([run.kind is RunKind.LOAD for run in trace.runs] + [False])
     in_load = is_load[run_of_slices(trace)]
-    found: list[RecordedCall | None] = []
+    recorded_calls: list[RecordedCall | None] = []
     for key, slice_ in enumerate(first_slices(trace).tolist()):
         type_ = text_at(types, slice_)
         if not type_ or in_load[slice_]:
-            found.append(None)
+            recorded_calls.append(None)
             continue
         label = trace.strings[int(trace.keys.name[key])]
         modules = path_modules(_output_of(label), type_)
         node = GraphNode(label, f"{library}::{type_}", -1, modules=modules, source_op=type_)
-        found.append(RecordedCall(METHOD, node))
-    return found
+        recorded_calls.append(RecordedCall(METHOD, node))
+    return recorded_calls
 
 
 def executorch_calls(trace: Trace) -> list[RecordedCall | None]:
@@ -130,25 +130,25 @@ def executorch_calls(trace: Trace) -> list[RecordedCall | None]:
     block, types = columns.get(_EVENT_BLOCK), columns.get(_OP_TYPES)
     if block is None:
         return []
-    found: list[RecordedCall | None] = []
+    recorded_calls: list[RecordedCall | None] = []
     for key, slice_ in enumerate(first_slices(trace).tolist()):
         name, kind = trace.strings[int(trace.keys.name[key])], int(trace.keys.kind[key])
         stated = [one for one in json_list(text_at(types, slice_)) if isinstance(one, str)]
         if kind == KeyKind.KERNEL and not stated:
             stated = [kernel_operator(name)]
         if not stated or kind not in (KeyKind.KERNEL, KeyKind.DELEGATE_EVENT):
-            found.append(None)
+            recorded_calls.append(None)
             continue
         type_ = " + ".join(dict.fromkeys(stated))
         node = GraphNode(name, f"executorch::{type_}", -1, source_op=type_)
-        found.append(RecordedCall(text_at(block, slice_) or METHOD, node))
-    return found
+        recorded_calls.append(RecordedCall(text_at(block, slice_) or METHOD, node))
+    return recorded_calls
 
 
 def _output_of(name: str) -> str:
     """Return the path of a node's first output: "net/conv1/Relu" of "[net/conv1/Relu;x]:3"."""
-    found = _OUTPUT_NAMES.fullmatch(name)
-    return (found[1] if found else name).partition(";")[0]
+    match = _OUTPUT_NAMES.fullmatch(name)
+    return (match[1] if match else name).partition(";")[0]
 
 
 LAYER_TABLE = "Layer table"
@@ -171,15 +171,15 @@ def layer_calls(trace: Trace) -> list[RecordedCall | None]:
     has_path = [bool(paths_in(name)) for name in names]
     if types is None and sum(has_path) < _LEAST_SHARE * len(names):
         return []
-    found: list[RecordedCall | None] = []
+    recorded_calls: list[RecordedCall | None] = []
     for name, is_path, slice_ in zip(names, has_path, first_slices(trace).tolist(), strict=True):
         stated = text_at(types, slice_)
         if stated or is_path:
             first, *fused = nodes_of_layer(name, stated)
-            found.append(RecordedCall(METHOD, first, fused=tuple(fused)))
+            recorded_calls.append(RecordedCall(METHOD, first, fused=tuple(fused)))
         else:
-            found.append(None)
-    return found
+            recorded_calls.append(None)
+    return recorded_calls
 
 
 def described_layers(trace: Trace, programs: Iterable[Program]) -> LinkTable | None:
@@ -199,8 +199,8 @@ def described_layers(trace: Trace, programs: Iterable[Program]) -> LinkTable | N
         )
         linked = sum(bool(link.operators) for link in links)
         if names and linked >= most:
-            found = _match(trace, program, Match(linked / len(names), len(names)))
-            best, most = LinkTable(trace, program, found, links), linked + 1
+            trace_match = _match(trace, program, Match(linked / len(names), len(names)))
+            best, most = LinkTable(trace, program, trace_match, links), linked + 1
     return best
 
 

@@ -27,17 +27,17 @@ _Shape = tuple[int, ...]
 def input_tensors(shapes: str, types: str) -> tuple[Tensor, ...]:
     """Return the tensors among an operator's arguments, in order; () if they are not recorded."""
     sizes, names = json_list(shapes), json_list(types)
-    found = []
+    tensors = []
     for number, size in enumerate(sizes):
         name = names[number] if number < len(names) else ""
         dtype = _DTYPES.get(name, "") if isinstance(name, str) else ""
         shape = shape_of(size)
         if shape is not None and (shape or dtype):
-            found.append(Tensor(f"input {number}", dtype, shape))
+            tensors.append(Tensor(f"input {number}", dtype, shape))
         elif isinstance(size, list):
             members = ((i, shape_of(member)) for i, member in enumerate(size))
-            found += [Tensor(f"input {number}.{i}", "", one) for i, one in members if one]
-    return tuple(found)
+            tensors += [Tensor(f"input {number}.{i}", "", one) for i, one in members if one]
+    return tuple(tensors)
 
 
 def settings_of(op: str, values: str) -> tuple[tuple[str, Setting], ...]:

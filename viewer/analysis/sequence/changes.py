@@ -115,12 +115,14 @@ def change_of(trace: Trace, group_of_key: Ints, runs: Sequence[int]) -> Change |
         ]
         whole = course.trend.slope * span
         usual = np.median(parts, axis=0).astype(np.float64)
-        last = usual + np.array([one.after for one in changed])
+        last = usual + np.array([part_change.after for part_change in changed])
     else:
         span = 0
         # By medians: single slow inferences are no part of it.
         first = levels[0].median
-        beyond = int(sum((one.count * (one.median - first) for one in levels), start=Fraction()))
+        beyond = int(
+            sum((level.count * (level.median - first) for level in levels), start=Fraction())
+        )
         usual, last = (
             np.median(parts[some], axis=0).astype(np.float64)
             for some in (slice(levels[0].count), slice(-levels[-1].count, None))
@@ -132,17 +134,25 @@ def change_of(trace: Trace, group_of_key: Ints, runs: Sequence[int]) -> Change |
             )
         ]
         whole = float(levels[-1].median - levels[0].median)
-    outside = whole - sum(one.after - one.before for one in changed)
-    own = [one for one in changed if (one.after - one.before) * np.sign(whole) > 0]
-    own = [one for one in own if abs(one.after - one.before) >= _NAMED_PART * abs(whole)]
-    own.sort(key=lambda one: -abs(one.after - one.before))
+    outside = whole - sum(part_change.after - part_change.before for part_change in changed)
+    part_changes = [
+        part_change
+        for part_change in changed
+        if (part_change.after - part_change.before) * np.sign(whole) > 0
+    ]
+    part_changes = [
+        part_change
+        for part_change in part_changes
+        if abs(part_change.after - part_change.before) >= _NAMED_PART * abs(whole)
+    ]
+    part_changes.sort(key=lambda one: -abs(one.after - one.before))
     return Change(
         tuple(at for at in steady if not trace.runs[at].warms_up),
         levels,
         course.trend,
         span + 1,
         _is_uniform(usual, last),
-        tuple(own),
+        tuple(part_changes),
         outside if abs(outside) >= _NAMED_PART * abs(whole) else 0.0,
         max(beyond, 0),
     )
@@ -153,7 +163,7 @@ def _settled(trace: Trace, runs: Sequence[int]) -> list[int]:
 
     Which ones warm up is decided by their number alone; a level may be as short as what follows.
     """
-    lengths = [trace.runs[at].end - trace.runs[at].start for at in runs]
+    lengths = [trace.runs[run].end - trace.runs[run].start for run in runs]
     warm = next((i for i, at in enumerate(runs) if not trace.runs[at].warms_up), len(runs))
     following = lengths[warm : warm + _COMPARED] or [0]
     most = max(LEAST_CHANGE * float(exact_median(following)), max(following))
@@ -172,7 +182,7 @@ def sequences(trace: Trace) -> list[tuple[int, ...]]:
         is_one = run.kind is RunKind.INFERENCE and run.finished and run.count == 1
         if is_one and run.part >= 0 and run.end > run.start:
             found.setdefault(series_of(trace, run), []).append(at)
-    return [tuple(own) for own in found.values()]
+    return [tuple(value) for value in found.values()]
 
 
 def _positions(trace: Trace, runs: Sequence[int]) -> Ints:
@@ -195,7 +205,7 @@ def _positions(trace: Trace, runs: Sequence[int]) -> Ints:
 
 def _levels(trace: Trace, course: Course, runs: Sequence[int], lengths: Ints) -> tuple[Level, ...]:
     edges = [*course.first, len(runs)]
-    counts = np.array([not trace.runs[at].warms_up for at in runs])
+    counts = np.array([not trace.runs[run].warms_up for run in runs])
     own = [lengths[a:b][counts[a:b]] for a, b in pairwise(edges)]  # as other figures
     medians = [exact_median(values.tolist()) for values in own]
     return tuple(

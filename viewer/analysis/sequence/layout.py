@@ -31,14 +31,14 @@ def with_phases(trace: Trace, is_dynamic: IsDynamic, chosen: ChosenPhases) -> Tr
     chosen: "" for an inference that the user put into no phase.
     """
     phase: dict[int, str] = {}
-    for own in _sequences(trace).values():
-        if any((trace.runs[at].scope, trace.runs[at].number) in chosen for at in own):
-            for at in own:
+    for value in _sequences(trace).values():
+        if any((trace.runs[at].scope, trace.runs[at].number) in chosen for at in value):
+            for at in value:
                 run = trace.runs[at]
                 phase[at] = chosen.get((run.scope, run.number), "")
             continue
-        is_stated = any(trace.runs[at].phase for at in own)
-        if not is_stated and (found := phases_in(trace, own, is_dynamic)):
+        is_stated = any(trace.runs[at].phase for at in value)
+        if not is_stated and (found := phases_in(trace, value, is_dynamic)):
             phase.update(found[0])
     if all(phase.get(at, run.phase) == run.phase for at, run in enumerate(trace.runs)):
         return trace
@@ -66,12 +66,12 @@ def phases_in(
 
 def evidence_of(trace: Trace, is_dynamic: IsDynamic) -> list[str]:
     """Return why the inferences of each method have phases; not of those that a file states."""
-    found = (phases_in(trace, own, is_dynamic) for own in _sequences(trace).values())
+    found = (phases_in(trace, value, is_dynamic) for value in _sequences(trace).values())
     return [
         evidence
         for phases, evidence in filter(None, found)
         if all(trace.runs[at].phase == phase for at, phase in phases.items())
-        and not any(trace.runs[at].tokens for at in phases)
+        and not any(trace.runs[phase].tokens for phase in phases)
     ]
 
 

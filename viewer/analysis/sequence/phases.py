@@ -223,7 +223,7 @@ def _splits(scale: Floats) -> list[float]:
     """Return the scales at which groups are separated, ascending."""
     ordered = np.sort(scale)
     gaps = np.flatnonzero(ordered[1:] >= APART * ordered[:-1])
-    return [float(np.sqrt(ordered[at] * ordered[at + 1])) for at in gaps]
+    return [float(np.sqrt(ordered[gap] * ordered[gap + 1])) for gap in gaps]
 
 
 def _blocks(some: Bools) -> Ints:

@@ -93,13 +93,13 @@ def rate_of(trace: Trace, runs: Sequence[int]) -> Rate | None:
 
     Also where a file states tokens: then each is a generation, and its rate is that of tokens.
     """
-    if any(trace.runs[at].tokens for at in runs):
+    if any(trace.runs[run].tokens for run in runs):
         return None
     gaps = gaps_of(trace)
-    known = [(gap, at) for at in runs if (gap := gaps[at]) is not None]
+    known = [(gap, run) for run in runs if (gap := gaps[run]) is not None]
     if not known:
         return None
-    ticks = sum(trace.runs[at].end - trace.runs[at].start for at in runs)
+    ticks = sum(trace.runs[run].end - trace.runs[run].start for run in runs)
     return Rate(len(runs), ticks, tuple(gap for gap, _ in known), max(known)[1])
 
 

@@ -51,20 +51,22 @@ class SizeGroup:
     module: int = NO_MODULE
 
 
-def groups(found: FileParts, by: GroupKey) -> tuple[SizeGroup, ...]:
+def groups(file_parts: FileParts, by: GroupKey) -> tuple[SizeGroup, ...]:
     """Return the groups, the largest first; modules by their totals."""
     key = _KEYS[by]
     members: dict[Hashable, list[int]] = {}
-    for i in found.by_size:
-        members.setdefault(key(found, found.parts[i]), []).append(i)
-    sizes = {one: sum(found.parts[i].size for i in some) for one, some in members.items()}
-    if by is GroupKey.MODULE and found.tree is not None:
-        return _modules(found, members, sizes)
-    made = [
-        SizeGroup(_LABELS[by](found, found.parts[some[0]]), sizes[one], sizes[one], tuple(some))
+    for i in file_parts.by_size:
+        members.setdefault(key(file_parts, file_parts.parts[i]), []).append(i)
+    sizes = {one: sum(file_parts.parts[i].size for i in some) for one, some in members.items()}
+    if by is GroupKey.MODULE and file_parts.tree is not None:
+        return _modules(file_parts, members, sizes)
+    size_groups = [
+        SizeGroup(
+            _LABELS[by](file_parts, file_parts.parts[some[0]]), sizes[one], sizes[one], tuple(some)
+        )
         for one, some in members.items()
     ]
-    return tuple(sorted(made, key=lambda group: -group.size))
+    return tuple(sorted(size_groups, key=lambda group: -group.size))
 
 
 def kind_text(kind: ItemKind) -> str:
@@ -72,11 +74,11 @@ def kind_text(kind: ItemKind) -> str:
     return kind.value.replace("_", " ")
 
 
-def operators_text(found: FileParts, part: FilePart) -> str:
+def operators_text(file_parts: FileParts, part: FilePart) -> str:
     """Return the operators of a part, at most three; "" without any."""
-    if found.program is None:
+    if file_parts.program is None:
         return ""
-    return _joined([found.program.operators[i].label for i in part.operators])
+    return _joined([file_parts.program.operators[i].label for i in part.operators])
 
 
 def users_text(part: FilePart) -> str:
@@ -84,9 +86,9 @@ def users_text(part: FilePart) -> str:
     return _joined(list(part.users))
 
 
-def module_text(found: FileParts, part: FilePart) -> str:
+def module_text(file_parts: FileParts, part: FilePart) -> str:
     """Return the path of the module of a part; that of a root is "", as without a module."""
-    tree = found.tree
+    tree = file_parts.tree
     return "" if tree is None or part.module == NO_MODULE else tree.modules[part.module].path
 
 
@@ -96,30 +98,32 @@ def _joined(labels: list[str]) -> str:
 
 
 def _modules(
-    found: FileParts, members: dict[Hashable, list[int]], sizes: dict[Hashable, int]
+    file_parts: FileParts, members: dict[Hashable, list[int]], sizes: dict[Hashable, int]
 ) -> tuple[SizeGroup, ...]:
     """The groups of modules, and those of parts without one."""
-    tree = found.tree
+    tree = file_parts.tree
     assert tree is not None
     own = np.zeros(len(tree.modules), np.int64)
     for key, size in sizes.items():
         if isinstance(key, int) and key != NO_MODULE:
             own[key] = size
     total = tree.total(own)
-    made = [
-        SizeGroup(_module_label(found, i), int(own[i]), int(total[i]), tuple(members.get(i, ())), i)
+    size_groups = [
+        SizeGroup(
+            _module_label(file_parts, i), int(own[i]), int(total[i]), tuple(members.get(i, ())), i
+        )
         for i in np.flatnonzero(total).tolist()
     ]
-    made += [
+    size_groups += [
         SizeGroup(str(key), sizes[key], sizes[key], tuple(some))
         for key, some in members.items()
         if isinstance(key, str)
     ]
-    return tuple(sorted(made, key=lambda group: -group.total))
+    return tuple(sorted(size_groups, key=lambda group: -group.total))
 
 
-def _module_label(found: FileParts, number: int) -> str:
-    tree = found.tree
+def _module_label(file_parts: FileParts, number: int) -> str:
+    tree = file_parts.tree
     assert tree is not None
     module = tree.modules[number]
     return module.path if module.kind is ModuleKind.MODULE else f"({tree.name(number)})"
@@ -129,26 +133,26 @@ def _unplaced(part: FilePart) -> str:
     return f"({kind_text(part.kind)})"
 
 
-def _by_operator(found: FileParts, part: FilePart) -> Hashable:
+def _by_operator(file_parts: FileParts, part: FilePart) -> Hashable:
     if part.operators:
         return part.operators
     return part.users or part.kind
 
 
-def _operator_label(found: FileParts, part: FilePart) -> str:
-    return operators_text(found, part) or users_text(part) or _unplaced(part)
+def _operator_label(file_parts: FileParts, part: FilePart) -> str:
+    return operators_text(file_parts, part) or users_text(part) or _unplaced(part)
 
 
-def _by_module(found: FileParts, part: FilePart) -> Hashable:
+def _by_module(file_parts: FileParts, part: FilePart) -> Hashable:
     return _unplaced(part) if part.module == NO_MODULE else part.module
 
 
-def _dtype(found: FileParts, part: FilePart) -> str:
+def _dtype(file_parts: FileParts, part: FilePart) -> str:
     return part.dtype or _unplaced(part)
 
 
-def _methods(found: FileParts, part: FilePart) -> str:
-    names = [found.executable.methods[i].name for i in part.methods]
+def _methods(file_parts: FileParts, part: FilePart) -> str:
+    names = [file_parts.executable.methods[i].name for i in part.methods]
     return _joined(names) or _unplaced(part)
 
 
@@ -202,17 +206,17 @@ class Duplicates:
         return sum(group.saved for group in self.groups)
 
 
-def duplicates(found: FileParts, cancelled: Cancelled = never_cancelled) -> Duplicates:
+def duplicates(file_parts: FileParts, cancelled: Cancelled = never_cancelled) -> Duplicates:
     """Read the file where parts have equal sizes, and return equal ones. Raises ReadCancelled."""
-    parts = found.parts
+    parts = file_parts.parts
     own = [
         i
         for i, part in enumerate(parts)
-        if part.kind in _STORED and part.extent >= LEAST and _is_whole(found, i)
+        if part.kind in _STORED and part.extent >= LEAST and _is_whole(file_parts, i)
     ]
     ranges = [(parts[i].start, parts[i].extent) for i in own]
     try:
-        equal = equal_ranges(found.executable.path, ranges, cancelled)
+        equal = equal_ranges(file_parts.executable.path, ranges, cancelled)
     except OSError as error:
         return Duplicates((), len(own), error.strerror or "the file cannot be read")
     copies = {
@@ -230,7 +234,9 @@ def duplicates(found: FileParts, cancelled: Cancelled = never_cancelled) -> Dupl
     return Duplicates(tuple(sorted(made, key=lambda one: -one.saved)), equal.unread, why)
 
 
-def _is_whole(found: FileParts, number: int) -> bool:
+def _is_whole(file_parts: FileParts, number: int) -> bool:
     """Whether no other part claims its bytes, except constants inside of a delegate."""
-    part = found.parts[number]
-    return part.size + sum(found.parts[i].size for i in found.inside(number)) == part.extent
+    part = file_parts.parts[number]
+    return (
+        part.size + sum(file_parts.parts[i].size for i in file_parts.inside(number)) == part.extent
+    )

@@ -129,8 +129,10 @@ class _Items:
         self, kind: ItemKind, start: int, size: int, name: str, *, is_inside: bool = False
     ) -> StoredItem:
         """The item of a range; the first one, if several refer to it."""
-        made = StoredItem(kind, start, size, name, is_inside=is_inside)
-        return made if size <= 0 else self._at.setdefault((kind, start, is_inside), made)
+        stored_item = StoredItem(kind, start, size, name, is_inside=is_inside)
+        return (
+            stored_item if size <= 0 else self._at.setdefault((kind, start, is_inside), stored_item)
+        )
 
     def found(self) -> list[StoredItem]:
         """All items with bytes, after following all methods."""
@@ -157,22 +159,22 @@ class _Items:
         by_handle = {} if own is None else own.by_handle
         called: set[int] = set()
         for chain, instructions in enumerate((method.instructions, *method.more_chains)):
-            for one in instructions:
-                known = () if chain else operators.get(one.number, ())
-                use = Use(number, one.number, -1, _what(one), known, chain)
-                args = self._arguments(method, of_value, one)
+            for instruction in instructions:
+                known = () if chain else operators.get(instruction.number, ())
+                use = Use(number, instruction.number, -1, _what(instruction), known, chain)
+                args = self._arguments(method, of_value, instruction)
                 for item in args:
                     item.uses.append(use)
                 if program is not None and args and known:
-                    ran = nodes.nodes(one.number) if nodes is not None else ()
+                    ran = nodes.nodes(instruction.number) if nodes is not None else ()
                     self._name(args, known, ran, _same_tensor)
-                if one.delegate < 0:
+                if instruction.delegate < 0:
                     continue
-                self._delegates[first + one.delegate].uses.append(use)
-                if one.delegate not in called:
-                    called.add(one.delegate)
+                self._delegates[first + instruction.delegate].uses.append(use)
+                if instruction.delegate not in called:
+                    called.add(instruction.delegate)
                     handles = {handle: op.index for handle, op in by_handle.items()}
-                    self._follow_nodes(use, method.delegates[one.delegate], handles)
+                    self._follow_nodes(use, method.delegates[instruction.delegate], handles)
 
     def _data_of_values(self, method: ExecutableMethod) -> dict[int, StoredItem]:
         """Value -> the item with its data."""
@@ -200,11 +202,11 @@ class _Items:
         return found
 
     def _arguments(
-        self, method: ExecutableMethod, of_value: dict[int, StoredItem], one: Instruction
+        self, method: ExecutableMethod, of_value: dict[int, StoredItem], instruction: Instruction
     ) -> list[StoredItem]:
         """The items that an instruction uses, once each, in the order of its arguments."""
         found: dict[int, StoredItem] = {}
-        for value in one.values:
+        for value in instruction.values:
             for member in method.lists.get(value, (value,)):
                 item = of_value.get(member)
                 if item is not None:
@@ -257,37 +259,37 @@ class _Items:
         if program is None:
             return
         if len(nodes) == 1:
-            known = _distinct(program.nodes[nodes[0]].inputs)
+            tensors = _distinct(program.nodes[nodes[0]].inputs)
         else:
             if operators not in self._parameters:
                 used = (node for i in operators for node in program.operators[i].nodes)
                 self._parameters[operators] = _distinct(t for node in used for t in node.inputs)
-            known = self._parameters[operators]
+            tensors = self._parameters[operators]
         for item in items:
-            path = "" if item.role == _SCALE else _parameter(item, items, known, fits)
+            path = "" if item.role == _SCALE else _parameter(item, items, tensors, fits)
             if path:
                 item.parameters[path] = None
 
 
 def _parameter(
-    item: StoredItem, items: Sequence[StoredItem], known: Sequence[Tensor], fits: Fits
+    item: StoredItem, items: Sequence[StoredItem], tensors: Sequence[Tensor], fits: Fits
 ) -> str:
     """The path of the parameter that an item is, "" if none or several can be meant.
 
     items: all that the same instruction or node uses. known: its parameters.
     """
-    some = [one.parameter for one in known if fits(one, item)]
+    some = [tensor.parameter for tensor in tensors if fits(tensor, item)]
     if item.role:
         own = [path for path in some if path.rpartition(".")[2] == item.role]
         some = own or [path for path in some if path.rpartition(".")[2] not in (_WEIGHT, _BIAS)]
     if len(some) > 1:  # arguments are in the order of the graph
-        alike = [one for one in items if one.text == item.text]
+        alike = [stored_item for stored_item in items if stored_item.text == item.text]
         return some[alike.index(item)] if len(alike) == len(some) else ""
     return some[0] if some else ""
 
 
 def _distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
-    return list({one.parameter: one for one in tensors if one.parameter}.values())
+    return list({tensor.parameter: tensor for tensor in tensors if tensor.parameter}.values())
 
 
 def _same_tensor(tensor: Tensor, item: StoredItem) -> bool:

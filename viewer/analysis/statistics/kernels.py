@@ -100,7 +100,7 @@ def kernel_groups(table: LinkTable) -> tuple[tuple[str, ...], Ints, tuple[str, .
         if not is_of_whole_call(name):
             found = without_unit(name), clock_name(table, key, unit), unit
             of_key[key] = numbers.setdefault(found, len(numbers))
-    labels, clocks = (tuple(one[at] for one in numbers) for at in (0, 1))
+    labels, clocks = (tuple(number[at] for number in numbers) for at in (0, 1))
     return labels, of_key, clocks
 
 

@@ -142,12 +142,12 @@ def selection_statistics(
     number = np.cumsum(has_slices) - 1
     group = number[codes]
     names = [labels[i] for i in np.flatnonzero(has_slices).tolist()]
-    one = replace(chosen, index=index)
+    selected_slices = replace(chosen, index=index)
     own = self_time_within(trace.slices, index, chosen.first, chosen.last)
-    figures = _figures(one, group, len(names), own)
+    figures = _figures(selected_slices, group, len(names), own)
     outside = [number for number, name in enumerate(names) if name == NO_OPERATOR]
     if key not in _OF_ALL and outside and len(names) > 1:
-        owner = _owners(one, group, outside[0])
+        owner = _owners(selected_slices, group, outside[0])
         figures = replace(figures, self_ticks=_sums(own, owner, len(names)))
     most_expensive = np.argsort(-figures.statistics.total.astype(np.float64), kind="stable")
     place = np.empty(len(names), np.int64)
@@ -157,7 +157,7 @@ def selection_statistics(
         figures=_taken(figures, most_expensive),
         index=index,
         group=place[group],
-        whole=_figures(one, np.zeros(len(index), np.int64), 1, own),
+        whole=_figures(selected_slices, np.zeros(len(index), np.int64), 1, own),
         slices=len(chosen.index),
         cut=cut_count(trace.slices, index, chosen.first, chosen.last),
         foreign=int(native.sum()),

@@ -36,7 +36,7 @@ def program_contents(program: Program) -> tuple[HeldCount, ...]:
         HeldCount(lowered.calls, "delegate call", "delegation"),
         HeldCount(len(files), "source file", "source"),
     )
-    return tuple(one for one in counts if one.count)
+    return tuple(held_count for held_count in counts if held_count.count)
 
 
 def executable_contents(executable: Executable) -> tuple[HeldCount, ...]:
@@ -44,7 +44,15 @@ def executable_contents(executable: Executable) -> tuple[HeldCount, ...]:
     methods = executable.methods
     counts = (
         HeldCount(len(methods), "method", "program"),
-        HeldCount(sum(len(one.instructions) for one in methods), "instruction", "program"),
-        HeldCount(sum(len(one.delegates) for one in methods), "delegate", "program"),
+        HeldCount(
+            sum(len(executable_method.instructions) for executable_method in methods),
+            "instruction",
+            "program",
+        ),
+        HeldCount(
+            sum(len(executable_method.delegates) for executable_method in methods),
+            "delegate",
+            "program",
+        ),
     )
-    return tuple(one for one in counts if one.count)
+    return tuple(held_count for held_count in counts if held_count.count)

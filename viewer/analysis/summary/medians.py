@@ -42,7 +42,7 @@ class MedianInference:
 
 def levels_of(findings: Findings) -> dict[str, tuple[FindingLevel, ...]]:
     """Return the levels of each phase that has several."""
-    return {one.phase: one.levels for one in findings.found if one.levels}
+    return {finding.phase: finding.levels for finding in findings.found if finding.levels}
 
 
 def medians_of(
@@ -61,20 +61,23 @@ def medians_of(
     times = times_of_methods(trace, warm_up=warm_up)
     names = series_names(table, times)
     runs = counted_inferences(trace, warm_up=warm_up)
-    rates = {series_of(trace, trace.runs[own[0]]): rate_of(trace, own) for own in sequences(trace)}
+    rates = {
+        series_of(trace, trace.runs[sequence[0]]): rate_of(trace, sequence)
+        for sequence in sequences(trace)
+    }
     made = {
         one: MedianInference(
-            position[id(own.typical)],
-            own.median,
-            own.typical.end - own.typical.start,
-            own.runs,
-            own.total,
+            position[id(method_time.typical)],
+            method_time.median,
+            method_time.typical.end - method_time.typical.start,
+            method_time.runs,
+            method_time.total,
             names[one],
             levels.get(names[one], ()),
             rates.get(one),
             tokens_of([run for run in runs if series_of(trace, run) == one]),
         )
-        for one, own in times.items()
+        for one, method_time in times.items()
     }
     wanted = [series_of(trace, picked)] if picked is not None else list(made)
     median = made.get(wanted[0]) if len(wanted) == 1 else None

@@ -247,33 +247,40 @@ class _Comparison:
             return
         if why := misfit(trace, self._dispatches):
             self._note(trace, why)
-        for one in measured_actions(trace, self._dispatches, rate):
-            self._add_measured(trace, one, source)
+        for measured_action in measured_actions(trace, self._dispatches, rate):
+            self._add_measured(trace, measured_action, source)
             self._sources[trace.path, "measurement"] = None
 
-    def _add_measured(self, trace: Trace, one: MeasuredAction, source: MeasurementSource) -> None:
-        if one.job is not None:
-            draft = self._job(one.dispatch, one.job)
-            draft.executions.append(executions_of(trace, self._position[id(trace)], one.slices))
+    def _add_measured(
+        self, trace: Trace, measured_action: MeasuredAction, source: MeasurementSource
+    ) -> None:
+        if measured_action.job is not None:
+            draft = self._job(measured_action.dispatch, measured_action.job)
+            draft.executions.append(
+                executions_of(trace, self._position[id(trace)], measured_action.slices)
+            )
             if draft.action is None and draft.start_action is None:
-                draft.start_action, draft.action = one.start_action, one.action
+                draft.start_action, draft.action = (
+                    measured_action.start_action,
+                    measured_action.action,
+                )
         else:
-            assert one.action is not None
-            draft = self._action(one.dispatch, one.action)
-        draft.operation = draft.operation or one.name
-        draft.location = draft.location or one.location
-        draft.measured.setdefault(source, []).append(one.ns)
+            assert measured_action.action is not None
+            draft = self._action(measured_action.dispatch, measured_action.action)
+        draft.operation = draft.operation or measured_action.name
+        draft.location = draft.location or measured_action.location
+        draft.measured.setdefault(source, []).append(measured_action.ns)
 
     def add_compile_profile(self, trace: Trace, table: LinkTable, rate: ClockRate) -> None:
         """Add the cycles of its actions or tasks, for rows without cycles in debug info."""
-        known = next(iter(dispatch_of_scopes(trace, self._dispatches)), None)
+        dispatch = next(iter(dispatch_of_scopes(trace, self._dispatches)), None)
         if why := misfit(trace, self._dispatches):
             self._note(trace, why)
         is_of_text = self._table is not None and table.program is self._table.program
         if ACTION_ID in trace.slices.columns:
-            used = self._add_actions(trace, table if is_of_text else None, rate, known)
-        elif known is not None:
-            used = self._add_tasks(trace, rate, known)
+            used = self._add_actions(trace, table if is_of_text else None, rate, dispatch)
+        elif dispatch is not None:
+            used = self._add_tasks(trace, rate, dispatch)
         else:
             used = is_of_text and self._add_by_operators(trace, table, rate.ns_per_tick)
             how = "it is compared by operators only" if used else "it is not compared"
@@ -284,10 +291,10 @@ class _Comparison:
             self._sources[trace.path, "estimate"] = None
 
     def _add_actions(
-        self, trace: Trace, table: LinkTable | None, rate: ClockRate, known: Dispatch | None
+        self, trace: Trace, table: LinkTable | None, rate: ClockRate, dispatch: Dispatch | None
     ) -> bool:
         at, ids = numbers(trace, ACTION_ID)
-        name = known.name if known else self._dispatch_that_waits(trace, set(ids.tolist()))
+        name = dispatch.name if dispatch else self._dispatch_that_waits(trace, set(ids.tolist()))
         if name is None:
             return False
         jobs = {
@@ -323,17 +330,17 @@ class _Comparison:
         )
         return None
 
-    def _add_tasks(self, trace: Trace, rate: ClockRate, known: Dispatch) -> bool:
+    def _add_tasks(self, trace: Trace, rate: ClockRate, dispatch: Dispatch) -> bool:
         at, ids = numbers(trace, TASK_ID)
         distinct, code = np.unique(ids, return_inverse=True)
         # A row without a known unit may have any number, because it did not take part in matching.
-        tasks = map(known.tasks.get, distinct.tolist())
+        tasks = map(dispatch.tasks.get, distinct.tolist())
         jobs = (None if task is None else task.job for task in tasks)
         job_of = np.array([-1 if job is None else job for job in jobs], np.int64)
         used = False
         for job, own in groups(job_of[code]):
             if job >= 0:
-                draft = self._job(known.name, job)
+                draft = self._job(dispatch.name, job)
                 used |= draft.expect_slices(trace, self._position[id(trace)], rate, at[own])
         return used
 
@@ -469,7 +476,7 @@ def _sum_of_measurements(values: Sequence[Floats]) -> Measured | None:
         return None
     if len(set(map(len, values))) == 1:
         return _measured(np.sum(values, axis=0))
-    mean = sum(float(own.mean()) for own in values)
+    mean = sum(float(value.mean()) for value in values)
     return Measured(min(map(len, values)), mean, None, None, None)
 
 

@@ -239,11 +239,11 @@ def identified_slices(trace: Trace, level: str) -> tuple[Groups, Ints]:
         return [], group
     measured = measured_actions(trace, (), Fraction(1))
     several = len({one.dispatch for one in measured}) > 1
-    for one in measured:
-        name = _name(one, level)
+    for measured_action in measured:
+        name = _name(measured_action, level)
         if name:
-            key = (f"{one.dispatch} · {name}" if several else name,)
-            group[one.slices] = of.setdefault(key, len(of))
+            key = (f"{measured_action.dispatch} · {name}" if several else name,)
+            group[measured_action.slices] = of.setdefault(key, len(of))
     return list(of), group
 
 
@@ -263,16 +263,24 @@ def _locations(trace: Trace, group: Ints) -> tuple[Groups, Ints]:
 
 
 def _places(text: str) -> tuple[str, ...]:
-    lines = [one for one in outline(parse_location(text)) if one.role is not PlaceRole.CALLER]
+    lines = [
+        outlined_place
+        for outlined_place in outline(parse_location(text))
+        if outlined_place.role is not PlaceRole.CALLER
+    ]
     places = {
-        f"{os.path.basename(one.position.file)}:{one.position.line}:{one.position.col}"
-        for one in lines
-        if one.position is not None
+        f"{os.path.basename(outlined_place.position.file)}:{outlined_place.position.line}:{outlined_place.position.col}"
+        for outlined_place in lines
+        if outlined_place.position is not None
     }
     return tuple(sorted(places)) or ("(unknown location)",)
 
 
-def _name(one: MeasuredAction, level: str) -> str:
+def _name(measured_action: MeasuredAction, level: str) -> str:
     if level == JOB:
-        return "" if one.job is None else f"job {one.job}"
-    return f"job {one.job}" if one.action is None else f"action {one.action}"
+        return "" if measured_action.job is None else f"job {measured_action.job}"
+    return (
+        f"job {measured_action.job}"
+        if measured_action.action is None
+        else f"action {measured_action.action}"
+    )

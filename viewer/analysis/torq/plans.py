@@ -132,7 +132,9 @@ def plans_of_tracks(
         track = np.concatenate([executions.track for _, executions in own])
         start = np.concatenate([executions.start for _, executions in own])
         end = np.concatenate([executions.end for _, executions in own])
-        of_job = np.repeat([number for number, _ in own], [len(one.start) for _, one in own])
+        of_job = np.repeat(
+            [number for number, _ in own], [len(executions.start) for _, executions in own]
+        )
         for number in np.unique(track).tolist():
             here = np.flatnonzero(track == number)
             here = here[np.argsort(start[here], kind="stable")]

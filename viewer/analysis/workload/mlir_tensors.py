@@ -58,10 +58,10 @@ def with_tensors(program: Program, operator: Operator) -> Operator:
             break
         lines.append(line)
     same = (f for f in operations(lines) if (f.name, f.result) == (node.op, node.name))
-    found = next(same, None)
-    if found is None:
+    operation_text = next(same, None)
+    if operation_text is None:
         return operator
-    return replace(operator, nodes=(_with_types(node, found.text), *operator.nodes[1:]))
+    return replace(operator, nodes=(_with_types(node, operation_text.text), *operator.nodes[1:]))
 
 
 def _with_types(node: GraphNode, text: str) -> GraphNode:

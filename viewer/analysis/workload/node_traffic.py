@@ -204,5 +204,5 @@ def _kernel(name: str) -> str:
 
 def _by_name(name: str) -> str:
     """Return the kind of copy of an unlinked event, by its name; "" for none."""
-    known = _XNNPACK.match(name)
-    return known[1] if known else "host copy" if name in _HOST_COPIES else ""
+    match = _XNNPACK.match(name)
+    return match[1] if match else "host copy" if name in _HOST_COPIES else ""

@@ -43,9 +43,9 @@ def outputs_of(operator: Operator) -> list[Tensor]:
     If they consume all of them, the last one.
     """
     used = {tensor.name for node in operator.nodes for tensor in node.inputs}
-    made = [tensor for node in operator.nodes for tensor in node.outputs]
-    left = [tensor for tensor in made if tensor.name not in used]
-    return left or made[-1:]
+    tensors = [tensor for node in operator.nodes for tensor in node.outputs]
+    left = [tensor for tensor in tensors if tensor.name not in used]
+    return left or tensors[-1:]
 
 
 def taken_by(nodes: Sequence[GraphNode]) -> list[Tensor]:

@@ -106,12 +106,12 @@ def figures_of_nodes(nodes: Sequence[GraphNode], leaving: Collection[str] = ()) 
         if not count.operations:
             continue
         floating = floating or any(is_floating(t) for t in node.outputs[:1])
-        known = parts.get(node.op)
+        op_work = parts.get(node.op)
         parts[node.op] = OpWork(
             node.op if node.op.count(".") == 1 else base_name(node.op),
-            1 + (known.nodes if known else 0),
-            count.operations + (known.operations if known else 0),
-            count.rule if known is None or known.rule == count.rule else "",
+            1 + (op_work.nodes if op_work else 0),
+            count.operations + (op_work.operations if op_work else 0),
+            count.rule if op_work is None or op_work.rule == count.rule else "",
         )
     total = sum(part.operations for part in parts.values())
     is_known = bool(total) or not missing
@@ -132,8 +132,8 @@ def figures_of_nodes(nodes: Sequence[GraphNode], leaving: Collection[str] = ()) 
 
 
 def _makes_floats(nodes: Sequence[GraphNode]) -> bool:
-    made = [tensor for node in nodes for tensor in node.outputs[:1]]
-    return not made or any(is_floating(tensor) for tensor in made)
+    tensors = [tensor for node in nodes for tensor in node.outputs[:1]]
+    return not tensors or any(is_floating(tensor) for tensor in tensors)
 
 
 def _note(nodes: Sequence[GraphNode]) -> str:

@@ -238,20 +238,20 @@ def _choice(chosen: argparse.Namespace, workspace: Workspace, arm: str) -> RunCh
         "A": (("--inferences", chosen.inferences), ("--arm-method", chosen.arm_method)),
         "B": (("--with-inferences", chosen.with_inferences), ("--with-method", chosen.with_method)),
     }
-    found = []
+    run_choices = []
     for name, text in options[arm]:
         if text is None:
             continue
         try:
             by_number = name.endswith("inferences")
-            found.append(
+            run_choices.append(
                 of_numbers(parse_numbers(text, _MOST_INFERENCES))
                 if by_number
                 else of_method(workspace, text)
             )
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-    return all_of(found)
+    return all_of(run_choices)
 
 
 def _text(chosen: argparse.Namespace, comparison: Comparison, problems: Sequence[str]) -> str:

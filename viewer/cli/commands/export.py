@@ -169,20 +169,20 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
         parser.error(f"{chosen.output}: this is the input folder")
     from viewer.cli import batch_export
 
-    found = batch_export.plan(chosen.files[0], chosen.output, suffix)
-    for complaint in found.unreadable:
+    plan = batch_export.plan(chosen.files[0], chosen.output, suffix)
+    for complaint in plan.unreadable:
         complain(complaint)
     line, ended = ProgressLine(), 0
 
     def told(outcome: batch_export.Outcome) -> None:
         nonlocal ended
         ended += 1
-        line.show(f"{ended} of {len(found.tasks)}")
+        line.show(f"{ended} of {len(plan.tasks)}")
 
     outcomes = batch_export.run(
-        found.tasks, chosen.jobs, chosen.table, chosen.by, told, raw=chosen.raw
+        plan.tasks, chosen.jobs, chosen.table, chosen.by, told, raw=chosen.raw
     )
-    line.end(f"{ended} of {len(found.tasks)}")
+    line.end(f"{ended} of {len(plan.tasks)}")
     for outcome in outcomes:
         for warning in outcome.warnings:
             complain(f"warning: {warning}")
@@ -190,9 +190,9 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
     for failure in failures:
         complain(failure)
     written = len(outcomes) - len(failures)
-    failed = len(failures) + len(found.unreadable)
+    failed = len(failures) + len(plan.unreadable)
     parts = [f"wrote {written} of {written + failed} profiles to {chosen.output}"]
     parts += [f"{failed} failed"] if failed else []
-    parts += [f"{counted(found.others, 'other file')} skipped"] if found.others else []
+    parts += [f"{counted(plan.others, 'other file')} skipped"] if plan.others else []
     print(", ".join(parts))
     return 1 if failed or not written else 0

@@ -139,8 +139,8 @@ def _opened(
     rest = [path for path in files if path not in buffers]
     if not rest:
         parser.error("give the ETDump of the debug buffer")
-    own = argparse.Namespace(**{**vars(chosen), "files": rest})
-    workspace, failed = open_all(parser, own)
+    namespace = argparse.Namespace(**{**vars(chosen), "files": rest})
+    workspace, failed = open_all(parser, namespace)
     return workspace, buffers, failed
 
 
@@ -161,15 +161,15 @@ def _add_programs(
 
 def _only(workspace: Workspace, buffers: Sequence[str], where: str) -> LoggedProfile:
     """Return the only profile with values of a side. Raises UnreadableFile, ValueError."""
-    found, errors = [], []
+    logged_profiles, errors = [], []
     for trace in workspace.traces:
         try:
-            found.append(logged_profile(workspace.links(trace), buffers))
+            logged_profiles.append(logged_profile(workspace.links(trace), buffers))
         except UnreadableFile as error:
             errors.append(error)
-    if len(found) == 1:
-        return found[0]
-    if found:
+    if len(logged_profiles) == 1:
+        return logged_profiles[0]
+    if logged_profiles:
         raise ValueError(f"{where}: give one profile with logged values")
     if errors:
         raise errors[0]
@@ -181,17 +181,17 @@ def _with_profile(profile: LoggedProfile, reference: LoggedProfile, number: int 
         profile,
         reference_facts(reference.table.trace.path, "profile", reference.buffer),
     )
-    own, others = profile.chosen(number), reference.chosen(number)
+    logged_inferences, others = profile.chosen(number), reference.chosen(number)
     partner = {one.method: one for one in others}
-    if len(own) == len(others) == 1:
-        partner = {own[0].method: others[0]}  # names of scopes may differ
-    pairs = [(one, partner[one.method]) for one in own if one.method in partner]
+    if len(logged_inferences) == len(others) == 1:
+        partner = {logged_inferences[0].method: others[0]}  # names of scopes may differ
+    pairs = [(one, partner[one.method]) for one in logged_inferences if one.method in partner]
     if not pairs:
         raise ValueError("the two profiles logged values of different methods")
-    for one, other in pairs:
-        rows = paired_runs(profile.side(one), reference.side(other))
-        report.add(one, compared(rows, profile.table.program), other)
-    missing = len(own) - len(pairs)
+    for logged_inference, other in pairs:
+        rows = paired_runs(profile.side(logged_inference), reference.side(other))
+        report.add(logged_inference, compared(rows, profile.table.program), other)
+    missing = len(logged_inferences) - len(pairs)
     if missing:
         report.problem("method without logged values in the reference", missing)
     return report.facts()
@@ -203,7 +203,7 @@ def _with_file(profile: LoggedProfile, path: str, chosen: argparse.Namespace) ->
     if is_bundled(path):
         return _with_bundle(profile, path, inferences, chosen.case)
     if len(inferences) > 1:
-        names = ", ".join(one.method for one in inferences)
+        names = ", ".join(logged_inference.method for logged_inference in inferences)
         raise ValueError(f"{os.path.basename(path)}: it has one method, the profile has {names}")
     report = GapReport(profile, reference_facts(path, "arrays"))
     file = NpzFile(path)

@@ -90,8 +90,8 @@ def _opened(
     files, others = files_in_arm(parser, chosen.files), files_in_arm(parser, chosen.others)
     a, b, failed = open_arms(parser, chosen, files, others)
     try:
-        found, notes = compared(a, b)
+        comparison, notes = compared(a, b)
     except NoComparison as error:
         complain(str(error))
         return None, None, True
-    return a, ComparedReport(found, b, notes), failed
+    return a, ComparedReport(comparison, b, notes), failed

@@ -64,10 +64,10 @@ def _difference(
     }  # options for files apply to the first ones
     others = argparse.Namespace(**{**vars(chosen), **none, "files": list(chosen.others)})
     b, failed_b = open_all(parser, others)
-    for one, other in ((a, b), (b, a)):
-        if not one.programs:  # the same model may have been lowered twice
+    for workspace, other in ((a, b), (b, a)):
+        if not workspace.programs:  # the same model may have been lowered twice
             for program in other.programs:
-                one.add(program)
+                workspace.add(program)
     for name, side in (("A", a), ("B", b)):
         problem = difference_problem(side)
         if problem:

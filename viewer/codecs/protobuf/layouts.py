@@ -121,7 +121,7 @@ class MessageLayouts:
             self._rest = max(self._rest - 1, 0)
             return [], None
         length = np.minimum(end - begin, _LONGEST + 1)
-        found: list[MessageGroup] = []
+        message_groups: list[MessageGroup] = []
         left = []
         for size, count in enumerate(np.bincount(length, minlength=1).tolist()):
             if not count:
@@ -129,21 +129,21 @@ class MessageLayouts:
             rows = np.flatnonzero(length == size)
             least = _FEW if self._known.get(size) else FEWEST
             if count >= least and 0 < size <= _LONGEST:
-                rows = self._of_length(data, begin, rows, size, found)
+                rows = self._of_length(data, begin, rows, size, message_groups)
             if size:
                 left.append(rows)
-        if 2 * sum(len(alike.rows) for alike in found) < len(begin):
+        if 2 * sum(len(alike.rows) for alike in message_groups) < len(begin):
             # The others would take as many rounds again: not worth it, and probably not for the
             # next blocks.
             self._rest = _REST
             return [], None
-        return found, np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
+        return message_groups, np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
 
     def _of_length(
         self, data: NDArray[np.uint8], begin: Ints, rows: Ints, size: int, out: list[MessageGroup]
     ) -> Ints:
         """Group the messages of one length into `out`; returns the remaining rows."""
-        known = self._known.setdefault(size, [])
+        message_layouts = self._known.setdefault(size, [])
         at = begin[rows]
         # Read all bytes of a message at once: numpy takes 4 ns for one unaligned word, and 6 ns for
         # 64 bytes.
@@ -152,7 +152,7 @@ class MessageLayouts:
             (len(data) - item.itemsize + 1,), item, data.data, strides=(1,)
         )
         each = list(window[at].view("<u8").reshape(len(at), -1).T)
-        untried, used, rare = list(known), list[MessageLayout](), list[MessageLayout]()
+        untried, used, rare = list(message_layouts), list[MessageLayout](), list[MessageLayout]()
         while len(rows):
             is_new = not untried
             if is_new:
@@ -184,7 +184,7 @@ class MessageLayouts:
                 break
             else:
                 rare.append(layout)
-        known[:] = (used + untried + rare)[:_MOST]
+        message_layouts[:] = (used + untried + rare)[:_MOST]
         return rows
 
 

@@ -141,7 +141,10 @@ class PaddedBytes:
         rest = self._walked(begin, end, layouts.wanted.tags, left)
         if not alike:
             return rest
-        parts = [(some, some.layout.fields, some.rows) for some in alike]
+        parts = [
+            (message_group, message_group.layout.fields, message_group.rows)
+            for message_group in alike
+        ]
         return self._in_columns(begin, parts, rest, layouts.wanted)
 
     def _in_columns(
@@ -158,23 +161,27 @@ class PaddedBytes:
         repeated = {tag for tag, field in rest.by_tag.items() if not field.is_single}
         alike: dict[int, list[Alike]] = {}
         others = []
-        for some, fields, rows in parts:
+        for message_group, fields, rows in parts:
             for tag in _alike_tags(fields, wanted):
-                inside = [self._numbers(one, some) for one in fields if one.tag == tag]
+                inside = [
+                    self._numbers(layout_field, message_group)
+                    for layout_field in fields
+                    if layout_field.tag == tag
+                ]
                 alike.setdefault(tag, []).append(Alike(rows, tuple(inside)))
                 fields = tuple(field for field in fields if field.tag != tag)
             tags = [field.tag for field in fields]
             repeated.update(tag for tag in tags if tags.count(tag) > 1)
-            others.append((some, fields, rows))
+            others.append((message_group, fields, rows))
         columns = Columns(begin, repeated)
         inner: dict[int, list[tuple[MessageGroup, tuple[LayoutField, ...] | None, Ints]]] = {}
-        for some, fields, rows in others:
+        for message_group, fields, rows in others:
             for field in fields:
                 if field.tag in wanted.tags:
-                    value, at = self._values_of(field, some)
+                    value, at = self._values_of(field, message_group)
                     place = columns.put(field.tag, rows, value, at)
                     if field.tag in wanted.inside:
-                        inner.setdefault(field.tag, []).append((some, field.inside, place))
+                        inner.setdefault(field.tag, []).append((message_group, field.inside, place))
         for tag, own in rest.by_tag.items():
             if len(own):
                 place = columns.put(tag, own.owner, own.value, own.at)
@@ -188,22 +195,24 @@ class PaddedBytes:
             found[tag] = replace(found.get(tag, Field.none()), alike=tuple(groups))
         return Fields(found, rest.damaged)
 
-    def _numbers(self, field: LayoutField, some: MessageGroup) -> dict[int, Words]:
+    def _numbers(self, field: LayoutField, message_group: MessageGroup) -> dict[int, Words]:
         """The numbers of the message in a field, by tag."""
         found = {}
-        for own in field.inside or ():
-            value, _ = self._values_of(own, some)
+        for layout_field in field.inside or ():
+            value, _ = self._values_of(layout_field, message_group)
             assert not isinstance(value, int)
-            found[own.tag] = value
+            found[layout_field.tag] = value
         return found
 
-    def _values_of(self, field: LayoutField, some: MessageGroup) -> tuple[Words | int, Ints]:
+    def _values_of(
+        self, field: LayoutField, message_group: MessageGroup
+    ) -> tuple[Words | int, Ints]:
         """The values of a field in messages of one layout, and their positions."""
-        at, wire = some.at, field.tag & 7
+        at, wire = message_group.at, field.tag & 7
         if wire == LENGTH_DELIMITED:
             return field.size, at + field.begin
         if wire == VARINT:
-            number = some.number(field.begin, field.size)
+            number = message_group.number(field.begin, field.size)
             return self._varints(at + field.begin)[0] if number is None else number, at
         word = self._words[at + field.begin]
         return word if wire == FIXED64 else word & np.uint64(0xFFFFFFFF), at
@@ -226,12 +235,12 @@ class PaddedBytes:
             rank = np.empty(messages, np.int64)
             rank[field.owner] = np.arange(len(field))
         known, others = [], []
-        for some, fields, place in parts:
+        for message_group, fields, place in parts:
             rows = place if rank is None else rank[place]
             if fields is None:
                 others.append(rows)
             else:
-                known.append((some, fields, rows))
+                known.append((message_group, fields, rows))
         left = np.sort(np.concatenate(others)) if others else np.empty(0, np.int64)
         left = left[field.value[left] > 0]
         rest = self._walked(field.at, field.end, wanted.tags, left)

@@ -32,32 +32,36 @@ from viewer.model.trace import Column, KeyKind
 class InspectorAnswers:
     """The rows of a linked ETDump in the requested time scales; see `time_scales`."""
 
-    def __init__(self, found: EventStatistics, source: str = "ns", target: str = "ms") -> None:
-        self._found = found
+    def __init__(
+        self, event_statistics: EventStatistics, source: str = "ns", target: str = "ms"
+    ) -> None:
+        self._found = event_statistics
         self._target = target
-        self._table = found.table
+        self._table = event_statistics.table
         # Per row the number of target units per tick, as numerator and denominator. A row on the
         # ETDump's own clock has unit -1, which selects the last entry.
-        scales = [_scale(unit, target) for unit in found.units]
+        scales = [_scale(unit, target) for unit in event_statistics.units]
         scales.append(ratio(source, target))
-        self._is_native: Bools = np.array([scale is None for scale in scales])[found.unit]
+        self._is_native: Bools = np.array([scale is None for scale in scales])[
+            event_statistics.unit
+        ]
         known = [scale or ratio("s", "s") for scale in scales]
-        self._up = np.array([float(scale.numerator) for scale in known])[found.unit]
-        self._down = np.array([float(scale.denominator) for scale in known])[found.unit]
+        self._up = np.array([float(scale.numerator) for scale in known])[event_statistics.unit]
+        self._down = np.array([float(scale.denominator) for scale in known])[event_statistics.unit]
         keys = self._table.trace.keys
         self._ops = _ops_of_links(self._table)
-        self._is_delegated: Bools = keys.kind[found.key] == KeyKind.DELEGATE_EVENT
+        self._is_delegated: Bools = keys.kind[event_statistics.key] == KeyKind.DELEGATE_EVENT
 
     def sheet(self, include_metadata: bool = False) -> AnswerTable:
         """Return the visible table: all rows except OPERATOR_CALL, as in the official tool."""
-        found, links = self._found, self._table.links
-        kind = self._table.trace.keys.kind[found.key]
+        event_statistics, links = self._found, self._table.links
+        kind = self._table.trace.keys.kind[event_statistics.key]
         rows = np.flatnonzero(kind != KeyKind.OPERATOR_CALL)
-        titles = found.block_titles
-        listed, keys = rows.tolist(), found.key[rows].tolist()
+        titles = event_statistics.block_titles
+        listed, keys = rows.tolist(), event_statistics.key[rows].tolist()
         scaled = self._scaled
         columns: dict[str, Sequence[object]] = {
-            "event_block_name": [titles[b] for b in found.block[rows].tolist()],
+            "event_block_name": [titles[b] for b in event_statistics.block[rows].tolist()],
             "event_name": self._names(keys),
         }
         for name in NUMBERS:
@@ -79,18 +83,18 @@ class InspectorAnswers:
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the blocks with all rows, including OPERATOR_CALL, and every field of each."""
-        found, links = self._found, self._table.links
+        event_statistics, links = self._found, self._table.links
         runs = self._table.trace.runs
-        keys = found.key.tolist()
-        names, starts = self._names(keys), self._starts(list(range(len(found))))
+        keys = event_statistics.key.tolist()
+        names, starts = self._names(keys), self._starts(list(range(len(event_statistics))))
         raw = self._raw
         scaled = {n: _blanked(v, self._is_native) for n, v in self._scaled.items()}
         native = {n: _blanked(v, ~self._is_native) for n, v in self._native.items()}
-        count = found.statistics.count.tolist()
+        count = event_statistics.statistics.count.tolist()
 
         def row(i: int) -> dict[str, Any]:
             key, link = keys[i], links[keys[i]]
-            own = found.occurrences(i)
+            own = event_statistics.occurrences(i)
             values = raw[own].tolist()
             identifier = self._table.trace.keys.identifier[key]
             fields: dict[str, Any] = {
@@ -124,7 +128,9 @@ class InspectorAnswers:
                 "runs": [{"index": n, "number": runs[n].number} for n in block.runs],
                 "rows": [row(i) for i in block.rows],
             }
-            for title, block in zip(found.block_titles, found.blocks, strict=True)
+            for title, block in zip(
+                event_statistics.block_titles, event_statistics.blocks, strict=True
+            )
         ]
 
     # -- numbers -----------------------------------------------------------------------------
@@ -159,12 +165,12 @@ class InspectorAnswers:
     @property
     def _raw(self) -> NDArray[Any]:
         """Every duration in the target scale; native ones in their own unit."""
-        found = self._found
-        row = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
+        event_statistics = self._found
+        row = np.repeat(np.arange(len(event_statistics)), np.diff(event_statistics.row_ptr))
         native = self._is_native[row]
         up = np.where(native, 1.0, self._up[row])
         down = np.where(native, 1.0, self._down[row])
-        raw: NDArray[Any] = found.duration * up / down
+        raw: NDArray[Any] = event_statistics.duration * up / down
         return raw
 
     # -- other cells -------------------------------------------------------------------------

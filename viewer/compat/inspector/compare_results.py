@@ -77,12 +77,12 @@ def _references(path: str, inference: LoggedInference) -> list[Value]:
         bundle = read_bundled_cases(path)
         return expected_values(bundle, case_of(bundle, inference, None))
     arrays = array_values(NpzFile(path))
-    found: list[Value] = []
-    while (key := f"output_{len(found)}") in arrays:
-        found.append(arrays[key])
-    if not found:
+    values: list[Value] = []
+    while (key := f"output_{len(values)}") in arrays:
+        values.append(arrays[key])
+    if not values:
         raise UnreadableFile(path, "it has no array output_0")
-    return found
+    return values
 
 
 def _metrics(path: str, outputs: Sequence[Value], references: Sequence[Value]) -> Metrics:

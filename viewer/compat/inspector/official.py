@@ -143,7 +143,7 @@ def answer(
     metadata = [events.metadatas[m] if m >= 0 else b"" for m in events.metadata[at].tolist()]
     block_of_row = np.repeat(np.arange(len(layout.blocks)), np.diff(layout.row_ptr)).tolist()
     texts = [*events.texts, ""]
-    found = []
+    official_events = []
     for i, e in enumerate(first.tolist()):
         number, text = int(events.number[e]), texts[int(events.text[e])]
         identifier: int | str | None = number if number != -1 else text or None
@@ -151,7 +151,7 @@ def answer(
         name = str(identifier) if identifier is not None else layout.debug_name(e) or name
         span = slice(cut[i], cut[i + 1])
         row_metadata = [m or "" for m in metadata[span]]
-        found.append(
+        official_events.append(
             OfficialEvent(
                 layout.blocks[block_of_row[i]],
                 name,
@@ -163,7 +163,7 @@ def answer(
                 *_resolved(links, name, identifier, int(events.instruction[e])),
             )
         )
-    return OfficialAnswer(found, grouped(values, row, count), target)
+    return OfficialAnswer(official_events, grouped(values, row, count), target)
 
 
 class _Told:

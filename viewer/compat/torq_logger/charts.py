@@ -204,7 +204,7 @@ class _CompileRows:
         trace = self._trace
         if trace.generation != "C0":
             named = [re.search(r"Slice unit (\d+)$", t.thread) for t in trace.tracks]
-            numbers = np.array([int(found[1]) if found else 0 for found in named], np.int64)
+            numbers = np.array([int(match[1]) if match else 0 for match in named], np.int64)
             return numbers[track] if len(numbers) else np.empty(0, np.int64)
         number = np.zeros(len(track), np.int64)
         own = np.flatnonzero(self._unit == Unit.SLICE)

@@ -154,9 +154,11 @@ def two_units(everything: Intervals, dma: Intervals, slices: Intervals) -> TorqO
 
 def runtime_overview(jobs: Intervals) -> TorqOverview:
     """Return the overview of f63e303 for NSS jobs, whose units are unknown."""
-    found = two_units(jobs, NO_TIME, NO_TIME)
+    torq_overview = two_units(jobs, NO_TIME, NO_TIME)
     return TorqOverview(
-        TWO_UNITS, found.start, {**found.times, "IDLE": found.times["OVERALL"] - length(*jobs)}
+        TWO_UNITS,
+        torq_overview.start,
+        {**torq_overview.times, "IDLE": torq_overview.times["OVERALL"] - length(*jobs)},
     )
 
 
@@ -167,13 +169,13 @@ def as_8e135dc(overview: TorqOverview) -> TorqOverview:
 
 def runtime_overview_8e135dc(jobs: Intervals) -> TorqOverview:
     """Return the overview of 8e135dc for NSS jobs."""
-    found = runtime_overview(jobs)
+    torq_overview = runtime_overview(jobs)
     nothing = dict.fromkeys(
         ("DMA", "SLICE", "DMA_ONLY", "COMPUTE_ONLY", "DMA_COMBINED", "COMPUTE_COMBINED",
          "DMA_COMPUTE_OVERLAP"), 0
     )  # fmt: skip
-    times = {**nothing, **{name: found.times[name] for name in ("IDLE", "OVERALL")}}
-    return TorqOverview(EIGHT_UNITS, found.start, times)
+    times = {**nothing, **{name: torq_overview.times[name] for name in ("IDLE", "OVERALL")}}
+    return TorqOverview(EIGHT_UNITS, torq_overview.start, times)
 
 
 def all_units(

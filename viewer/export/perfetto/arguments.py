@@ -57,12 +57,12 @@ class SliceArguments:
     """
 
     def __init__(
-        self, source: PerfettoSource, stated: Stated, own: Codes, strings: InternedStrings
+        self, source: PerfettoSource, stated: Stated, codes: Codes, strings: InternedStrings
     ) -> None:
         self._source = source
         self._slices = source.trace.slices
         self._stated = stated
-        self._own = own
+        self._own = codes
         self._strings = strings
         self._arguments: list[Callable[[Codes], Piece]] = []
 
@@ -135,8 +135,8 @@ class SliceArguments:
         if (is_derived := slices.derived) is not None and is_derived[self._own].any():
             flag = self._number_arg("derived", _ARG_BOOL)(1) + b"\1"
 
-            def derived(own: Codes) -> Piece:
-                mask = is_derived[own]
+            def derived(codes: Codes) -> Piece:
+                mask = is_derived[codes]
                 return Where(mask, Literal(flag, int(mask.sum())))
 
             self._arguments.append(derived)
@@ -211,8 +211,8 @@ class SliceArguments:
                 return
             run_arg = self._number_arg("run", _ARG_INT)
 
-            def run(own: Codes) -> Piece:
-                number = of_slice[own]
+            def run(codes: Codes) -> Piece:
+                number = of_slice[codes]
                 return Where(number > 0, Varints(number[number > 0], run_arg))
 
             self._arguments.append(run)
@@ -225,9 +225,9 @@ class SliceArguments:
             return
         has_ticks = ~flags_at(len(self._slices), placed)
 
-        def piece(own: Codes) -> Piece:
-            mask = has_ticks[own]
-            return Where(mask, Varints(ticks(own[mask]), head))
+        def piece(codes: Codes) -> Piece:
+            mask = has_ticks[codes]
+            return Where(mask, Varints(ticks(codes[mask]), head))
 
         self._arguments.append(piece)
 
@@ -277,11 +277,11 @@ class SliceArguments:
             head = self._number_arg(name, number)
             encode = lambda numbers: Varints(numbers, head)  # noqa: E731
 
-        def piece(own: Codes) -> Piece:
+        def piece(codes: Codes) -> Piece:
             if valid is None:
-                return encode(values[own])
-            mask = valid[own]
-            return Where(mask, encode(values[own[mask]]))
+                return encode(values[codes])
+            mask = valid[codes]
+            return Where(mask, encode(values[codes[mask]]))
 
         return piece
 

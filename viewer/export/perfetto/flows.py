@@ -54,10 +54,12 @@ def _proved(table: LinkTable, only: Ints | None, most: int) -> tuple[Ints, int, 
         return np.empty((0, 2), np.int64), 0, 0
     index = FlowIndex(table)
     for consumer in searched.tolist():
-        found = index.flows(consumer)
-        assert found is not None  # the search has no limit here
+        slice_flows = index.flows(consumer)
+        assert slice_flows is not None  # the search has no limit here
         edges += sorted(
-            (e.slice, consumer) for e in found.inputs if e.is_job or not (e.overlaps or e.is_stated)
+            (e.slice, consumer)
+            for e in slice_flows.inputs
+            if e.is_job or not (e.overlaps or e.is_stated)
         )
     return np.array(edges, np.int64).reshape(len(edges), 2), len(searched), len(candidates)
 

@@ -36,23 +36,23 @@ def inputs_of(trace: Trace) -> int:
 
 
 def facts_of(
-    origin: int, given: Facts, sources: Sequence[PerfettoSource]
+    origin: int, facts: Facts, sources: Sequence[PerfettoSource]
 ) -> tuple[dict[str, int | str], list[dict[str, int | str]]]:
-    """Return the metadata of a file and of each source; `given` is known only to the caller.
+    """Return the metadata of a file and of each source; `facts` is known only to the caller.
 
-    If the only source is an Opscope export, its metadata is carried over unless `given` has a newer
+    If the only source is an Opscope export, its metadata is carried over unless `facts` has a newer
     value; "whole trace" refers to what that export contained.
     """
     found: dict[str, int | str] = {"tool": f"Opscope {viewer.__version__}", "origin_ns": origin}
     of_sources = [_source_facts(source) for source in sources]
     if len(sources) == 1 and is_of_one_file(stated := sources[0].trace.provenance):
         found |= {k: v for k, v in stated.items() if k not in found and not k.startswith(FIRST)}
-        if given.get("range") == "whole trace":
-            given = {name: value for name, value in given.items() if name not in stated}
+        if facts.get("range") == "whole trace":
+            facts = {name: value for name, value in facts.items() if name not in stated}
         if first_ns(stated) == origin - sources[0].offset_ns:  # only their difference matters
             found["origin_ns"] = stated.get("origin_ns", 0)
             of_sources[0]["offset_ns"] = stated.get(f"{FIRST}offset_ns", 0)
-    return _storable({**found, **given}), of_sources
+    return _storable({**found, **facts}), of_sources
 
 
 def _source_facts(source: PerfettoSource) -> dict[str, int | str]:

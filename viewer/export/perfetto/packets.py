@@ -172,9 +172,9 @@ def in_order_of_use(own: Codes, size: int, codes_of: Callable[[Codes], NDArray[A
     return found
 
 
-def with_value(own: Codes, column: Column) -> Codes:
+def with_value(codes: Codes, column: Column) -> Codes:
     """Return those of some slices that have a value in a column, in order."""
-    return own if column.valid is None else own[column.valid[own]]
+    return codes if column.valid is None else codes[column.valid[codes]]
 
 
 class BracketOrder:

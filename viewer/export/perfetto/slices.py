@@ -126,15 +126,17 @@ class SlicePackets:
         if source.flows is None or not self.count:
             return
         whole = self.count == len(slices)
-        self.flows = found = source.flows(
+        self.flows = flow_edges = source.flows(
             None if whole else np.sort(self._preorder).astype(np.int64)
         )
-        if not len(found.producer):
+        if not len(flow_edges.producer):
             return
         place = np.empty(len(slices), np.uint32)
         place[self._preorder] = np.arange(self.count, dtype=np.uint32)
-        ends = [place[side].astype(np.int64) for side in (found.producer, found.consumer)]
-        times = [self._ns(slices.start[side]) for side in (found.producer, found.consumer)]
+        ends = [place[side].astype(np.int64) for side in (flow_edges.producer, flow_edges.consumer)]
+        times = [
+            self._ns(slices.start[side]) for side in (flow_edges.producer, flow_edges.consumer)
+        ]
         is_valid = (times[0] < times[1]) | ((times[0] == times[1]) & (ends[0] < ends[1]))
         self.flows_written = int(is_valid.sum())
         ids = np.arange(flow_id, flow_id + self.flows_written, dtype=np.uint64)
@@ -292,35 +294,35 @@ class SlicePackets:
             [(begin_at, self._begins(own, first)), (end_at, self._ends(self._preorder[owner]))]
         )
 
-    def _shown(self, own: Codes) -> Ints:
+    def _shown(self, codes: Codes) -> Ints:
         """Return the numbers of the names under which slices are written."""
-        names = self._name_iid[self._slices.name[own]]
+        names = self._name_iid[self._slices.name[codes]]
         if self._label_iid is None or self._source.labels is None:
             return names
-        label = self._label_iid[self._source.labels[own]]
+        label = self._label_iid[self._source.labels[codes]]
         return np.where(label == 0, names, label)
 
-    def _is_renamed(self, own: Codes) -> Bools:
+    def _is_renamed(self, codes: Codes) -> Bools:
         """Return which slices are written under another name than in their file."""
-        differs: Bools = self._shown(own) != self._name_iid[self._slices.name[own]]
+        differs: Bools = self._shown(codes) != self._name_iid[self._slices.name[codes]]
         return differs
 
-    def _begins(self, own: Codes, first: int) -> Piece:
-        slices, n = self._slices, len(own)
-        start, key = slices.start[own], slices.key[own]
+    def _begins(self, codes: Codes, first: int) -> Piece:
+        slices, n = self._slices, len(codes)
+        start, key = slices.start[codes], slices.key[codes]
         pieces: list[Piece] = []
         if self._one_category is None:
             pieces.append(Picked(self._key_category, key))
         elif self._one_category:
             pieces.append(Literal(self._one_category, n))
         if self._category_of_slice is not None:
-            pieces.append(self._category_of_slice(own))
-        lane = self._lane_of_row[self._row[own]]
+            pieces.append(self._category_of_slice(codes))
+        lane = self._lane_of_row[self._row[codes]]
         if self._lane_category is not None:
             pieces.append(Picked(self._lane_category, lane))
-        pieces += [argument(own) for argument in self._arguments]
+        pieces += [argument(codes) for argument in self._arguments]
         pieces += [
-            Varints(self._shown(own), lambda size: _BEGIN),
+            Varints(self._shown(codes), lambda size: _BEGIN),
             Picked(self._begin_track, lane),
         ]
         for head, at, ids in self._flow_ends:
@@ -329,7 +331,7 @@ class SlicePackets:
                 pieces.append(Fixed64s(n, at[some] - first, ids[some], head))
         pieces.append(Picked(self._key_correlation, key))
         if self._correlation_of_slice is not None:
-            pieces.append(self._correlation_of_slice(own))
+            pieces.append(self._correlation_of_slice(codes))
         packet = Joined(
             Varints(self._ns(start), lambda size: TIME),
             Literal(SEQUENCE_ID, n),
@@ -338,9 +340,9 @@ class SlicePackets:
         )
         return Message(PACKET, packet)
 
-    def _ends(self, own: Codes) -> Piece:
+    def _ends(self, codes: Codes) -> Piece:
         packet = Joined(
-            Varints(self._ns(self._slices.end[own]), lambda size: TIME),
-            Picked(self._end_tail, self._lane_of_row[self._row[own]]),
+            Varints(self._ns(self._slices.end[codes]), lambda size: TIME),
+            Picked(self._end_tail, self._lane_of_row[self._row[codes]]),
         )
         return Message(PACKET, packet)

@@ -121,7 +121,7 @@ def export_perfetto(
     path: str | os.PathLike[str],
     *,
     ns_range: tuple[int, int] | None = None,
-    beside: TraceExtras = _NOTHING,
+    trace_extras: TraceExtras = _NOTHING,
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
@@ -136,7 +136,7 @@ def export_perfetto(
             sources,
             stream,
             ns_range=ns_range,
-            beside=beside,
+            trace_extras=trace_extras,
             progress=progress,
             cancelled=cancelled,
         )
@@ -154,7 +154,7 @@ def write_perfetto(
     out: BinaryIO,
     *,
     ns_range: tuple[int, int] | None = None,
-    beside: TraceExtras = _NOTHING,
+    trace_extras: TraceExtras = _NOTHING,
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
@@ -167,7 +167,7 @@ def write_perfetto(
     applies to it, but not to bookmarks. progress(done, total) counts slices. Raises
     WriteCancelled, TimesTooFarApart, OSError.
     """
-    file = _File(sources, beside, ns_range)
+    file = _File(sources, trace_extras, ns_range)
     out.write(file.head)
     total = sum(len(source.trace.slices) for source in sources)
     done = written = 0
@@ -191,14 +191,14 @@ def size_of_perfetto(
     sources: Sequence[PerfettoSource],
     *,
     ns_range: tuple[int, int] | None = None,
-    beside: TraceExtras = _NOTHING,
+    trace_extras: TraceExtras = _NOTHING,
 ) -> FileSize:
     """Estimate what `write_perfetto` would write. Raises TimesTooFarApart.
 
     Small files are encoded completely; for large ones a sample of 40,000 slices per source, which
     takes about 20 ms, in addition to the shared data.
     """
-    file = _File(sources, beside, ns_range)
+    file = _File(sources, trace_extras, ns_range)
     sizes = _Sizes()
     sizes.add(file.head)
     slices = tracks = flows = over_edge = computed = 0
@@ -268,17 +268,19 @@ class _File:
     def __init__(
         self,
         sources: Sequence[PerfettoSource],
-        beside: TraceExtras,
+        trace_extras: TraceExtras,
         ns_range: tuple[int, int] | None,
     ) -> None:
         self._sources = sources
         runs = [_runs(source) for source in sources]
         marks = [
             BookmarkSpan(m.start_ns, m.end_ns, m.name, "MARK", {"note": m.note} if m.note else {})
-            for m in beside.marks
+            for m in trace_extras.marks
         ]
         spans = [span for source in sources if (span := source.span())]
-        spans += [(span.start, span.end) for some in (*runs, marks) for span in some]
+        spans += [
+            (span.start, span.end) for bookmark_spans in (*runs, marks) for span in bookmark_spans
+        ]
         spans += [span for source in sources for span in source.counter_spans()]
         self._origin = origin = min(
             (first for first, _ in [*spans, *_stated_axis(sources)]), default=0
@@ -287,15 +289,15 @@ class _File:
             raise TimesTooFarApart("the times of these files are more than 292 years apart")
         self._windows = [_from(origin, source.ns_range or ns_range) for source in sources]
         self._runs = [
-            SpanPackets(_placed(some, origin, window))
-            for some, window in zip(runs, self._windows, strict=True)
+            SpanPackets(_placed(bookmark_spans, origin, window))
+            for bookmark_spans, window in zip(runs, self._windows, strict=True)
         ]
         drawn = SpanPackets(_placed(marks, origin, _from(origin, ns_range)))
         self._layout = TrackDescriptors(
-            sources, beside.order, [packets.lanes for packets in self._runs], drawn.lanes
+            sources, trace_extras.order, [packets.lanes for packets in self._runs], drawn.lanes
         )
         self._strings = InternedStrings()
-        self._facts, self._source_facts = facts_of(origin, beside.facts, sources)
+        self._facts, self._source_facts = facts_of(origin, trace_extras.facts, sources)
         self.head = self._first_packets() + drawn.encoded(self._layout.marks)
 
     def _first_packets(self) -> bytes:

@@ -69,7 +69,7 @@ def write_table(
             if cancelled():
                 raise WriteCancelled
             part = slice(first, first + ROWS_AT_ONCE)
-            lines = list(map(delimiter.join, zip(*(some(part) for some in texts), strict=True)))
+            lines = list(map(delimiter.join, zip(*(text(part) for text in texts), strict=True)))
             if first == 0:
                 lines.insert(0, delimiter.join(names))
             lines.append("")

@@ -39,7 +39,10 @@ def paired_rows(
         return _grouped(a, b, operators, level)
     methods = paired_methods([part.method for part in a], [part.method for part in b])
     joined = Joined[_Thing]()
-    known = [{m: {one.debug_handle for one in own[m]} for m in own} for own in operators]
+    known = [
+        {m: {listed_operator.debug_handle for listed_operator in operator[m]} for m in operator}
+        for operator in operators
+    ]
     for side, parts in enumerate((a, b)):
         for number, part in enumerate(parts):
             joined.add((side, "part", number))
@@ -83,7 +86,7 @@ def _operator_pairs(
     a: Sequence[ListedOperator], b: Sequence[ListedOperator]
 ) -> list[tuple[int, int]]:
     """Pairs of debug handles."""
-    identities = [[one.identity for one in own] for own in (a, b)]
+    identities = [[listed_operator.identity for listed_operator in own] for own in (a, b)]
     return [(a[i].debug_handle, b[j].debug_handle) for i, j in aligned(*identities)]
 
 
@@ -148,8 +151,8 @@ def _label(
         sorted((parts[n] for n in own), key=lambda part: natural(part.id))
         for parts, own in ((a, of_a), (b, of_b))
     ]
-    shown = sides[0] or sides[1]
-    labels = list(dict.fromkeys(part.label for part in shown))
+    lake_parts = sides[0] or sides[1]
+    labels = list(dict.fromkeys(part.label for part in lake_parts))
     more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
     backends = [
         ", ".join(dict.fromkeys(part.backend or "kernels" for part in own)) for own in sides
@@ -174,13 +177,13 @@ def _grouped(
     found: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
     for side, parts in enumerate((a, b)):
         known = {
-            (method, one.debug_handle): one
+            (method, listed_operator.debug_handle): listed_operator
             for method, listed in operators[side].items()
-            for one in listed
+            for listed_operator in listed
         }
         for number, part in enumerate(parts):
-            own = [known.get((part.method, handle)) for handle in _handles(part)]
-            text = _text_of(part, own, level)
+            listed_operators = [known.get((part.method, handle)) for handle in _handles(part)]
+            text = _text_of(part, listed_operators, level)
             method = other.get(part.method, part.method) if side else part.method
             found.setdefault((method, text), ([], []))[side].append(number)
     rows = []
@@ -194,12 +197,16 @@ def _grouped(
 
 def _text_of(part: LakePart, operators: Sequence[ListedOperator | None], level: str) -> str:
     """What a part is at a level; of several, such as two modules, all of them."""
-    listed = [one for one in operators if one is not None]
+    listed = [listed_operator for listed_operator in operators if listed_operator is not None]
     if not listed or len(listed) < len(operators):
         return {TYPE: part.type, MODULE: part.module, LINE: part.source}[level] or NOT_KNOWN
     texts = {
-        {TYPE: one.type, MODULE: one.module or OUTERMOST, LINE: _line(one.source)}[level]
-        for one in listed
+        {
+            TYPE: listed_operator.type,
+            MODULE: listed_operator.module or OUTERMOST,
+            LINE: _line(listed_operator.source),
+        }[level]
+        for listed_operator in listed
     }
     return AND.join(sorted(texts))
 

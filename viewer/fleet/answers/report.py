@@ -117,7 +117,13 @@ def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
         os.path.basename(lake.path),
         len(profiles),
         {
-            name: len({one.values[name] for one in profiles if name in one.values})
+            name: len(
+                {
+                    lake_profile.values[name]
+                    for lake_profile in profiles
+                    if name in lake_profile.values
+                }
+            )
             for name in ("model", "device", "build")
         },
         compare_groups(connection, groups),
@@ -125,7 +131,11 @@ def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
         trends,
         device_noise(trends),
         problems,
-        sorted((one.source, one.reason) for one in units if one.state in (FAILED, REFUSED)),
+        sorted(
+            (unit_outcome.source, unit_outcome.reason)
+            for unit_outcome in units
+            if unit_outcome.state in (FAILED, REFUSED)
+        ),
         lake.losses.sentences,
     )
 
@@ -164,11 +174,14 @@ def _changes(groups: Sequence[GroupComparison], notes: Sequence[str]) -> str:
             *said,
         )
     rows: list[tuple[float, Row]] = []
-    for one in groups:
-        listed = [(row.label, own) for row, own in one.proven]
-        if one.inference.verdict in CHANGED:
-            listed.append((WHOLE, one.inference))
-        rows += [(abs(own.change_ns), _change_row(one, label, own)) for label, own in listed]
+    for group_comparison in groups:
+        listed = [(row.label, compared) for row, compared in group_comparison.proven]
+        if group_comparison.inference.verdict in CHANGED:
+            listed.append((WHOLE, group_comparison.inference))
+        rows += [
+            (abs(compared.change_ns), _change_row(group_comparison, label, compared))
+            for label, compared in listed
+        ]
     rows.sort(key=lambda each: -each[0])
     shown = [row for _, row in rows[:_MOST_CHANGES]]
     return section(
@@ -189,37 +202,37 @@ def _changes(groups: Sequence[GroupComparison], notes: Sequence[str]) -> str:
 
 def _clock_notes(groups: Sequence[GroupComparison]) -> list[str]:
     """Notes on groups whose times are only assumed."""
-    found = [one for one in groups if one.note]
-    if not found:
+    group_comparisons = [group_comparison for group_comparison in groups if group_comparison.note]
+    if not group_comparisons:
         return []
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return [f"{found[0].group.label}{more}: {found[0].note}"]
+    more = f" and {len(group_comparisons) - 1} more" if len(group_comparisons) > 1 else ""
+    return [f"{group_comparisons[0].group.label}{more}: {group_comparisons[0].note}"]
 
 
 def _answer(groups: Sequence[GroupComparison]) -> str:
     """How many models changed, each counted once for each of its devices."""
-    changed = sum(bool(one.largest_ns) for one in groups)
+    changed = sum(bool(group_comparison.largest_ns) for group_comparison in groups)
     of = counted(len(groups), _noun(groups))
     return f"{changed} of {of} changed." if changed else f"No change is proven in {of}."
 
 
 def _noun(groups: Sequence[GroupComparison]) -> str:
-    has_devices = any(dict(one.group.values)["device"] for one in groups)
+    has_devices = any(dict(group_comparison.group.values)["device"] for group_comparison in groups)
     return "model-device pair" if has_devices else "model"
 
 
-def _change_row(one: GroupComparison, label: str, own: Compared) -> Row:
-    values = dict(one.group.values)
+def _change_row(group_comparison: GroupComparison, label: str, compared: Compared) -> Row:
+    values = dict(group_comparison.group.values)
     return Row(
         [
-            *change_cells(own),
-            Cell(WORDS[own.verdict]),
+            *change_cells(compared),
+            Cell(WORDS[compared.verdict]),
             Cell(values["model"] or NOT_KNOWN),
             Cell(values["device"] or NOT_KNOWN),
             Cell(values["build"]),
             Cell(label),
         ],
-        {"verdict": own.verdict.value},
+        {"verdict": compared.verdict.value},
     )
 
 

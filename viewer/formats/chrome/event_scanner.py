@@ -191,8 +191,8 @@ class EventScanner:
 
     def _filled(self, at: int) -> tuple[int, bytes]:
         """The next character that is no space, and its position; b"" if there is none."""
-        found = _FILLED.search(self._data, at)
-        return (len(self._data), b"") if found is None else (found.start(), found[0])
+        match = _FILLED.search(self._data, at)
+        return (len(self._data), b"") if match is None else (match.start(), match[0])
 
     # -- values ---------------------------------------------------------------------------------
 
@@ -477,8 +477,8 @@ class EventScanner:
         limit = len(data) if self._is_last else len(data) - _TAIL
         depth, counted = 0, at
         first: int | None = None
-        for found in _ARRAY_END[self._is_bare].finditer(data, at):
-            place = found.start()
+        for match in _ARRAY_END[self._is_bare].finditer(data, at):
+            place = match.start()
             if place >= limit:
                 break
             depth += data.count(b"[", counted, place) - data.count(b"]", counted, place)

@@ -188,20 +188,20 @@ class EventColumns:
 
         Operators are in this order, so the same events written by another tool have the same.
         """
-        for name, known in (("name", self.names), ("cat", self.cats)):
+        for name, distinct_texts in (("name", self.names), ("cat", self.cats)):
             codes = self._grown[name].values
-            first = np.full(len(known), len(codes))
+            first = np.full(len(distinct_texts), len(codes))
             for begin in reversed(range(0, len(codes), _PART)):
                 part = codes[begin : begin + _PART]
                 first[part[::-1]] = np.arange(begin + len(part) - 1, begin - 1, -1)
             order = np.argsort(first, kind="stable")
-            number = np.empty(len(known), np.uint32)
-            number[order] = np.arange(len(known))
+            number = np.empty(len(distinct_texts), np.uint32)
+            number[order] = np.arange(len(distinct_texts))
             for begin in range(0, len(codes), _PART):
                 codes[begin : begin + _PART] = number[codes[begin : begin + _PART]]
-            keys = list(known)
-            known.clear()
-            known.update((keys[old], new) for new, old in enumerate(order.tolist()))
+            keys = list(distinct_texts)
+            distinct_texts.clear()
+            distinct_texts.update((keys[old], new) for new, old in enumerate(order.tolist()))
 
     def _reserve(self, source: PackedFile) -> None:
         """Reserve the memory for all events. Raises NotEnoughMemory."""
@@ -352,8 +352,8 @@ class EventColumns:
                 for positions, columns in parts:
                     values[positions] = columns[name]
             self._grown[name].add(values, expected)
-        for some in read:
-            self._add_read((some.rows + first).astype(np.uint32), some)
+        for read_events in read:
+            self._add_read((read_events.rows + first).astype(np.uint32), read_events)
         if events:
             self._add_structs((rows + first).astype(np.uint32), events)
         # In the order of the file, because later ones replace earlier ones.
@@ -368,7 +368,7 @@ class EventColumns:
         if not {e.ph for e in events} <= SLICES:
             self._special(places.tolist(), events)
             arguments = [None if event.ph in _OWN_ARGUMENTS else event.args for event in events]
-        has = [given for given in arguments if given]
+        has = [argument for argument in arguments if argument]
         if len(has) < len(events):
             places = places[np.fromiter(map(bool, arguments), np.bool_, len(events))]
         if has:

@@ -50,16 +50,16 @@ def with_memory_counters(trace: Trace) -> Trace:
     distinct, which = np.unique(keys, axis=1, return_inverse=True)
     order = np.argsort(which.reshape(-1), kind="stable")
     bounds = np.searchsorted(which.reshape(-1)[order], np.arange(distinct.shape[1] + 1)).tolist()
-    found: list[Counter] = []
+    counters: list[Counter] = []
     for key, first, last in zip(distinct.T.tolist(), bounds, bounds[1:], strict=False):
-        if len(found) >= 2 * _MOST_DEVICES:
+        if len(counters) >= 2 * _MOST_DEVICES:
             break
         own = some[order[first:last]]
-        found += _counters(trace, trace.tracks[key[0]].process, _name(*key[1:]), own, bytes_)
+        counters += _counters(trace, trace.tracks[key[0]].process, _name(*key[1:]), own, bytes_)
     problems = trace.problems
     if distinct.shape[1] > _MOST_DEVICES:
         problems = (*problems, Problem(_TOO_MANY, distinct.shape[1] - _MOST_DEVICES, ""))
-    return replace(trace, counters=(*trace.counters, *found), problems=problems)
+    return replace(trace, counters=(*trace.counters, *counters), problems=problems)
 
 
 def _counters(

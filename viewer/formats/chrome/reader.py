@@ -374,18 +374,18 @@ class _Reader:
         time = self._ns[rows]
         if bool((np.abs(time) < TIME_LIMIT // 1000).all()):
             time = time * 1000 + self._ps[rows]
-        found = paired_by_name(
+        event_pairs = paired_by_name(
             stack,
             time,
             self._is(ends)[rows],
             self._name[rows],
             self._events.names.get("", _NO_CODE),
         )
-        self._problem(OPEN, rows[found.lone_begin])
-        self._problem("end event without a begin event: left out", rows[found.lone_end])
+        self._problem(OPEN, rows[event_pairs.lone_begin])
+        self._problem("end event without a begin event: left out", rows[event_pairs.lone_end])
         return [
-            _Part(rows[found.begin], rows[found.end], place[found.begin]),
-            self._open(rows[found.lone_begin], place[found.lone_begin]),
+            _Part(rows[event_pairs.begin], rows[event_pairs.end], place[event_pairs.begin]),
+            self._open(rows[event_pairs.lone_begin], place[event_pairs.lone_begin]),
         ]
 
     def _open(self, rows: Ints, place: Codes) -> _Part:

@@ -61,7 +61,8 @@ class StackFrames:
         self.frames = [Frame(text(value.get("name"))) for value in values]
         parents = [value.get("parent") for value in values]
         self.parent = np.array(
-            [-1 if one is None else self._number.get(str(one), -2) for one in parents], np.int64
+            [-1 if parent is None else self._number.get(str(parent), -2) for parent in parents],
+            np.int64,
         )
 
     def node(self, key: str) -> int:
@@ -152,7 +153,7 @@ def of_list(
     """Return the samples next to the events, by thread and name."""
     known = {str(tid): (pid, tid) for pid, tid in reversed(threads)}
     samples = [mapping(one) for one in given]
-    time, usable = ticks_of([one.get("ts") for one in samples], 1000)
+    time, usable = ticks_of([sample.get("ts") for sample in samples], 1000)
     groups: dict[tuple[str, str], list[int]] = {}
     lost = 0
     for i, one in enumerate(samples):

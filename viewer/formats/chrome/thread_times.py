@@ -37,9 +37,9 @@ class ThreadTimes:
 
     def add_raw(self, name: str, rows: Codes, texts: Sequence[bytes | memoryview]) -> Ints:
         """Add times as JSON; returns the rows whose time is not usable."""
-        found = times_of(texts)
-        self.add(name, rows[found.usable], found.ns[found.usable], found.ps[found.usable])
-        return rows[~found.usable].astype(np.int64)
+        times = times_of(texts)
+        self.add(name, rows[times.usable], times.ns[times.usable], times.ps[times.usable])
+        return rows[~times.usable].astype(np.int64)
 
     def columns(self, events: int, begin: Ints, end: Ints) -> dict[str, Column]:
         """The columns of slices, released here.

@@ -221,7 +221,7 @@ class _Reader:
 
     def _method(self, name: str, delegates: dict[int, DelegateMap], alone: set[int]) -> Method:
         of_call = {
-            instruction: tuple(h for some in (delegate.entries or {}).values() for h in some)
+            instruction: tuple(h for value in (delegate.entries or {}).values() for h in value)
             for instruction, delegate in delegates.items()
         }
         named = alone.union(*of_call.values())

@@ -58,8 +58,8 @@ class LoggedProfile:
         """
         if inference is None:
             first: dict[str, LoggedInference] = {}
-            for one in self.inferences:
-                first.setdefault(one.method, one)
+            for logged_inference in self.inferences:
+                first.setdefault(logged_inference.method, logged_inference)
             return list(first.values())
         found = [
             one
@@ -174,12 +174,12 @@ def array_key(name: str) -> ArrayKey:
 def expected_values(bundle: BundledCases, case: BundledCase) -> list[Value]:
     """Return the expected outputs of a test case."""
     return [
-        unreadable(one.layout, one.fault)
-        if one.fault
-        else number(one.layout.dtype, one.number)
-        if one.number is not None
-        else value_of(one.layout, bundle.file, one.offset)
-        for one in case.outputs
+        unreadable(expected_value.layout, expected_value.fault)
+        if expected_value.fault
+        else number(expected_value.layout.dtype, expected_value.number)
+        if expected_value.number is not None
+        else value_of(expected_value.layout, bundle.file, expected_value.offset)
+        for expected_value in case.outputs
     ]
 
 
@@ -192,14 +192,14 @@ def case_of(bundle: BundledCases, inference: LoggedInference, number: int | None
     cases = cases or list(bundle.cases if len({c.method for c in bundle.cases}) == 1 else ())
     stated = inference.run.bundled_input if inference.run is not None else -1
     wanted = stated if number is None and stated >= 0 else number
-    found = cases if wanted is None else [case for case in cases if case.number == wanted]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    bundled_cases = cases if wanted is None else [case for case in cases if case.number == wanted]
+    if len(bundled_cases) == 1:
+        return bundled_cases[0]
+    if not bundled_cases:
         what = f"test case {wanted}" if wanted is not None else "test case"
         raise UnreadableFile(bundle.path, f"it has no {what} of {inference.method}")
     raise UnreadableFile(
         bundle.path,
-        f"the profile does not state which of {len(found)} test cases it ran",
+        f"the profile does not state which of {len(bundled_cases)} test cases it ran",
         remedy="Choose one: opscope numbers --case 0",
     )

@@ -29,11 +29,11 @@ def duration(cell: str, unit: str, *, comma: bool = False) -> tuple[Fraction, st
     unit: of cells that state none. comma: whether a comma separates decimals.
     """
     cell = cell.strip()
-    found = _CELL.fullmatch(cell)
-    own = parse_unit(found[2] or "") if found else ""
-    if found is None or (found[2] and not own):
+    match = _CELL.fullmatch(cell)
+    own = parse_unit(match[2] or "") if match else ""
+    if match is None or (match[2] and not own):
         return _of_text(cell)
-    value, unit = _number(found[1].strip(), comma), own or unit
+    value, unit = _number(match[1].strip(), comma), own or unit
     if value is None or not unit:
         return None
     if unit == CYCLE:
@@ -81,17 +81,17 @@ def _number(text: str, comma: bool) -> Fraction | None:
     if _GROUPS.fullmatch(text):
         text = _GAPS.sub("", text)
     if comma:
-        found = _COMMA.fullmatch(text)
-        if found is None:
+        match = _COMMA.fullmatch(text)
+        if match is None:
             return None
-        text = f"{found[1].replace('.', '')}.{found[2] or '0'}{found[3] or ''}"
+        text = f"{match[1].replace('.', '')}.{match[2] or '0'}{match[3] or ''}"
     return amount(text)
 
 
 def step_of(cell: str) -> Fraction:
     """The step of a written number: 1/1000 for "1.204"; 0 for one with an exponent."""
-    found = re.search(r"[0-9](?:[.,]([0-9]+))?(?=\s*[A-Za-zµμ]*\s*$)", cell.strip())
-    if found is None or re.search(r"[0-9][eE][+-]?[0-9]", cell):
+    match = re.search(r"[0-9](?:[.,]([0-9]+))?(?=\s*[A-Za-zµμ]*\s*$)", cell.strip())
+    if match is None or re.search(r"[0-9][eE][+-]?[0-9]", cell):
         return Fraction(0)
     digits = re.search(r"[.,]([0-9]+)(?!.*[.,])", cell)
     return Fraction(1, 10 ** len(digits[1])) if digits else Fraction(1)

@@ -168,8 +168,8 @@ def stated_columns_of(headings: Sequence[str], name: str, length: str, unit: str
     if name not in headings or length not in headings:
         return None
     at = headings.index(length)
-    known = columns_of(headings)
-    roles = {r: i for r, i in (known.roles if known else {}).items() if i != at}
+    columns = columns_of(headings)
+    roles = {r: i for r, i in (columns.roles if columns else {}).items() if i != at}
     own = split_unit(length)[1]
     words = set(words_of(length).split())
     what = next((what for _, what, of in _STATISTICS if words & of), PLAIN)

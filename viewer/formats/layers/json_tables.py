@@ -65,16 +65,16 @@ def _are_headings(text: bytes) -> bool:
         heads = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    columns = header_of([str(one) for one in heads])
+    columns = header_of([str(head) for head in heads])
     return columns is not None and bool(columns.unit)
 
 
 def _is_keyed(head: bytes) -> bool:
     """Whether most objects have their name as a key: `"conv1": {"time_ms": 0.5}`."""
     keyed = list(_KEYED.finditer(head))[:4]
-    if len({one[0] for one in keyed}) < len(keyed):
+    if len({match[0] for match in keyed}) < len(keyed):
         return False
-    found = [head[one.end() :] for one in keyed]
+    found = [head[match.end() :] for match in keyed]
     rows = [item for one in found if isinstance(item := _first(one), dict)]
     return len(rows) > 1 and all(_fits({"name": "", **row}) for row in rows)
 

@@ -72,14 +72,14 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
 
 
 def _tensors(layer: Mapping[str, Any], which: str) -> tuple[Tensor, ...]:
-    found = []
+    tensors = []
     for one in map(mapping, sequence(layer.get(which))):
         sizes = sequence(one.get("Dimensions"))
         is_shape = "Dimensions" in one and all(type(size) is int for size in sizes)
         stated = text(one.get("Format/Datatype")) or text(one.get("Format"))
         dtype = next((dtype for pattern, dtype in _DTYPES if pattern.search(stated)), "")
-        found.append(Tensor(text(one.get("Name")), dtype, tuple(sizes) if is_shape else None))
-    return tuple(found)
+        tensors.append(Tensor(text(one.get("Name")), dtype, tuple(sizes) if is_shape else None))
+    return tuple(tensors)
 
 
 FORMAT = format_of("layers.layer_info")

@@ -46,8 +46,8 @@ class Barred:
 
 def _unmarked(cell: str) -> str:
     """A cell of Markdown without what makes it bold, or code."""
-    found = _MARKED.fullmatch(cell)
-    return found[2] if found else cell.strip("`")
+    match = _MARKED.fullmatch(cell)
+    return match[2] if match else cell.strip("`")
 
 
 @dataclass(slots=True)

@@ -96,11 +96,11 @@ def header_of(cells: Sequence[str]) -> Columns | None:
         return None
     if name and length:
         return stated_columns_of(list(cells), name, length, given.get(STATED_UNIT) or "")
-    found = recognized(cells)
+    columns = recognized(cells)
     unit = given.get(STATED_UNIT) or ""
-    if found is not None and not found.unit and unit:
-        return Columns(found.headings, found.length, unit, found.what, found.roles)
-    return found
+    if columns is not None and not columns.unit and unit:
+        return Columns(columns.headings, columns.length, unit, columns.what, columns.roles)
+    return columns
 
 
 def is_total(columns: Columns, row: Sequence[str]) -> bool:
@@ -233,8 +233,8 @@ class TextTables:
             if start.pattern is not None:
                 self._patterned(line, text, start.pattern)
                 continue
-            if found := _RUNS.search(text):
-                self.runs = found[1]
+            if match := _RUNS.search(text):
+                self.runs = match[1]
             if not text.strip():
                 is_parted = self._has_rows() and (is_parted or not is_ended)
                 is_ended = is_ended or self._has_rows()
@@ -270,12 +270,12 @@ class TextTables:
 
     def _patterned(self, line: str | int, text: str, pattern: Pattern) -> None:
         number = int(line)
-        found = pattern.row.fullmatch(text.rstrip())
-        if found is None:
+        match = pattern.row.fullmatch(text.rstrip())
+        if match is None:
             if pattern.near.search(text):
                 self._builder.problem(UNFIT, 1, f"line {number}")
             return
-        row = list(found.groups(""))
+        row = list(match.groups(""))
         if pattern.once.search(row[-1]):  # a line end is lost
             self._builder.problem(UNFIT, 2, f"line {number}")
             return
@@ -328,10 +328,10 @@ class TextTables:
         is_text: whether it cannot be such a row, because an empty line is above it.
         """
         table = self.tables[-1]
-        if found := _TOTAL_LINE.match(text):
-            unit = found[3] or split_unit(found[1])[1]
-            if is_duration(found[2], unit):
-                table.totals.append((line, found[2], unit))
+        if match := _TOTAL_LINE.match(text):
+            unit = match[3] or split_unit(match[1])[1]
+            if is_duration(match[2], unit):
+                table.totals.append((line, match[2], unit))
         elif not is_text and any(character.isdigit() for character in text):
             self._builder.problem(UNFIT, 1, f"line {line}")
 

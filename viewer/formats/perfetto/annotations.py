@@ -149,9 +149,9 @@ class Annotations(ArgumentColumns):
         fields = spans.inside or block.fields_alike(spans.at, spans.end, self._layouts)
         self._problem("damaged arguments", len(fields.damaged), "")
         name = np.full(len(spans), -1)
-        found = fields.get(_NAME_IID, VARINT)
-        state = some.state if isinstance(some.state, int) else some.state[found.owner]
-        name[found.owner] = self._interned("debug_annotation_names", found.value, state)
+        field = fields.get(_NAME_IID, VARINT)
+        state = some.state if isinstance(some.state, int) else some.state[field.owner]
+        name[field.owner] = self._interned("debug_annotation_names", field.value, state)
         inline = fields.get(_NAME, LENGTH_DELIMITED)
         name[inline.owner] = codes_of(block, inline, self._texts)
         self._problem(_NO_NAME, int((name < 0).sum()), "")
@@ -161,15 +161,15 @@ class Annotations(ArgumentColumns):
 
         # Of equal names in an event, the last counts.
         for rank, (number, wire, kind) in enumerate(_NUMBERS):
-            found = fields.get(number, wire).sorted()
-            put(rank, found, kind, _of_kind(kind, found.value))
-        found = fields.get(_TEXT_IID, VARINT).sorted()
-        state = some.state if isinstance(some.state, int) else some.state[found.owner]
-        codes = self._interned("debug_annotation_string_values", found.value, state)
-        put(len(_NUMBERS), found, TEXT, codes)
+            field = fields.get(number, wire).sorted()
+            put(rank, field, kind, _of_kind(kind, field.value))
+        field = fields.get(_TEXT_IID, VARINT).sorted()
+        state = some.state if isinstance(some.state, int) else some.state[field.owner]
+        codes = self._interned("debug_annotation_string_values", field.value, state)
+        put(len(_NUMBERS), field, TEXT, codes)
         for rank, number in enumerate((_TEXT, _JSON), len(_NUMBERS) + 1):
-            found = fields.get(number, LENGTH_DELIMITED).sorted()
-            put(rank, found, TEXT, codes_of(block, found, self._texts))
+            field = fields.get(number, LENGTH_DELIMITED).sorted()
+            put(rank, field, TEXT, codes_of(block, field, self._texts))
         # Dictionaries and arrays come after all others.
         self._flush()
         nested = [fields.get(n, LENGTH_DELIMITED).owner for n in _NESTED]
@@ -286,7 +286,7 @@ class Annotations(ArgumentColumns):
         if depth > 50:
             return None
         if tree.array_values:
-            return [self._plain(one, state, depth + 1) for one in tree.array_values]
+            return [self._plain(array_value, state, depth + 1) for array_value in tree.array_values]
         if tree.dict_entries:
             return {
                 self._name_of(entry, state): self._plain(entry, state, depth + 1)
@@ -347,7 +347,7 @@ def _old_nested(tree: Any, depth: int) -> Any:
             for key, one in zip(tree.dict_keys, tree.dict_values, strict=False)
         }
     if tree.array_values:
-        return [_old_nested(one, depth + 1) for one in tree.array_values]
+        return [_old_nested(array_value, depth + 1) for array_value in tree.array_values]
     for name in ("int_value", "double_value", "bool_value", "string_value"):
         if tree.HasField(name):
             value = getattr(tree, name)

@@ -265,9 +265,9 @@ class Assembly:
         texts = self._texts.all()
         names = [texts[i] if i >= 0 else NO_NAME for i in self._events.name.values[own].tolist()]
         numbers, ticks = (self._events.arguments.at(name, own) for name in ("run", "ticks"))
-        found = stated_runs(names, numbers, ticks)
-        self._problem("inferences without a number or ticks: left out", found.count(None), "")
-        return [(int(track[e]), run) for e, run in zip(own.tolist(), found, strict=True) if run]
+        runs = stated_runs(names, numbers, ticks)
+        self._problem("inferences without a number or ticks: left out", runs.count(None), "")
+        return [(int(track[e]), run) for e, run in zip(own.tolist(), runs, strict=True) if run]
 
     def _placed(self, runs: list[tuple[int, Run]], builder: TraceBuilder) -> tuple[Run, ...]:
         """Move inferences to the first track of their process."""
@@ -291,16 +291,16 @@ class Assembly:
             {uuid: int(counter.tick[0]) for uuid, counter in by_uuid.items()},
             is_ranked=self._recording.is_own,
         )
-        found = tuple(by_uuid[uuid] for uuid in order)
+        counters = tuple(by_uuid[uuid] for uuid in order)
         if clock is None:
-            return found
+            return counters
         first = first_ns(provenance)
         if first is None or (not first and clock.ns_per_tick == 1):
-            return found
+            return counters
         rate = clock.ns_per_tick
         return tuple(
             replace(c, tick=clipped([ns_to_tick(t + first, rate) for t in c.tick.tolist()]))
-            for c in found
+            for c in counters
         )
 
     def _converted(self, time: Ints) -> Any:

@@ -57,24 +57,24 @@ class _Mark:
 def mark_of(text: str) -> _Mark:
     """The meaning of a print."""
     text = text.rstrip("\n\0 ")
-    if found := _END.fullmatch(text):
-        return _Mark(_THREAD, END, int(found[1] or -1))
-    if found := _SLICE.fullmatch(text):
-        kind = BEGIN if found[1] == "B" else POINT
-        return _Mark(_THREAD, kind, int(found[2]), found[3] or _NO_NAME)
-    if found := _ASYNC.fullmatch(text):
-        pid, name = int(found[2]), found[3] or _NO_NAME
-        kind = BEGIN if found[1] == "S" else END
-        return _Mark(_GROUP, kind, pid, name, (pid, name, found[4]))
-    if found := _ON_TRACK.fullmatch(text):
-        letter, pid, track, rest = found[1], int(found[2]), found[3] or _NO_NAME, found[4]
+    if match := _END.fullmatch(text):
+        return _Mark(_THREAD, END, int(match[1] or -1))
+    if match := _SLICE.fullmatch(text):
+        kind = BEGIN if match[1] == "B" else POINT
+        return _Mark(_THREAD, kind, int(match[2]), match[3] or _NO_NAME)
+    if match := _ASYNC.fullmatch(text):
+        pid, name = int(match[2]), match[3] or _NO_NAME
+        kind = BEGIN if match[1] == "S" else END
+        return _Mark(_GROUP, kind, pid, name, (pid, name, match[4]))
+    if match := _ON_TRACK.fullmatch(text):
+        letter, pid, track, rest = match[1], int(match[2]), match[3] or _NO_NAME, match[4]
         name, _, cookie = rest.rpartition("|")
         if letter == "N":
             return _Mark(_GROUP, POINT, pid, rest or _NO_NAME, (pid, track, "instants"))
         kind = BEGIN if letter == "G" else END
         return _Mark(_GROUP, kind, pid, name or _NO_NAME, (pid, track, cookie))
-    if found := _COUNTER.fullmatch(text):
-        return _Mark(_VALUE, 0, int(found[1]), found[2] or _NO_NAME, value=int(found[3]))
+    if match := _COUNTER.fullmatch(text):
+        return _Mark(_VALUE, 0, int(match[1]), match[2] or _NO_NAME, value=int(match[3]))
     return _Mark(_IGNORED if text.startswith(_SYNC_MARK) else _OTHER)
 
 
@@ -124,7 +124,7 @@ class Atrace:
             texts = list(groups)
             states = [(of, *texts[place][1:]) for place, of in combined.T.tolist()]
             found.append(self._grouped(rows, group.reshape(-1), states, kind, name))
-        return [one for one in found if len(one)]
+        return [system_slices for system_slices in found if len(system_slices)]
 
     def _processes(self, rows: Ints) -> Ints:
         """The number of the process that some prints state."""
@@ -148,15 +148,15 @@ class Atrace:
         places = [
             (processes.label(processes.all[number]), track or _NO_NAME) for number, track in tracks
         ]
-        found = self._paired(rows, group, kind, name, [], flat=True)
+        system_slices = self._paired(rows, group, kind, name, [], flat=True)
         return SystemSlices(
             places,
-            of_group[found.track],
-            found.start,
-            found.end,
-            found.name,
+            of_group[system_slices.track],
+            system_slices.start,
+            system_slices.end,
+            system_slices.name,
             flat=True,
-            timing=found.timing,
+            timing=system_slices.timing,
         )
 
     def _paired(

@@ -61,21 +61,23 @@ class CounterEvents:
     def __len__(self) -> int:
         return sum(len(part.value) for part in self._parts)
 
-    def add(self, fields: Fields, rows: Ints, at: EventPlaces, track: Codes) -> None:
+    def add(self, fields: Fields, rows: Ints, event_places: EventPlaces, track: Codes) -> None:
         """Add the counter events at `rows`; a value is an int or a double."""
-        n = len(at.times)
+        n = len(event_places.times)
         value, is_whole = np.full(n, np.nan), np.zeros(n, np.bool_)
-        found = fields.get(_DOUBLE, FIXED64)
-        value[found.owner] = found.value.view(np.float64)
-        found = fields.get(_INT, VARINT)
-        value[found.owner] = found.value.view(np.int64)
-        is_whole[found.owner] = True
-        self._parts.append(_Values(track[rows], rows_of(at, rows), value[rows], is_whole[rows]))
+        field = fields.get(_DOUBLE, FIXED64)
+        value[field.owner] = field.value.view(np.float64)
+        field = fields.get(_INT, VARINT)
+        value[field.owner] = field.value.view(np.int64)
+        is_whole[field.owner] = True
+        self._parts.append(
+            _Values(track[rows], rows_of(event_places, rows), value[rows], is_whole[rows])
+        )
 
     def add_further(
         self,
         fields: Fields,
-        at: EventPlaces,
+        event_places: EventPlaces,
         states: Sequence[SequenceState],
         numbered: Callable[[Words], Codes],
         problem: Problem,
@@ -85,23 +87,30 @@ class CounterEvents:
             (_EXTRA, VARINT, _EXTRA_UUIDS, False),
             (_EXTRA_DOUBLE, FIXED64, _EXTRA_DOUBLE_UUIDS, True),
         ):
-            found = fields.get(number, wire).sorted()
-            if not len(found):
+            field = fields.get(number, wire).sorted()
+            if not len(field):
                 continue
-            uuid, known = _uuids(found, fields.get(uuids, VARINT).sorted(), at, states, is_double)
+            uuid, known = _uuids(
+                field, fields.get(uuids, VARINT).sorted(), event_places, states, is_double
+            )
             if not known.all():
-                first = int(at.order[found.owner[np.argmin(known)]])
+                first = int(event_places.order[field.owner[np.argmin(known)]])
                 problem(_NO_TRACK, int((~known).sum()), f"event {first}")
             if not known.any():
                 continue
-            value = found.value.view(np.float64 if is_double else np.int64).astype(np.float64)
+            value = field.value.view(np.float64 if is_double else np.int64).astype(np.float64)
             self.put(
-                numbered(uuid[known]), rows_of(at, found.owner[known]), value[known], is_double
+                numbered(uuid[known]),
+                rows_of(event_places, field.owner[known]),
+                value[known],
+                is_double,
             )
 
-    def put(self, track: Codes, at: EventPlaces, value: Floats, is_double: bool = False) -> None:
+    def put(
+        self, track: Codes, event_places: EventPlaces, value: Floats, is_double: bool = False
+    ) -> None:
         """Add values of some tracks."""
-        self._parts.append(_Values(track, at, value, np.full(len(value), not is_double)))
+        self._parts.append(_Values(track, event_places, value, np.full(len(value), not is_double)))
 
     def counters(self, uuids: Sequence[int], recording: Recording) -> dict[int, Counter]:
         """One counter per track described as one, by its uuid; invalid values are left out."""
@@ -154,20 +163,24 @@ class CounterEvents:
 
 
 def _uuids(
-    values: Field, own: Field, at: EventPlaces, states: Sequence[SequenceState], is_double: bool
+    values: Field,
+    field: Field,
+    event_places: EventPlaces,
+    states: Sequence[SequenceState],
+    is_double: bool,
 ) -> tuple[Words, Bools]:
     """The track uuid of each further value, and which have one.
 
-    own: the uuids in the events; an event without any has those of its sequence.
+    field: the uuids in the events; an event without any has those of its sequence.
     """
     owner = values.owner
     place = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    count = np.bincount(own.owner, minlength=len(at.times))
+    count = np.bincount(field.owner, minlength=len(event_places.times))
     first = np.cumsum(count) - count
     uuid, known = np.zeros(len(owner), np.uint64), place < count[owner]
-    uuid[known] = own.value[(first[owner] + place)[known]]
+    uuid[known] = field.value[(first[owner] + place)[known]]
     by_default = np.flatnonzero(count[owner] == 0)
-    of = at.state[owner[by_default]]
+    of = event_places.state[owner[by_default]]
     for number in np.unique(of).tolist():
         state = states[number]
         default = np.array(state.extra_double if is_double else state.extra, np.uint64)

@@ -217,14 +217,14 @@ class PacketFinder:
     def _next(self, block: PaddedBytes, first: int, limit: int, *, is_last: bool) -> int:
         """The first position from which packets go on, -1 if there is none before the limit."""
         data = block.data.data
-        for at in _starts(block, first, limit):
+        for start in _starts(block, first, limit):
             if not self._checks.take():
                 return -1
-            end, is_marked = packet_at(data, at, limit)
+            end, is_marked = packet_at(data, start, limit)
             if not is_marked or (end > limit and is_last):
                 continue
             if end >= limit or packet_at(data, end, limit)[0] > 0:
-                return at
+                return start
         return -1
 
     # -- packets that took in others -------------------------------------------------------------

@@ -31,10 +31,10 @@ class FlowIds:
     def add(self, fields: Fields, event: Ints) -> None:
         """Add the ids of some events; event: the number of each, -1 if it is left out."""
         for number, wire, ends in _FIELDS:
-            found = fields.get(number, wire)
-            if len(found):
+            field = fields.get(number, wire)
+            if len(field):
                 does = np.array([not ends, True, ends, False])
-                self._put(event[found.owner], found.value, np.tile(does, (len(found), 1)))
+                self._put(event[field.owner], field.value, np.tile(does, (len(field), 1)))
 
     def add_bound(self, event: Ints, ids: Words, gives: Bools, takes: Bools) -> None:
         """Add events with a `bind_id`."""

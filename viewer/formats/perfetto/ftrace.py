@@ -130,12 +130,12 @@ class FtraceEvents:
         m = len(events)
         if not m:
             return
-        found = block.fields_alike(events.at, events.end, self._layouts)
-        time = self._converted(last(found, _TIME, m).view(np.int64), shift_of[events.owner])
-        tid = last(found, _TID, m).view(np.int64)
-        used = self._add_prints(block, found, time, tid)
-        used += self._add_switches(block, found, time, cpu[events.owner])
-        used += self._add_wakeups(block, found, time)
+        fields = block.fields_alike(events.at, events.end, self._layouts)
+        time = self._converted(last(fields, _TIME, m).view(np.int64), shift_of[events.owner])
+        tid = last(fields, _TID, m).view(np.int64)
+        used = self._add_prints(block, fields, time, tid)
+        used += self._add_switches(block, fields, time, cpu[events.owner])
+        used += self._add_wakeups(block, fields, time)
         self._recording.problem(_NOT_SHOWN, max(m - used, 0), first)
 
     def _clocks(self, bundles: Fields, n: int, first: str) -> Ints:
@@ -163,8 +163,8 @@ class FtraceEvents:
                 time[rows] = found
         return time
 
-    def _add_prints(self, block: PaddedBytes, found: Fields, time: Ints, tid: Ints) -> int:
-        prints = found.get(_PRINT, LENGTH_DELIMITED)
+    def _add_prints(self, block: PaddedBytes, fields: Fields, time: Ints, tid: Ints) -> int:
+        prints = fields.get(_PRINT, LENGTH_DELIMITED)
         if not len(prints):
             return 0
         texts = block.fields(prints.at, prints.end, _ALL).get(_TEXT, LENGTH_DELIMITED)
@@ -172,8 +172,8 @@ class FtraceEvents:
         self.prints.add(time=time[at], tid=tid[at], text=codes_of(block, texts, self._texts))
         return len(prints)
 
-    def _add_switches(self, block: PaddedBytes, found: Fields, time: Ints, cpu: Ints) -> int:
-        switches = found.get(_SWITCH, LENGTH_DELIMITED)
+    def _add_switches(self, block: PaddedBytes, fields: Fields, time: Ints, cpu: Ints) -> int:
+        switches = fields.get(_SWITCH, LENGTH_DELIMITED)
         n = len(switches)
         if not n:
             return 0
@@ -191,10 +191,10 @@ class FtraceEvents:
         )
         return n
 
-    def _add_wakeups(self, block: PaddedBytes, found: Fields, time: Ints) -> int:
+    def _add_wakeups(self, block: PaddedBytes, fields: Fields, time: Ints) -> int:
         used = 0
         for number in _WAKEUPS:
-            wakeups = found.get(number, LENGTH_DELIMITED)
+            wakeups = fields.get(number, LENGTH_DELIMITED)
             n = len(wakeups)
             if n:
                 inner = block.fields(wakeups.at, wakeups.end, _ALL)

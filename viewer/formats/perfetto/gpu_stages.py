@@ -48,28 +48,28 @@ class GpuStages:
         """Add events; times, clock and state are those of their packets."""
         n = len(spans)
         self.bytes += int((spans.end - spans.at).sum())
-        found = block.fields(spans.at, spans.end, _TAGS)
-        specified = found.get(_SPECIFICATIONS, LENGTH_DELIMITED)
+        fields = block.fields(spans.at, spans.end, _TAGS)
+        specified = fields.get(_SPECIFICATIONS, LENGTH_DELIMITED)
         for begin, end in zip(specified.at.tolist(), specified.end.tolist(), strict=True):
             self._specify(bytes(block.data.data[begin:end]))
         states = self._recording.sequences.states
         queue, stage, name = (np.full(n, -1) for _ in range(3))
         for field, into in ((_QUEUE_IID, queue), (_STAGE_IID, stage)):
-            iids = found.get(field, VARINT)
+            iids = fields.get(field, VARINT)
             into[iids.owner] = interned(GPU_NAMES, iids.value, state[iids.owner], states)
-        texts = found.get(_NAME, LENGTH_DELIMITED)
+        texts = fields.get(_NAME, LENGTH_DELIMITED)
         name[texts.owner] = codes_of(block, texts, self._recording.texts)
-        has = flags_at(n, found.get(_ID, VARINT).owner)
+        has = flags_at(n, fields.get(_ID, VARINT).owner)
         number, place = (
-            last(found, field, n, default=_NONE).view(np.int64) for field in (_STAGE_ID, _QUEUE_ID)
+            last(fields, field, n, default=_NONE).view(np.int64) for field in (_STAGE_ID, _QUEUE_ID)
         )
-        iid = last(found, _QUEUE_IID, n).view(np.int64)
+        iid = last(fields, _QUEUE_IID, n).view(np.int64)
         has_specification = flags_at(n, specified.owner)
         keep = np.flatnonzero(has | ~has_specification)
         columns = (
-            times, clock, last(found, _DURATION, n).view(np.int64), queue, stage, name, place,
-            number, iid, last(found, _GPU_ID, n).view(np.int64),
-            last(found, _SUBMISSION, n).view(np.int64),
+            times, clock, last(fields, _DURATION, n).view(np.int64), queue, stage, name, place,
+            number, iid, last(fields, _GPU_ID, n).view(np.int64),
+            last(fields, _SUBMISSION, n).view(np.int64),
         )  # fmt: skip
         self._parts.append(tuple(np.asarray(column)[keep] for column in columns))
         self.count += len(keep)

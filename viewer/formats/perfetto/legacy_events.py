@@ -135,7 +135,7 @@ class LegacyEvents:
         inner: Fields,
         kinds: LegacyKinds,
         event: Ints,
-        at: EventPlaces,
+        event_places: EventPlaces,
         track: Codes,
         name: Ints,
         category: Ints,
@@ -148,18 +148,18 @@ class LegacyEvents:
         """
         problem, owner, n = self._recording.problem, legacy.owner, len(legacy)
         phase, has_id = kinds.phase, kinds.has_id
-        self._bound(inner, event, owner, at, flow_ids)
+        self._bound(inner, event, owner, event_places, flow_ids)
         identity = np.zeros(n, np.int64)
         is_local = np.zeros(n, np.int64)
         # A plain id comes before a global one, and that before a local one.
         for number in (_LOCAL_ID, _GLOBAL_ID, _ID):
-            found = inner.get(number, VARINT)
-            identity[found.owner] = found.value.view(np.int64)
-            is_local[found.owner] = number == _LOCAL_ID
+            field = inner.get(number, VARINT)
+            identity[field.owner] = field.value.view(np.int64)
+            is_local[field.owner] = number == _LOCAL_ID
         scope = np.full(n, -1)
-        found = inner.get(_SCOPE, LENGTH_DELIMITED)
-        if len(found):
-            scope[found.owner] = codes_of(block, found, self._recording.texts)
+        field = inner.get(_SCOPE, LENGTH_DELIMITED)
+        if len(field):
+            scope[field.owner] = codes_of(block, field, self._recording.texts)
         is_enclosing = last(inner, _ENCLOSING, n) != 0
         of = _Identities(
             identity, is_local, scope, category[owner], name[owner], track[owner].astype(np.int64)
@@ -170,12 +170,12 @@ class LegacyEvents:
             chosen = is_of(phase, phases)
             without = owner[chosen & ~has_id]
             if len(without):
-                problem(lost, len(without), f"event {int(at.order[without].min())}")
+                problem(lost, len(without), f"event {int(event_places.order[without].min())}")
             rows = np.flatnonzero(chosen & has_id)
             if phases == ASYNC:
                 rows = rows[event[owner[rows]] >= 0]
             if len(rows):
-                places = rows_of(at, owner[rows])
+                places = rows_of(event_places, owner[rows])
                 numbers = event[owner[rows]] if phases == ASYNC else places.order
                 into.append(
                     _Phased(
@@ -190,19 +190,19 @@ class LegacyEvents:
             self._scoped.append((event[owner[rows]], instant[rows]))
 
     def _bound(
-        self, inner: Fields, event: Ints, owner: Ints, at: EventPlaces, flow_ids: FlowIds
+        self, inner: Fields, event: Ints, owner: Ints, event_places: EventPlaces, flow_ids: FlowIds
     ) -> None:
-        found = inner.get(_BIND_ID, VARINT)
-        if not len(found):
+        field = inner.get(_BIND_ID, VARINT)
+        if not len(field):
             return
-        direction = last(inner, _DIRECTION, len(owner)).astype(np.int64)[found.owner]
+        direction = last(inner, _DIRECTION, len(owner)).astype(np.int64)[field.owner]
         takes, gives = np.isin(direction, (_IN, _INOUT)), np.isin(direction, (_OUT, _INOUT))
         known = takes | gives
         if not known.all():
-            first = int(at.order[owner[found.owner[~known]]].min())
+            first = int(event_places.order[owner[field.owner[~known]]].min())
             self._recording.problem(_NO_DIRECTION, int((~known).sum()), f"event {first}")
-        own = event[owner[found.owner]]
-        flow_ids.add_bound(own[known], found.value[known], gives[known], takes[known])
+        own = event[owner[field.owner]]
+        flow_ids.add_bound(own[known], field.value[known], gives[known], takes[known])
 
     # -- tracks -----------------------------------------------------------------------------------
 
@@ -297,7 +297,7 @@ class LegacyEvents:
 def _combinations(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     """A number for each distinct combination, in ascending order, and the first row of each."""
     codes = (np.unique(column, return_inverse=True)[1] for column in columns)
-    return combined_codes([one.reshape(-1).astype(np.uint32) for one in codes])
+    return combined_codes([code.reshape(-1).astype(np.uint32) for code in codes])
 
 
 def _owner(processes: Ints, track: Ints) -> Ints:

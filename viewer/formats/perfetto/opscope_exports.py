@@ -78,8 +78,8 @@ def keys_of(
         instruction,
         identifier,
     )
-    found: Codes = numbered[group]
-    return found
+    codes: Codes = numbered[group]
+    return codes
 
 
 def _codes(column: Column) -> Ints:
@@ -162,7 +162,7 @@ def stated_runs(
 
     They have no track yet. None for a slice without usable arguments.
     """
-    found: list[Run | None] = []
+    runs: list[Run | None] = []
     for name, number, span in zip(names, numbers, ticks, strict=True):
         first, _, last = str(span).partition(" to ")
         run = None
@@ -175,11 +175,11 @@ def stated_runs(
                 method = name.rpartition(_BETWEEN)[0] or name
                 finished = not name.endswith(NOT_FINISHED)
                 run = Run(RunKind.INFERENCE, which, method, 0, 0, start, end, finished=finished)
-        found.append(run)
+        runs.append(run)
     # If only part of a trace was exported, the total is not known.
-    known = [run.number for run in found if run is not None]
+    known = [run.number for run in runs if run is not None]
     total = len(known) if sorted(known) == list(range(1, len(known) + 1)) else 0
-    return [run and replace(run, total=total) for run in found]
+    return [run and replace(run, total=total) for run in runs]
 
 
 def about_flows(event: bytes) -> dict[str, int | str]:
@@ -189,9 +189,9 @@ def about_flows(event: bytes) -> dict[str, int | str]:
     except Exception:  # DecodeError of whichever protobuf runtime
         return {}
     facts: dict[str, int | str] = {}
-    for one in found.debug_annotations:
-        if (name := as_text(one.name)) == "flows_left_out":
-            facts[name] = as_text(one.string_value)
+    for debug_annotation in found.debug_annotations:
+        if (name := as_text(debug_annotation.name)) == "flows_left_out":
+            facts[name] = as_text(debug_annotation.string_value)
     return facts
 
 

@@ -47,9 +47,9 @@ class PerfSamples:
         """Add samples; times, clock and state are those of their packets."""
         n = len(spans)
         self.bytes += int((spans.end - spans.at).sum())
-        found = block.fields(spans.at, spans.end, _TAGS)
-        stack = last(found, _CALLSTACK, n).view(np.int64)
-        is_skipped = flags_at(n, found.get(_SKIPPED, VARINT).owner)
+        fields = block.fields(spans.at, spans.end, _TAGS)
+        stack = last(fields, _CALLSTACK, n).view(np.int64)
+        is_skipped = flags_at(n, fields.get(_SKIPPED, VARINT).owner)
         self._recording.problem(_SKIPPED_KIND, int((is_skipped & (stack == 0)).sum()))
         keep = np.flatnonzero(~is_skipped | (stack != 0))
         node = np.array(
@@ -60,7 +60,7 @@ class PerfSamples:
             np.int64,
         )
         self._recording.problem(_NO_STACK, int((node < 0).sum()))
-        pid, tid = (last(found, number, n).view(np.int64)[keep] for number in (_PID, _TID))
+        pid, tid = (last(fields, number, n).view(np.int64)[keep] for number in (_PID, _TID))
         self._parts.append((times[keep], clock[keep], pid, tid, node))
         self.count += len(keep)
 

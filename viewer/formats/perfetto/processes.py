@@ -86,8 +86,8 @@ class Processes:
 
     def process(self, pid: int) -> Process:
         """The last process with a pid."""
-        known = self._of_pid.get(pid)
-        return known[-1] if known else self._new_process(pid)
+        processes = self._of_pid.get(pid)
+        return processes[-1] if processes else self._new_process(pid)
 
     def described_process(self, uuid: int, pid: int) -> Process:
         """The process of a descriptor that was not known before."""
@@ -162,11 +162,11 @@ class Processes:
         first = [self.process(pid).number for pid in distinct.tolist()]
         numbers = np.array(first, np.int64)[which.reshape(-1)]
         for i, pid in enumerate(distinct.tolist()):
-            known = self._of_pid[pid]
-            if len(known) > 1:
+            processes = self._of_pid[pid]
+            if len(processes) > 1:
                 rows = np.flatnonzero(which == i)
-                last = _last_since([since(process) for process in known], places[rows])
-                numbers[rows] = np.array([process.number for process in known])[last]
+                last = _last_since([since(process) for process in processes], places[rows])
+                numbers[rows] = np.array([process.number for process in processes])[last]
         return numbers
 
     # -- numbers at a time, once all is stated ---------------------------------------------------

@@ -58,7 +58,7 @@ def sched_slices(recording: Recording, events: FtraceEvents) -> list[SystemSlice
         ),
         _states(recording, events, time, tid, prev_tid, state),
     ]
-    return [one for one in found if len(one)]
+    return [system_slices for system_slices in found if len(system_slices)]
 
 
 def _first_names(tid: Ints, name: Ints) -> list[tuple[int, int]]:

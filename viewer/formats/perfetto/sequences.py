@@ -127,14 +127,14 @@ class CallstackTables:
             (self.functions, found.function_names), (self.sources, found.source_paths),
             (self.paths, found.mapping_paths),
         ):  # fmt: skip
-            for one in texts:
-                table.setdefault(one.iid, as_text(one.str))
-        for one in found.frames:
-            self.frames.setdefault(one.iid, one)
-        for one in found.mappings:
-            self.mappings.setdefault(one.iid, tuple(one.path_string_ids))
-        for one in found.callstacks:
-            self.callstacks.setdefault(one.iid, tuple(one.frame_ids))
+            for text in texts:
+                table.setdefault(text.iid, as_text(text.str))
+        for text in found.frames:
+            self.frames.setdefault(text.iid, text)
+        for text in found.mappings:
+            self.mappings.setdefault(text.iid, tuple(text.path_string_ids))
+        for text in found.callstacks:
+            self.callstacks.setdefault(text.iid, tuple(text.frame_ids))
 
     def mapping_of(self, iid: int) -> str:
         """The path of a mapping, "" if it is not known."""
@@ -320,7 +320,7 @@ class ClockSnapshots:
 
     def zeros(self) -> tuple[ClockZero, ...]:
         """What system clocks show at 0 of the trace's clock, by the first snapshot with both."""
-        goal, found = (0, self.primary), []
+        goal, clock_zeros = (0, self.primary), []
         for number, name in _SYSTEM_CLOCKS.items():
             clock = (0, number)
             both = [s[clock] - s[goal] for s in self.snapshots if clock in s and goal in s]
@@ -330,8 +330,8 @@ class ClockSnapshots:
             if drift > _USUAL_DRIFT:  # the device slept, or its time was set
                 text = plain_spaces(format_time(drift))
                 source = f"first of the clock snapshots, which differ by {text}"
-            found.append(ClockZero(name, both[0], source))
-        return tuple(found)
+            clock_zeros.append(ClockZero(name, both[0], source))
+        return tuple(clock_zeros)
 
     def _path(self, clock: tuple[int, int], goal: tuple[int, int]) -> list[tuple[int, int]] | None:
         """The shortest path between two clocks that share snapshots."""

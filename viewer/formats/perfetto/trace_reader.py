@@ -87,15 +87,15 @@ class _Reading:
         if len(fields.damaged):
             place = packets.byte(int(fields.damaged.min()))
             self._recording.problem(DAMAGED, len(fields.damaged), place)
-        for tag, found in fields.by_tag.items():
+        for tag, field in fields.by_tag.items():
             number = tag >> 3
-            if len(found) and not may_be(tag):
-                place = packets.byte(int(found.owner.min()))
-                self._recording.problem(_DAMAGED_FIELDS, len(found), place)
-            elif tag & 7 == LENGTH_DELIMITED and number not in _SILENT and len(found):
-                place = f"packet {self._packets + int(found.owner.min())}"
+            if len(field) and not may_be(tag):
+                place = packets.byte(int(field.owner.min()))
+                self._recording.problem(_DAMAGED_FIELDS, len(field), place)
+            elif tag & 7 == LENGTH_DELIMITED and number not in _SILENT and len(field):
+                place = f"packet {self._packets + int(field.owner.min())}"
                 count, first = self._skipped.get(number, (0, place))
-                self._skipped[number] = count + len(found), first
+                self._skipped[number] = count + len(field), first
         sequence = last(fields, _SEQUENCE, n)
         flags = last(fields, _FLAGS, n)
         flags |= last(fields, _CLEARED, n)
@@ -167,11 +167,11 @@ class _Reading:
             _PACKAGES,
             _ATTRIBUTES,
         ):
-            found = fields.get(number, LENGTH_DELIMITED)
+            field = fields.get(number, LENGTH_DELIMITED)
             rare += [
                 (owner, -number if number == _DEFAULTS else number, at, end)
                 for owner, at, end in zip(
-                    found.owner.tolist(), found.at.tolist(), found.end.tolist(), strict=True
+                    field.owner.tolist(), field.at.tolist(), field.end.tolist(), strict=True
                 )
             ]
         for owner in np.flatnonzero(cleared).tolist():

@@ -135,11 +135,11 @@ class TrackEvents:
                 self._attributes.setdefault(f"{PREFIX}source{self._spoken_of}.{what}", value)
         is_counter, is_flow = kind == _COUNTER, kind == FLOW
         track = self._track_numbers(uuid)
-        at = EventPlaces(order, times, clock, state)
+        event_places = EventPlaces(order, times, clock, state)
         if is_counter.any():
-            self.counters.add(fields, np.flatnonzero(is_counter), at, track)
-        self.counters.add_further(fields, at, states, self._track_numbers, self._problem)
-        self._thread_times(fields, at, track, sequence, packet)
+            self.counters.add(fields, np.flatnonzero(is_counter), event_places, track)
+        self.counters.add_further(fields, event_places, states, self._track_numbers, self._problem)
+        self._thread_times(fields, event_places, track, sequence, packet)
         keep = np.flatnonzero((kind > 0) & ~is_counter & ~is_flow)
         is_told = kind > 0
         is_told[lost] = is_told[about] = True
@@ -165,7 +165,7 @@ class TrackEvents:
             self.complete.append((own[used], lengths[used]))
             category = numbers_at(n, owner, codes, -1)
             self.legacy.add(
-                block, legacy, inner, kinds, event, at, track, name, category, self.flows
+                block, legacy, inner, kinds, event, event_places, track, name, category, self.flows
             )
         self.count = more
 
@@ -176,11 +176,11 @@ class TrackEvents:
 
     def _unread(self, fields: Fields, read: frozenset[int], message: Any, order: Ints) -> None:
         """Count the fields of messages that are not read."""
-        for tag, found in fields.by_tag.items():
-            if tag >> 3 not in read and len(found):
+        for tag, field in fields.by_tag.items():
+            if tag >> 3 not in read and len(field):
                 known = message.fields_by_number.get(tag >> 3)
                 what = known.name if known else f"number {tag >> 3}"
-                self._count(f"field {what} of {message.name}: not shown", order, found.owner)
+                self._count(f"field {what} of {message.name}: not shown", order, field.owner)
 
     def _left_out(self, fields: Fields, phase: Any, order: Ints, rows: Ints) -> None:
         """Count the events that cannot be shown, by phase or type."""
@@ -230,35 +230,35 @@ class TrackEvents:
         return found, known & is_usual
 
     def _thread_times(
-        self, fields: Fields, at: EventPlaces, track: Codes, sequence: Any, packet: Ints
+        self, fields: Fields, event_places: EventPlaces, track: Codes, sequence: Any, packet: Ints
     ) -> None:
         """Add thread times (µs in the file) and instruction counts as counters of their tracks."""
         for number, relative, which, type, scale in (
             (_THREAD_TIME, _THREAD_TIME_DELTA, THREAD_TIME, 1, 1000),
             (_INSTRUCTIONS, _INSTRUCTIONS_DELTA, INSTRUCTIONS, 2, 1),
         ):
-            found, delta = fields.get(number, VARINT), fields.get(relative, VARINT)
-            if not len(found) and not len(delta):
+            field, delta = fields.get(number, VARINT), fields.get(relative, VARINT)
+            if not len(field) and not len(delta):
                 continue
             reached, known = self._resolved(which, delta, scale, sequence, packet)
-            self._count(_RELATIVE_THREAD_TIMES, at.order, delta.owner[~known])
-            owner = np.concatenate([found.owner, delta.owner[known]])
+            self._count(_RELATIVE_THREAD_TIMES, event_places.order, delta.owner[~known])
+            owner = np.concatenate([field.owner, delta.owner[known]])
             value = np.concatenate(
-                [found.value.view(np.int64).astype(np.float64) * scale, reached[known]]
+                [field.value.view(np.int64).astype(np.float64) * scale, reached[known]]
             )
             own, of = np.unique(track[owner], return_inverse=True)
             uuids = list(self.uuids)
             numbers = [self._thread_counter(one, type, uuids[one]) for one in own.tolist()]
             counter = np.array(numbers, np.uint32)[of.reshape(-1)]
-            self.counters.put(counter, rows_of(at, owner), value)
+            self.counters.put(counter, rows_of(event_places, owner), value)
 
     def _thread_counter(self, track: int, type: int, parent: int) -> int:
         """The number of the counter with a track's times or instructions; parent: its uuid."""
         known = self._thread_counters.get((track, type))
         if known is None:
-            made = self._tracks.below(BUILTIN_COUNTERS[type], parent)
-            made.counter = pb.CounterDescriptor(type=type)
-            known = self.uuids.setdefault(made.uuid, len(self.uuids))
+            described = self._tracks.below(BUILTIN_COUNTERS[type], parent)
+            described.counter = pb.CounterDescriptor(type=type)
+            known = self.uuids.setdefault(described.uuid, len(self.uuids))
             self._thread_counters[track, type] = known
         return known
 
@@ -314,12 +314,12 @@ class TrackEvents:
     ) -> Ints:
         """The codes of names, -1 if there is none or its iid is undefined."""
         name = np.full(n, -1)
-        found = fields.get(iid, VARINT)
-        codes = interned(table, found.value, state[found.owner], self._sequences.states)
-        name[found.owner] = codes
+        field = fields.get(iid, VARINT)
+        codes = interned(table, field.value, state[field.owner], self._sequences.states)
+        name[field.owner] = codes
         self._problem("missing names", int((codes < 0).sum()), "")
-        found = fields.get(inline, LENGTH_DELIMITED)
-        name[found.owner] = codes_of(block, found, self._texts)
+        field = fields.get(inline, LENGTH_DELIMITED)
+        name[field.owner] = codes_of(block, field, self._texts)
         return name
 
     def _uuids_of(self, fields: Fields, n: int, state: Ints, packet: Ints) -> Any:
@@ -359,10 +359,10 @@ class TrackEvents:
         phase[legacy.owner] = kinds.phase
         is_phased = (phase[legacy.owner] > 0) & (kind[legacy.owner] != _COUNTER)
         kind[legacy.owner[is_phased]] = kinds.kind[is_phased]
-        found = inner.get(_OLD_NAME_IID, VARINT)
-        at = legacy.owner[found.owner]
+        field = inner.get(_OLD_NAME_IID, VARINT)
+        at = legacy.owner[field.owner]
         missing = name[at] < 0
-        codes = interned("event_names", found.value, state[at], self._sequences.states)
+        codes = interned("event_names", field.value, state[at], self._sequences.states)
         name[at[missing]] = codes[missing]
         return kinds
 
@@ -377,21 +377,21 @@ class TrackEvents:
     ) -> None:
         spans = fields.get(_ARGUMENT, LENGTH_DELIMITED)
         self.arguments.add(block, spans, event, late, state, states)
-        found = fields.get(_CORRELATION_IID, VARINT)
+        field = fields.get(_CORRELATION_IID, VARINT)
         self._put_text(
             "correlation_id",
-            event[found.owner],
-            interned("correlation_id_str", found.value, state[found.owner], states),
+            event[field.owner],
+            interned("correlation_id_str", field.value, state[field.owner], states),
         )
-        found = fields.get(_CORRELATION_STR, LENGTH_DELIMITED)
-        if len(found):
-            codes = codes_of(block, found, self._texts)
-            self._put_text("correlation_id", event[found.owner], codes)
-        found = fields.get(_CORRELATION, VARINT)
-        if len(found):
-            own = event[found.owner]
+        field = fields.get(_CORRELATION_STR, LENGTH_DELIMITED)
+        if len(field):
+            codes = codes_of(block, field, self._texts)
+            self._put_text("correlation_id", event[field.owner], codes)
+        field = fields.get(_CORRELATION, VARINT)
+        if len(field):
+            own = event[field.owner]
             self.arguments.keep(
-                "correlation_id", INT, own[own >= 0], found.value.view(np.int64)[own >= 0]
+                "correlation_id", INT, own[own >= 0], field.value.view(np.int64)[own >= 0]
             )
 
     def _categories(
@@ -402,8 +402,8 @@ class TrackEvents:
         In Opscope exports, some categories describe the track: its NPU unit, or that it has
         inferences.
         """
-        found = fields.get(_CATEGORY_IID, VARINT)
-        owners, iids = [found.owner], [found.value]
+        field = fields.get(_CATEGORY_IID, VARINT)
+        owners, iids = [field.owner], [field.value]
         packed = fields.get(_CATEGORY_IID, LENGTH_DELIMITED)
         if len(packed):
             owner, values = block.varint_lists(packed)

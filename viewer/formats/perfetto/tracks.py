@@ -140,8 +140,8 @@ class Tracks:
         thread = self.processes.thread(process, stated.tid)
         thread.name = thread.name or as_text(stated.thread_name)
         uuid = 2**64 - 1 - sequence
-        known = self.by_uuid.get(uuid)
-        if known is not None and known.thread is not thread:
+        described = self.by_uuid.get(uuid)
+        if described is not None and described.thread is not thread:
             uuid = self._new_uuid()
         self.by_uuid[uuid] = Described(
             uuid, process=process, thread=thread, sort_index=stated.legacy_sort_index

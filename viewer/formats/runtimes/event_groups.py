@@ -77,9 +77,11 @@ def trace_of(path: str, builder: TraceBuilder, groups: Sequence[Group]) -> Trace
         elif has_executions and end > start and not group.nodes:
             builder.run(RunKind.LOAD, group.stage, track, 0, start, end, is_apart=True)
     if builder.clock is NS_CLOCK and any(v.unit == CYCLES for g in groups for v in g.totals):
-        some = [v for g in groups for v in g.totals if v.unit == CYCLES]
+        values = [v for g in groups for v in g.totals if v.unit == CYCLES]
         builder.problem(
-            "total in cycles, next to the same in µs: not drawn", len(some), f"line {some[0].line}"
+            "total in cycles, next to the same in µs: not drawn",
+            len(values),
+            f"line {values[0].line}",
         )
     bars.finish(_native_columns(native, len(bars)))
     return builder.build()

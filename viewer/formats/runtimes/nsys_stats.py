@@ -83,9 +83,9 @@ def _report(cells: Sequence[str]) -> _Report | None:
         return None
     names, units = [], []
     for cell in cells:
-        found = _HEADING.fullmatch(cell)
-        names.append(found[1] if found else cell)
-        units.append(_NS[found[2].removesuffix("ec")] if found else 0)
+        match = _HEADING.fullmatch(cell)
+        names.append(match[1] if match else cell)
+        units.append(_NS[match[2].removesuffix("ec")] if match else 0)
     timed = {name for name, unit in zip(names, units, strict=True) if unit}
     if timed >= {"Start", "Duration"} and _TRACE_MARKS.intersection(names):
         return _Report(names, units, cells, True)

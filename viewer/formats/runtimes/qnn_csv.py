@@ -112,9 +112,9 @@ class _Events:
         self._place(value, message, stated, is_root=cells[_LEVEL].upper() == "ROOT")
 
     def _place(self, value: Value, message: str, name: str, *, is_root: bool) -> None:
-        found = _STAGE.search(name.replace("(cycles)", ""))
-        stage = (found[1] if found else message).lower()
-        is_node = message.upper() == "NODE" or not (is_root or found)
+        match = _STAGE.search(name.replace("(cycles)", ""))
+        stage = (match[1] if match else message).lower()
+        is_node = message.upper() == "NODE" or not (is_root or match)
         if not is_node:
             key = value.name, value.unit
             is_new = not self.groups or self.groups[-1].stage != stage or key in self._seen

@@ -64,7 +64,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             end=cycles(slices.end),
             columns=_without_stated(slices.columns),
         ),
-        counters=tuple(replace(one, tick=cycles(one.tick)) for one in trace.counters),
+        counters=tuple(replace(counter, tick=cycles(counter.tick)) for counter in trace.counters),
         runs=tuple(
             replace(run, start=run.start // per_cycle, end=run.end // per_cycle)
             for run in trace.runs

@@ -76,7 +76,7 @@ def columns_of(arguments: Mapping[str, Mapping[int, str]], count: int) -> dict[s
 
 
 def _column(found: Mapping[int, str], count: int) -> Column:
-    known = DistinctTexts({"": 0})
+    distinct_texts = DistinctTexts({"": 0})
     codes = np.zeros(count, np.uint32)
-    codes[np.fromiter(found, np.int64, len(found))] = known.codes(list(found.values()))
-    return argument_column(codes, tuple(known))
+    codes[np.fromiter(found, np.int64, len(found))] = distinct_texts.codes(list(found.values()))
+    return argument_column(codes, tuple(distinct_texts))

@@ -151,14 +151,14 @@ class _Tables:
 
     def _state(self, text: str) -> None:
         """Keep the times of whole runs."""
-        if found := _WHOLE_RUNS.match(text):
-            for name, value in _WHOLE_RUN.findall(found[1]):
+        if match := _WHOLE_RUNS.match(text):
+            for name, value in _WHOLE_RUN.findall(match[1]):
                 if (ns := ticks_of(value, _US)) is not None:
                     self._builder.state(_STATED.get(name, name), format_time(ns))
-        elif found := _SPREAD.match(text):
+        elif match := _SPREAD.match(text):
             self._header = ()
             parts = []
-            for name, value in _AMOUNT.findall(found[1]):
+            for name, value in _AMOUNT.findall(match[1]):
                 ns = ticks_of(value, _US)
                 if ns is not None:
                     is_count = name == "count"

@@ -115,10 +115,10 @@ def _add(
     line = line.strip(b"\r")
     if not line.strip() or line.startswith(b"#"):
         return
-    found = _STACK.fullmatch(line)
-    if found is None:
+    match = _STACK.fullmatch(line)
+    if match is None:
         builder.problem(_NO_STACK, 1, f"line {number}")
         return
-    frames = tuple(names.setdefault(name, len(names)) for name in found[1].split(b";"))
+    frames = tuple(names.setdefault(name, len(names)) for name in match[1].split(b";"))
     nodes.append(tree.stack(frames))
-    weights.append(int(found[2]))
+    weights.append(int(match[2]))

@@ -108,7 +108,7 @@ class CpuNodes:
         order = np.argsort(time[:count], kind="stable")
         node, time = node[order], time[order]
         parent = np.array(self._parent, np.int64)
-        is_root = np.array([one.name == ROOT for one in self.frames], np.bool_) & (parent == -1)
+        is_root = np.array([frame.name == ROOT for frame in self.frames], np.bool_) & (parent == -1)
         parent[(parent >= 0) & is_root[parent]] = -1
         node[(node >= 0) & is_root[node]] = -1
         return node, time, parent

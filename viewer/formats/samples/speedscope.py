@@ -55,8 +55,8 @@ def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> Non
     profiles = [mapping(one) for one in sequence(data.get("profiles"))]
     if not profiles:
         raise UnreadableFile(builder.path, "it has no profiles", remedy="Record it again")
-    units = [text(one.get("unit")) for one in profiles]
-    unit = next((one for one in units if one in _NS), units[0])  # one clock: times are preferred
+    units = [text(profile.get("unit")) for profile in profiles]
+    unit = next((unit for unit in units if unit in _NS), units[0])  # one clock: times are preferred
     if unit in _COUNTED:
         builder.clock = counted_clock(_COUNTED[unit])
     process = text(data.get("name")) or text(data.get("exporter")) or "speedscope"
@@ -98,9 +98,9 @@ class _Profiles:
     def add_events(self, track: int, profile: dict[str, Any], factor: int) -> None:
         """Add the slices of an evented profile."""
         events = [mapping(one) for one in sequence(profile.get("events"))]
-        frame = whole_numbers([one.get("frame") for one in events], len(self._frames))
-        time, usable = ticks_of([one.get("at") for one in events], factor)
-        is_end = np.array([one.get("type") == "C" for one in events], np.bool_)
+        frame = whole_numbers([event.get("frame") for event in events], len(self._frames))
+        time, usable = ticks_of([event.get("at") for event in events], factor)
+        is_end = np.array([event.get("type") == "C" for event in events], np.bool_)
         self._builder.problem(_NO_FRAME, int((frame < 0).sum()))
         self._builder.problem(_NOT_USABLE, int((~usable).sum()))
         rows = np.flatnonzero(usable & (frame >= 0))

@@ -77,12 +77,12 @@ class SampledSlices:
     ) -> None:
         """parent, frame: of each node of the stacks, in any order."""
         self._builder = builder
-        texts = [one.name or NO_NAME for one in frames]
+        texts = [frame.name or NO_NAME for frame in frames]
         self._name = builder.intern_all(texts)
         key = {text: builder.key(KeyKind.PLAIN, text) for text in dict.fromkeys(texts)}
         self._key = np.array([key[text] for text in texts], np.uint32)
-        self._file = Column.of_texts([one.file for one in frames])
-        self._line = np.array([one.line for one in frames], np.int64)
+        self._file = Column.of_texts([frame.file for frame in frames])
+        self._line = np.array([frame.line for frame in frames], np.int64)
         self._parent, self._frame = np.array(parent, np.int64), np.array(frame, np.int64)
         self._depth, self._drawn = _depths(self._parent)
         self._count = 0

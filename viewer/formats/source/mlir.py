@@ -98,12 +98,12 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
     outside = by_function.pop(0, [])
     methods: list[Method] = []
     index = 0
-    for found in (*by_function.values(), outside):
-        if found:
-            name = found[0].func if found is not outside else MODULE_METHOD
+    for operation_texts in (*by_function.values(), outside):
+        if operation_texts:
+            name = operation_texts[0].func if operation_texts is not outside else MODULE_METHOD
             operators = tuple(
                 _operator(index + i, name, path, lines, operation)
-                for i, operation in enumerate(found)
+                for i, operation in enumerate(operation_texts)
             )
             methods.append(Method(name, operators))
             index += len(operators)

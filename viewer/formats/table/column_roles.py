@@ -129,7 +129,7 @@ def needed(
 ) -> ColumnsNeeded:
     """The error that asks for what is not known. why: shown instead of the columns found."""
     found = recognized(layout)
-    known = _known(layout, found, stated)
+    stated_columns = _known(layout, found, stated)
     said = " and ".join(", ".join(_SAID[one] for one in missing).rsplit(", ", 1))
     without = [
         _short(layout.names[found[role][0]])
@@ -150,15 +150,15 @@ def needed(
     return ColumnsNeeded(
         path,
         reason,
-        Question(layout, known, missing),
+        Question(layout, stated_columns, missing),
         where=where or _where(layout),
-        remedy=_remedy(layout, known, missing),
+        remedy=_remedy(layout, stated_columns, missing),
     )
 
 
-def _remedy(layout: Layout, known: StatedColumns, missing: Sequence[str]) -> str:
+def _remedy(layout: Layout, stated_columns: StatedColumns, missing: Sequence[str]) -> str:
     """The option that answers, if it can lead to a usable row."""
-    example = _answered(known, missing)
+    example = _answered(stated_columns, missing)
     if _PLACE in dict(example.given).values():
         if layout.rows and not layout.number_columns:
             return "No column has only numbers or times: write the start and the duration as such"
@@ -225,9 +225,9 @@ def stated_names(stated: StatedColumns) -> tuple[str, ...]:
     return tuple(what for what, _ in stated.given)
 
 
-def _answered(known: StatedColumns, missing: Sequence[str]) -> StatedColumns:
+def _answered(stated_columns: StatedColumns, missing: Sequence[str]) -> StatedColumns:
     """An example of what answers a question."""
-    given = dict(known.given)
+    given = dict(stated_columns.given)
     for what in missing:
         if what == DECIMAL:
             given[what] = "point"

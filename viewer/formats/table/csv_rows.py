@@ -96,10 +96,12 @@ def with_rows(block: CsvBlock, more: CsvBlock, at: Ints) -> CsvBlock:
         return found
 
     texts: dict[int, TextColumn] = {}
-    for column, own in block.texts.items():
-        known = DistinctTexts()
-        codes = joined(known.codes_of(own), known.codes_of(more.texts[column]))
-        texts[column] = TextColumn(codes, list(known))
+    for column, text_column in block.texts.items():
+        distinct_texts = DistinctTexts()
+        codes = joined(
+            distinct_texts.codes_of(text_column), distinct_texts.codes_of(more.texts[column])
+        )
+        texts[column] = TextColumn(codes, list(distinct_texts))
     numbers: dict[int, Numbers] = {}
     odd: dict[int, tuple[int, str]] = {}
     for column, (values, ok) in block.numbers.items():

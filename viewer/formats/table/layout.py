@@ -104,11 +104,11 @@ def layout_of(text: str, *, whole: bool) -> Layout | None:
         at += 1
     if comment >= 0 and at < len(lines):
         above = lines[comment].lstrip("\ufeff \t").removeprefix(COMMENT)
-        found = best_layout([above, *lines[at:]], at - 1, stated)
-        if found is not None and found.lines == at and _is_headed(found):
+        layout = best_layout([above, *lines[at:]], at - 1, stated)
+        if layout is not None and layout.lines == at and _is_headed(layout):
             own = best_layout(lines[at:], at, stated)
             if own is None or not _is_headed(own):
-                return found
+                return layout
     return best_layout(lines[at:], at, stated)
 
 

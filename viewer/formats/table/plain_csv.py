@@ -121,14 +121,14 @@ def layout_in(path: str) -> Layout:
             if not sample and packed.fault:
                 raise UnreadableFile(path, packed.fault, remedy="Copy or record it again")
     text = sample.decode("utf-8-sig", "replace").replace("\0", " ")
-    found = table_of(text, stated_columns(), whole=len(sample) < _SAMPLE)
-    if found is None:
+    layout = table_of(text, stated_columns(), whole=len(sample) < _SAMPLE)
+    if layout is None:
         raise UnreadableFile(
             path,
             "it is no table: no row has cells separated by comma, semicolon, tab or |",
             where="line 1",
         )
-    return found
+    return layout
 
 
 def table_of(text: str, stated: StatedColumns, *, whole: bool) -> Layout | None:

@@ -171,14 +171,14 @@ class PlainRows:
 
     def _text_columns(self, is_own: bool) -> dict[str, int]:
         """The columns of the slices, by the names that they have there."""
-        names, given = self.layout.names, self._columns
-        roles = {"process": given.process, "thread": given.thread, "name": given.name,
-                 "identifier": given.identifier}  # fmt: skip
+        names, columns = self.layout.names, self._columns
+        roles = {"process": columns.process, "thread": columns.thread, "name": columns.name,
+                 "identifier": columns.identifier}  # fmt: skip
         found = {role: column for role, column in roles.items() if column >= 0}
         skipped = own_tables.skipped(names) if is_own else frozenset()
-        used = {given.start, self._length, given.phase, *given.values, *found.values()}
+        used = {columns.start, self._length, columns.phase, *columns.values, *found.values()}
         if "name" not in found:
-            found["name"] = given.start  # of rows that are no slices
+            found["name"] = columns.start  # of rows that are no slices
         for column, name in enumerate(names):
             if column not in used and name and name not in skipped:
                 shown = name

@@ -379,7 +379,7 @@ class _Rows:
         """The columns of each slice, from its rows."""
         count = len(drawn.row)
         columns = {
-            OPERATIONS: Column.of_texts([", ".join(one) for one in drawn.operations]),
+            OPERATIONS: Column.of_texts([", ".join(operation) for operation in drawn.operations]),
             "units": self._units(column, drawn.group, count),
             JOB_ID: Column(drawn.job, drawn.has_job),
         }
@@ -392,7 +392,7 @@ class _Rows:
                 )
         if self._id == _ACTION_COLUMN:
             of_hal = drawn.hal.tolist()
-            scopes = [one[0].partition(".")[0] for one in drawn.operations]
+            scopes = [operation[0].partition(".")[0] for operation in drawn.operations]
             columns[ACTION_ID] = Column(
                 np.where(drawn.has_action, drawn.action, 0), drawn.has_action
             )
@@ -407,7 +407,9 @@ class _Rows:
     def _add_jobs(self, drawn: _Drawn, columns: dict[str, Column]) -> None:
         """Add derived NSS jobs: from the start of a start action to the end of the next wait."""
         builder, start, job = self._builder, drawn.start, drawn.job
-        starts = np.array([one[0] == START_PROGRAM for one in drawn.operations], np.bool_)
+        starts = np.array(
+            [operation[0] == START_PROGRAM for operation in drawn.operations], np.bool_
+        )
         own = np.flatnonzero(drawn.has_job & ~drawn.hal)
         own = own[np.argsort(start[own], kind="stable")]
         meets = (job[own[1:]] == job[own[:-1]]) & starts[own[:-1]] & ~starts[own[1:]]

@@ -244,10 +244,10 @@ class _Text:
                     np.maximum.accumulate(np.where(new[rows], np.arange(len(rows)), 0))
                 ]
         cut = np.flatnonzero(new)
-        known = DistinctTexts()
+        distinct_texts = DistinctTexts()
         codes = np.empty(len(size), np.uint32)
-        codes[cut] = known.codes(self._slices(start[cut], end[cut]))
-        return TextColumn(codes[like], list(known))
+        codes[cut] = distinct_texts.codes(self._slices(start[cut], end[cut]))
+        return TextColumn(codes[like], list(distinct_texts))
 
     def _changes(self, start: Ints, length: int) -> Ints:
         """Which cells of one length differ from the one before."""

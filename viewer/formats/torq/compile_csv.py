@@ -299,8 +299,8 @@ def _distinct(texts: Sequence[str], codes: Codes) -> tuple[tuple[str, ...], Code
     """Remove repeated texts, and update the codes that refer to them."""
     if len(set(texts)) == len(texts):
         return tuple(texts), codes
-    found = distinct_texts(texts)
-    return tuple(found.distinct), found.codes[codes]
+    text_column = distinct_texts(texts)
+    return tuple(text_column.distinct), text_column.codes[codes]
 
 
 def _rank(thread: str) -> tuple[int, int]:

@@ -143,8 +143,8 @@ class _Sheet:
         elif name == "c":
             self._kind = values.get("t", "n")
             self._parts.clear()
-            found = _COLUMN.fullmatch(values.get("r", ""))
-            self._column = _number(found[1]) if found else self._column + 1
+            match = _COLUMN.fullmatch(values.get("r", ""))
+            self._column = _number(match[1]) if match else self._column + 1
         elif name in ("v", "t"):
             self._is_value = True
 

@@ -106,24 +106,24 @@ def rows_table(found: Comparison, most: int) -> str:
     return shown + rest_note(len(every) - most, "more row")
 
 
-def change_cells(one: Compared) -> list[Cell]:
+def change_cells(compared: Compared) -> list[Cell]:
     """Return the change of a row, its interval, and the medians of both arms."""
     return [
-        Cell(difference_text(one.change_ns) if one.change_ns else "", one.change_ns),
-        Cell(change_text(one), one.change),
-        Cell(interval_text(one)),
-        Cell(median_text(one.a_ns), one.a_ns),
-        Cell(median_text(one.b_ns), one.b_ns),
+        Cell(difference_text(compared.change_ns) if compared.change_ns else "", compared.change_ns),
+        Cell(change_text(compared), compared.change),
+        Cell(interval_text(compared)),
+        Cell(median_text(compared.a_ns), compared.a_ns),
+        Cell(median_text(compared.b_ns), compared.b_ns),
     ]
 
 
-def _row(row: ComparedRow, one: Compared, drift: float | None) -> Row:
+def _row(row: ComparedRow, compared: Compared, drift: float | None) -> Row:
     return Row(
         [
-            *change_cells(one),
-            Cell(verdict_cell(one, drift)),
+            *change_cells(compared),
+            Cell(verdict_cell(compared, drift)),
             Cell(row.grade.value.replace("_", " ")),
             Cell(row.label),
         ],
-        {"verdict": one.verdict.value},
+        {"verdict": compared.verdict.value},
     )

@@ -32,9 +32,9 @@ def figures() -> list[ColumnSpec]:
 def operators(contents: Contents, places: Places) -> str:
     """Return the operators of every profile; names for profiles without operators."""
     parts = [
-        _groups(contents, one, phase, one.key, "operator", places)
-        for one in contents.profiles
-        for phase in one.phases
+        _groups(contents, profile, phase, profile.key, "operator", places)
+        for profile in contents.profiles
+        for phase in profile.phases
     ]
     title = "Operators" if any(p.key == "operator" for p in contents.profiles) else "Names"
     if any(part for part in parts):
@@ -45,9 +45,9 @@ def operators(contents: Contents, places: Places) -> str:
 def modules(contents: Contents) -> str:
     """Return the modules of every profile."""
     parts = [
-        _groups(contents, one, phase, "module", "module", Places())
-        for one in contents.profiles
-        for phase in one.phases
+        _groups(contents, profile, phase, "module", "module", Places())
+        for profile in contents.profiles
+        for phase in profile.phases
     ]
     return section("modules", "Modules", *parts)
 
@@ -79,29 +79,31 @@ def figure_cells(row: dict[str, Any], columns: Sequence[ColumnSpec]) -> list[Cel
 def _groups(
     contents: Contents, profile: Profile, phase: str, key: str, kind: str, places: Places
 ) -> str:
-    found = profile.groups(key, phase)
-    if found is None or not len(found.groups):
+    group_table = profile.groups(key, phase)
+    if group_table is None or not len(group_table.groups):
         return ""
     rate, most = profile.shown.axis.ns_per_tick, contents.limits.rows
     columns = figures()
     rows = []
-    for group in found.groups[:most]:
+    for group in group_table.groups[:most]:
         row = group_row(profile.shown.file.path, rate, group)
         data: dict[str, object] = {"p": profile.number, "k": kind, "n": group.number}
         if key == "operator":
             data["l"] = _lines(profile, group.number, places)
         rows.append(Row([*figure_cells(row, columns), Cell(group.label)], data))
-    if found.ungrouped:
-        ns = tick_to_ns(found.ungrouped, rate)
-        rest = {"self_ns": ns, "share": found.ungrouped / found.whole}
-        rows.append(Row([*figure_cells(rest, columns), Cell(found.ungrouped_label)]))
-    share = figure_terms.share(found.share_of)
+    if group_table.ungrouped:
+        ns = tick_to_ns(group_table.ungrouped, rate)
+        rest = {"self_ns": ns, "share": group_table.ungrouped / group_table.whole}
+        rows.append(Row([*figure_cells(rest, columns), Cell(group_table.ungrouped_label)]))
+    share = figure_terms.share(group_table.share_of)
     notes = [f"{share.title}: {share.definition.rstrip('.')}"]
-    if len(found.groups) > most:
-        notes.append(f"{counted(len(found.groups) - most, 'more row')} with less wall time")
-    if found.foreign:
-        notes.append(f"{counted(found.foreign, 'slice')} with separate clocks left out")
-    titles = [share.title if one.name == "share" else one.title for one in columns]
+    if len(group_table.groups) > most:
+        notes.append(f"{counted(len(group_table.groups) - most, 'more row')} with less wall time")
+    if group_table.foreign:
+        notes.append(f"{counted(group_table.foreign, 'slice')} with separate clocks left out")
+    titles = [
+        share.title if column_spec.name == "share" else column_spec.title for column_spec in columns
+    ]
     titles.append(kind.capitalize() if key == kind else "Name")
     title = f"{profile.title}, {phase}" if phase else profile.title
     caption = f"{titles[-1]}s of {title}"

@@ -22,7 +22,7 @@ def delegation(contents: Contents) -> str:
         if id(space) not in known:
             known[id(space)] = delegation_facts(space)
         files, path = known[id(space)]["files"], profile.shown.file.path
-        own = next(one for one in files if one["path"] == path)
+        own = next(file for file in files if file["path"] == path)
         if len(contents.profiles) > 1:
             parts.append(f"<h3>{text(profile.title)}</h3>")
         parts.append(_profile(contents, profile, own))

@@ -21,7 +21,7 @@ _MOST_METHODS = 4
 def overview(contents: Contents) -> str:
     """Return the key figures and the findings of every profile shown in detail."""
     several = len(contents.profiles) > 1
-    parts = [_profile(contents, one, named=several) for one in contents.profiles]
+    parts = [_profile(contents, profile, named=several) for profile in contents.profiles]
     if contents.others:
         parts.append(
             paragraph(
@@ -35,22 +35,22 @@ def overview(contents: Contents) -> str:
 
 def key_figures(profile: Profile) -> list[tuple[str, str]]:
     """Return the main figures of a profile, as (value, meaning)."""
-    summary, shown = profile.summary, profile.shown
-    rate = shown.axis.ns_per_tick
+    summary, open_trace = profile.summary, profile.shown
+    rate = open_trace.axis.ns_per_tick
     found: list[tuple[str, str]] = []
     median = summary.median
     if median is not None:
         what = f"median of {counted(median.runs, 'inference')}"
         found += _median_figures(median, what, rate)
     elif summary.methods:
-        for one in summary.methods[:_MOST_METHODS]:
-            what = f"median of {counted(one.runs, 'inference')} of {one.name}"
-            what = what if one.runs > 1 else f"the inference of {one.name}"
-            found += _median_figures(one, what, rate)
+        for median in summary.methods[:_MOST_METHODS]:
+            what = f"median of {counted(median.runs, 'inference')} of {median.name}"
+            what = what if median.runs > 1 else f"the inference of {median.name}"
+            found += _median_figures(median, what, rate)
         if len(summary.methods) > _MOST_METHODS:
             more = counted(len(summary.methods) - _MOST_METHODS, "more method")
             found.append((more, "with less time"))
-    elif any(shown.file.inferences()):
+    elif any(open_trace.file.inferences()):
         found.append((format_time(tick_to_ns(summary.whole, rate)), "all inferences"))
     else:
         found.append((format_time(tick_to_ns(summary.span, rate)), "duration"))
@@ -61,8 +61,10 @@ def key_figures(profile: Profile) -> list[tuple[str, str]]:
         report = summary.delegation
         where = f"delegated in {summary.phase}" if summary.phase else "delegated"
         found.append((share_text(report.delegated, report.whole), where))
-    slices = len(shown.file.slices) - shown.file.slices.derived_count
-    found.append((group_digits(slices), f"slices on {counted(len(shown.file.tracks), 'track')}"))
+    slices = len(open_trace.file.slices) - open_trace.file.slices.derived_count
+    found.append(
+        (group_digits(slices), f"slices on {counted(len(open_trace.file.tracks), 'track')}")
+    )
     return found
 
 
@@ -98,7 +100,7 @@ def findings_of(profile: Profile) -> tuple[Finding, ...]:
 def _profile(contents: Contents, profile: Profile, *, named: bool) -> str:
     heading = f"<h3>{text(profile.title)}</h3>" if named else ""
     trace = profile.shown.file
-    warnings = [paragraph(one, "warning") for one in profile.workspace.warnings(trace)]
+    warnings = [paragraph(warning, "warning") for warning in profile.workspace.warnings(trace)]
     outliers = profile.summary.outliers
     if outliers is not None:
         warnings.append(
@@ -118,21 +120,22 @@ def _profile(contents: Contents, profile: Profile, *, named: bool) -> str:
 
 
 def _findings(profile: Profile) -> str:
-    found = profile.summary.findings
+    findings = profile.summary.findings
     items = "\n".join(
-        f'<li class="{text(one.severity.key)}"><strong>{text(one.title)}</strong> '
-        f'<span class="severity">{text(one.severity.key)}</span>'
-        f"{paragraph(one.detail)}{paragraph(one.advice)}"
-        f"{paragraph(f'Rule: {one.rule}', 'rule')}</li>"
-        for one in findings_of(profile)
+        f'<li class="{text(finding.severity.key)}"><strong>{text(finding.title)}</strong> '
+        f'<span class="severity">{text(finding.severity.key)}</span>'
+        f"{paragraph(finding.detail)}{paragraph(finding.advice)}"
+        f"{paragraph(f'Rule: {finding.rule}', 'rule')}</li>"
+        for finding in findings_of(profile)
     )
     listed = f'<ol class="findings">{items}</ol>' if items else paragraph("No findings.", "note")
-    passed = sum(one.applicable for one in found.not_reported)
-    rest = len(found.found) - len(findings_of(profile)) + found.left_out
+    passed = sum(not_reported.applicable for not_reported in findings.not_reported)
+    rest = len(findings.found) - len(findings_of(profile)) + findings.left_out
     more = [f"{counted(rest, 'more finding')} with a smaller gain"] if rest else []
     more += [f"{counted(passed, 'check')} passed"] if passed else []
     checks = "".join(
-        f"<li>{text(one.family.title)}: {text(one.why, 500)}</li>" for one in found.not_reported
+        f"<li>{text(not_reported.family.title)}: {text(not_reported.why, 500)}</li>"
+        for not_reported in findings.not_reported
     )
     return listed + details(
         ", ".join(more) or "Checks without a finding", f"<ul>{checks}</ul>" if checks else ""

@@ -98,12 +98,12 @@ def _row(
     file: int,
 ) -> Row:
     rate, whole = profile.shown.axis.ns_per_tick, max(profile.costs.whole, 1)
-    own, code = costs.self_costs.get(line), None if source is None else source.line(line)
+    self_cost, code = costs.self_costs.get(line), None if source is None else source.line(line)
     time, share = "", ""
-    if own is not None:
-        zeros, cut = own.zeros, float(ROUNDING_TICKS * rate)
-        time = format_bounded(tick_to_ns(own.ticks, rate), zeros, cut)
-        share = "" if zeros and not own.ticks else format_share(own.wall, whole)
+    if self_cost is not None:
+        zeros, cut = self_cost.zeros, float(ROUNDING_TICKS * rate)
+        time = format_bounded(tick_to_ns(self_cost.ticks, rate), zeros, cut)
+        share = "" if zeros and not self_cost.ticks else format_share(self_cost.wall, whole)
     cells = [
         Cell(time),
         Cell(share),
@@ -111,7 +111,7 @@ def _row(
         Cell(str(line)),
         Cell((code or "").expandtabs(4).rstrip(), is_code=True),
     ]
-    if own is None and line not in shared:
+    if self_cost is None and line not in shared:
         return Row(cells)
     return Row(cells, {"p": profile.number, "f": file, "line": line})
 

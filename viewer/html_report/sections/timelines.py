@@ -16,7 +16,7 @@ _ROWS = 40  # of a static picture
 
 def timelines(contents: Contents, data: dict[str, Any]) -> str:
     """Return the timelines; data: what `timeline_data` embeds for the script."""
-    slices = sum(len(one.shown.trace.slices) for one in contents.profiles)
+    slices = sum(len(profile.shown.trace.slices) for profile in contents.profiles)
     exact = exact_slices(data)
     if not slices:
         return ""
@@ -57,13 +57,13 @@ def _axis(contents: Contents, axis: Axes, number: int) -> str:
     heading = f"<h3>{text(title)} <small>{text(caption)}</small></h3>" if several else ""
     if contents.profiles and axis.profiles[0].arm:
         heading = f"<h3>{text(axis.profiles[0].title)} <small>{text(caption)}</small></h3>"
-    shown = _svg(contents, axis, (view.t0, view.t1))
+    svg_timeline = _svg(contents, axis, (view.t0, view.t1))
     whole = ""
     if view.note:
         whole = details("The whole trace", _figure(_svg(contents, axis, None), ""))
     return (
         f'{heading}\n<div class="axis" data-axis="{number}">\n'
-        f'<div class="static">{_figure(shown, view.note)}{whole}</div>\n'
+        f'<div class="static">{_figure(svg_timeline, view.note)}{whole}</div>\n'
         '<div class="live" hidden></div>\n</div>'
     )
 

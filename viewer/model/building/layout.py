@@ -106,7 +106,7 @@ def laid_out(
         return rows
 
     parts = _parts(np.diff(ptr), flat)
-    sizes = [int(ptr[some.stop] - ptr[some.start]) for some in parts]
+    sizes = [int(ptr[part.stop] - ptr[part.start]) for part in parts]
     rows = on_two_threads(lay, parts, sizes)
     row_ptr = np.concatenate([[0], *(part[0] for part in rows)]).astype(np.int64)
     of_rows = (joined([part[i] for part in rows], np.uint32) for i in (1, 2, 3))

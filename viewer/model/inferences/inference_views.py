@@ -71,19 +71,19 @@ def typical_run(trace: Trace) -> Trace:
     are those of the file, which the medians of all its slices together would not be.
     """
     of_methods = list(islice(times_of_methods(trace).values(), MOST_TRACKS))
-    runs = [one.typical for one in of_methods]
+    runs = [method_time.typical for method_time in of_methods]
     names = [
         ", ".join(
             filter(
                 None,
                 (
-                    one.typical.label,
-                    one.typical.phase,
-                    f"typical of {one.runs}" if one.runs > 1 else "",
+                    method_time.typical.label,
+                    method_time.typical.phase,
+                    f"typical of {method_time.runs}" if method_time.runs > 1 else "",
                 ),
             )
         )
-        for one in of_methods
+        for method_time in of_methods
     ]
     return _aligned(trace, runs, names)
 

@@ -53,11 +53,11 @@ _XNNPACK_EVENT = re.compile(
 
 def xnnpack_operator(event: str) -> str | None:
     """Return the operator of an event that XNNPACK logged, "Convolution"; None for other events."""
-    found = _XNNPACK_EVENT.fullmatch(event)
-    return (found[1] or found[3]) if found else None
+    match = _XNNPACK_EVENT.fullmatch(event)
+    return (match[1] or match[3]) if match else None
 
 
 def xnnpack_words(event: str) -> tuple[str, ...]:
     """Return the layout and the data types in an event that XNNPACK logged, ("NHWC", "F32")."""
-    found = _XNNPACK_EVENT.fullmatch(event)
-    return tuple(found[2].split(", ")) if found and found[2] else ()
+    match = _XNNPACK_EVENT.fullmatch(event)
+    return tuple(match[2].split(", ")) if match and match[2] else ()

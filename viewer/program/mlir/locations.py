@@ -186,16 +186,16 @@ class OutlinedPlace:
 
 def outline(location: Location) -> tuple[OutlinedPlace, ...]:
     """A location as indented lines: members of a fusion in order, callers below their callee."""
-    found: list[OutlinedPlace] = []
+    outlined_places: list[OutlinedPlace] = []
     waiting = [(location, 0, PlaceRole.PLACE, "")]
     while waiting:
         place, depth, role, name = waiting.pop()
         match place:
             case FilePosition() as position:
-                found.append(OutlinedPlace(depth, role, position, name))
+                outlined_places.append(OutlinedPlace(depth, role, position, name))
             case NameLocation(own, child):
                 if child is None:
-                    found.append(OutlinedPlace(depth, role, None, own))
+                    outlined_places.append(OutlinedPlace(depth, role, None, own))
                 else:
                     waiting.append((child, depth, role, own))
             case CallSite(callee, caller):
@@ -204,8 +204,8 @@ def outline(location: Location) -> tuple[OutlinedPlace, ...]:
             case FusedLocation(members):
                 waiting += [(m, depth, PlaceRole.MEMBER, name) for m in reversed(members)]
             case UnknownLocation(unparsed):
-                found.append(OutlinedPlace(depth, role, None, name or unparsed))
-    return tuple(found)
+                outlined_places.append(OutlinedPlace(depth, role, None, name or unparsed))
+    return tuple(outlined_places)
 
 
 class _NotALocation(Exception):

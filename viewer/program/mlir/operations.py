@@ -165,10 +165,10 @@ class OperationPlaces:
 
     def at(self, line: int, col: int) -> OperationText | None:
         """The operation whose statement covers line:col (from 1), else the first of that line."""
-        known, starts, first_of_line = self._index
+        operation_texts, starts, first_of_line = self._index
         before = bisect_right(starts, (line, col)) - 1
         if before >= 0:
-            operation = known[before]
+            operation = operation_texts[before]
             if (line, col) <= (operation.end_line, operation.end_col):
                 return operation
         return first_of_line.get(line)
@@ -177,12 +177,12 @@ class OperationPlaces:
     def _index(
         self,
     ) -> tuple[list[OperationText], list[tuple[int, int]], dict[int, OperationText]]:
-        known = list(operations(self._lines))
-        starts = [(operation.line, operation.start_col) for operation in known]
+        operation_texts = list(operations(self._lines))
+        starts = [(operation.line, operation.start_col) for operation in operation_texts]
         first_of_line: dict[int, OperationText] = {}
-        for operation in known:
+        for operation in operation_texts:
             first_of_line.setdefault(operation.line, operation)
-        return known, starts, first_of_line
+        return operation_texts, starts, first_of_line
 
 
 def _is_closed(location: str) -> bool:

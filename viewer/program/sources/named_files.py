@@ -163,8 +163,8 @@ class Sources:
             return SourceFile(recorded, opened.path, opened.text_lines)
         folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in self._paths)
         parents = list(folders)
-        found = find_source(recorded, parents, self._substitutions)
-        return found or find_around(
+        source_file = find_source(recorded, parents, self._substitutions)
+        return source_file or find_around(
             recorded, parents, lambda file: _is_recorded(file, self._programs)
         )
 

@@ -50,8 +50,8 @@ def read_dispatches(
     """
     parts = _Parts(operations, text, aliases)
     drafts = _drafts(parts)
-    found = tuple(_DispatchReader(path, parts, draft).dispatch() for draft in drafts)
-    return found, tuple(Problem(k, n, f"line {at}") for k, (n, at) in parts.problems.items())
+    dispatches = tuple(_DispatchReader(path, parts, draft).dispatch() for draft in drafts)
+    return dispatches, tuple(Problem(k, n, f"line {at}") for k, (n, at) in parts.problems.items())
 
 
 _NUMBER = r"-?[0-9]{1,18}(?![0-9])"
@@ -281,8 +281,8 @@ class _DispatchReader:
                 self._follow(numbers, None)
         self._give_up()
         tasks = {
-            task: replace(known, work=tuple(w for _, w in sorted(self._work.get(task, ()))))
-            for task, known in self._tasks.items()
+            task: replace(nss_task, work=tuple(w for _, w in sorted(self._work.get(task, ()))))
+            for task, nss_task in self._tasks.items()
         }
         summed = {
             program: _summed(program_tasks, tasks) for program, program_tasks in tasks_of.items()

@@ -73,9 +73,9 @@ def place_boxes(boxes: ArenaBoxes, bands: Sequence[ArenaBand], xmap: XMap) -> Pl
     left = np.minimum(xmap.pixel_of(boxes.start[shown]), xmap.width - 1)
     right = np.maximum(xmap.pixel_of(boxes.end[shown]), left + 1)
     band = boxes.band[shown]
-    size = np.array([max(one.size, 1) for one in bands], np.float64)[band]
-    foot = np.array([one.top + one.lines for one in bands], np.int64)[band]
-    lines = np.array([one.lines for one in bands], np.int64)[band]
+    size = np.array([max(arena_band.size, 1) for arena_band in bands], np.float64)[band]
+    foot = np.array([arena_band.top + arena_band.lines for arena_band in bands], np.int64)[band]
+    lines = np.array([arena_band.lines for arena_band in bands], np.int64)[band]
     low, high = (
         np.rint(np.clip(edge[shown] / size, 0.0, 1.0) * lines).astype(np.int64)
         for edge in (boxes.low, boxes.high)

@@ -153,8 +153,8 @@ def group_weights(
 
 def colors_of_weights(weight: NDArray[np.uint32]) -> Palette:
     """Return the palette indices that weights end in."""
-    found: Palette = (weight & _COLOR).astype(np.uint8)
-    return found
+    palette: Palette = (weight & _COLOR).astype(np.uint8)
+    return palette
 
 
 WIDTH = 1200  # of the whole, in px
@@ -240,18 +240,21 @@ def flame_graph(
     beyond = _limit(drawn, ticks)
     narrow = ~wide & (table.depth < MOST_LEVELS)
     narrow &= np.append(drawn, True)[table.parent]
-    shown = table.kept(drawn)
-    drawn_ticks = shown.self_ticks if bottom_up else shown.total
-    layout, scale = FlameLayout.of(shown.parent, shown.depth, drawn_ticks), WIDTH / max(whole, 1)
+    call_table = table.kept(drawn)
+    drawn_ticks = call_table.self_ticks if bottom_up else call_table.total
+    layout, scale = (
+        FlameLayout.of(call_table.parent, call_table.depth, drawn_ticks),
+        WIDTH / max(whole, 1),
+    )
     pixels: Pixels = drawn_ticks.astype(np.float64) * scale
-    distinct, number = np.unique(shown.name, return_inverse=True)
-    texts = [shown.labels[label] for label in distinct.tolist()]
+    distinct, number = np.unique(call_table.name, return_inverse=True)
+    texts = [call_table.labels[label] for label in distinct.tolist()]
     color = by_name(texts)[number] if colors is None else colors[drawn]
     if colors is None and not bottom_up:
-        color[shown.depth < first_frame] = FRAME
+        color[call_table.depth < first_frame] = FRAME
     total, own, whole_ns = (
         ticks_to_ns(one, ns_per_tick)
-        for one in (shown.total, shown.self_ticks, np.array([whole], np.int64))
+        for one in (call_table.total, call_table.self_ticks, np.array([whole], np.int64))
     )
     return FlameGraph(
         title,
@@ -260,12 +263,12 @@ def flame_graph(
         bottom_up,
         int(whole_ns[0]),
         tuple(texts[i] for i in number.tolist()),
-        shown.depth,
+        call_table.depth,
         layout.start.astype(np.float64) * scale,
         pixels,
         total,
         own,
-        shown.count,
+        call_table.count,
         color,
         int(narrow.sum()),
         beyond,

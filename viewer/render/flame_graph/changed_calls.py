@@ -48,7 +48,8 @@ class ChangedCalls:
     def color(self) -> Palette:
         """The palette index of every node."""
         of_verdict = [
-            {Verdict.SLOWER: SLOWER, Verdict.FASTER: FASTER}.get(one, SLAB) for one in VERDICTS
+            {Verdict.SLOWER: SLOWER, Verdict.FASTER: FASTER}.get(verdict, SLAB)
+            for verdict in VERDICTS
         ]
         found = np.array(of_verdict, np.uint8)[self.changes.verdict]
         only_a, only_b = self.changes.only

@@ -72,13 +72,13 @@ class KeptRows:
         """
         before, last = self._last.get(trace, (None, None))
         if last is None or before != inputs:
-            found = draw(rows)
+            frame_rows = draw(rows)
         elif np.array_equal(last.rows, rows):
             return last
         else:
-            found = last.joined(draw(rows[~np.isin(rows, last.rows)]), rows)
-        self._last[trace] = inputs, found
-        return found
+            frame_rows = last.joined(draw(rows[~np.isin(rows, last.rows)]), rows)
+        self._last[trace] = inputs, frame_rows
+        return frame_rows
 
     def keep_only(self, traces: Collection[int]) -> None:
         """Drop the rows of all other traces."""
@@ -154,7 +154,7 @@ def draw_frame(
     backdrop: Backdrop,
     out: Pixels | None = None,
     ratio: float = 1.0,
-    kept: KeptRows | None = None,
+    kept_rows: KeptRows | None = None,
 ) -> Frame:
     """Return the lines [y0, y0 + height) of the content, and the marks on them.
 
@@ -163,7 +163,7 @@ def draw_frame(
     `sources` stay empty. ratio: device pixels per line of the content; the image height is scaled
     by it. kept: the rows of the last frame of this view, for the next one.
     """
-    kept = KeptRows() if kept is None else kept
+    kept_rows = KeptRows() if kept_rows is None else kept_rows
     image = np.empty((round(height * ratio), xmap.width), np.uint32) if out is None else out
     bands = layout.bands_between(y0, y0 + height)
     bands = bands[layout.kind[bands] == BandKind.ROW]
@@ -174,17 +174,17 @@ def draw_frame(
     drawn = (trace_of_band >= 0) & (trace_of_band < len(sources))
     marks: dict[int, list[MarkedRows]] = {}
     numbers = sorted(set(trace_of_band[drawn].tolist()))
-    kept.keep_only(numbers)
+    kept_rows.keep_only(numbers)
     shown: list[PlacedRows] = []
     for number in numbers:
         own, source = np.flatnonzero(trace_of_band == number), sources[number]
         here = xmap.on(source.axis)
         draw = partial(_frame_rows, source, here, backdrop)
         inputs = _inputs(source, here, backdrop)
-        found = kept.rows(number, inputs, layout.row[bands[own]], draw)
-        shown.append(PlacedRows(found.pixels, tops[own], bottoms[own]))
+        frame_rows = kept_rows.rows(number, inputs, layout.row[bands[own]], draw)
+        shown.append(PlacedRows(frame_rows.pixels, tops[own], bottoms[own]))
         if source.marks:
-            marks[number] = [MarkedRows(bands[own[at]], cells) for at, cells in found.marks]
+            marks[number] = [MarkedRows(bands[own[at]], cells) for at, cells in frame_rows.marks]
     if shown:
         expand(image, shown)
     else:
@@ -252,11 +252,11 @@ def draw_rows(source: RasterSource, rows: Ints, xmap: XMap) -> DrawnRows:
         body, line = joined_tables(source.colors, source.hit_colors or source.colors)
         cells[own] = np.maximum(cells[own], above)
     pixels = np.empty((2 * len(rows) + 1, xmap.width), np.uint32)
-    found = DrawnRows(cells, pixels, list(over))
+    drawn_rows = DrawnRows(cells, pixels, list(over))
     # A third of the time of body[cells]; without a mode, it would fill a copy.
-    body.take(at, out=found.body, mode="clip")
-    line.take(at, out=found.line, mode="clip")
-    return found
+    body.take(at, out=drawn_rows.body, mode="clip")
+    line.take(at, out=drawn_rows.line, mode="clip")
+    return drawn_rows
 
 
 def _ground(backdrop: Backdrop, width: int) -> Pixels:

@@ -64,15 +64,15 @@ def crossings(layers: list[list[int]], after: Links) -> int:
     return total
 
 
-def _sweep(layers: list[list[int]], beside: Links, forward: bool) -> None:
+def _sweep(layers: list[list[int]], links: Links, forward: bool) -> None:
     """Sort every layer by the mean position of its neighbors in the layer sorted before."""
     numbers = range(1, len(layers)) if forward else range(len(layers) - 2, -1, -1)
     for number in numbers:
         place = {node: at for at, node in enumerate(layers[number + (-1 if forward else 1)])}
         layer = layers[number]
         means = {
-            node: sum(place[other] for other in beside[node]) / len(beside[node])
-            if beside[node]
+            node: sum(place[other] for other in links[node]) / len(links[node])
+            if links[node]
             else at  # stays about where it is
             for at, node in enumerate(layer)
         }

@@ -184,7 +184,7 @@ class _Builder:
             planned.append(node)
             parent.append(around)
             depth.append(level)
-            todo += [(one, number, level + 1) for one in reversed(self._members(node, level))]
+            todo += [(member, number, level + 1) for member in reversed(self._members(node, level))]
         end = list(range(1, len(planned) + 1))
         for number in range(len(planned) - 1, 0, -1):
             end[parent[number]] = max(end[parent[number]], end[number])

@@ -121,12 +121,16 @@ def source_facts(
             for at, text in lines
         ],
         "shared": [
-            {"lines": list(one.lines), "ns": ns(one.ticks), "also_in_other_files": one.elsewhere}
-            for one in of_file.shared
-            if shown & set(one.lines)
+            {
+                "lines": list(shared_cost.lines),
+                "ns": ns(shared_cost.ticks),
+                "also_in_other_files": shared_cost.elsewhere,
+            }
+            for shared_cost in of_file.shared
+            if shown & set(shared_cost.lines)
         ],
-        "file_self_ns": ns(sum(one.ticks for one in of_file.self_costs.values())),
-        "file_shared_ns": ns(sum(one.ticks for one in of_file.shared)),
+        "file_self_ns": ns(sum(self_cost.ticks for self_cost in of_file.self_costs.values())),
+        "file_shared_ns": ns(sum(shared_cost.ticks for shared_cost in of_file.shared)),
     }
 
 
@@ -170,7 +174,7 @@ def _total(workspace: Workspace, file: SourceFile | None, path: str) -> int:
     """Return how many lines there are to show."""
     if file is not None:
         return len(file.lines)
-    return sum(at != GAP for at in recorded_lines(workspace.programs, path).numbers)
+    return sum(number != GAP for number in recorded_lines(workspace.programs, path).numbers)
 
 
 def _differs(workspace: Workspace, table: LinkTable | None, file: SourceFile | None) -> list[Facts]:

@@ -37,10 +37,10 @@ def summary_facts(
     if number is not None:
         runs = numbered_inferences(workspace.traces, number)
         scopes = [(trace, TimeScope(run)) for trace, run in runs]
-    made = of_workspace(workspace)
+    estimates = of_workspace(workspace)
     return {
         **HEAD,
-        "files": [_trace_facts(workspace, trace, scope, made) for trace, scope in scopes],
+        "files": [_trace_facts(workspace, trace, scope, estimates) for trace, scope in scopes],
         "models": [
             *(
                 _held_facts(program.path, program_contents(program))
@@ -51,37 +51,43 @@ def summary_facts(
     }
 
 
-def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Estimates) -> Facts:
+def _trace_facts(
+    workspace: Workspace, trace: Trace, scope: TimeScope, estimates: Estimates
+) -> Facts:
     table, rate = workspace.links(trace), workspace.clocks.ns_per_tick(trace)
-    found = summary_of(
-        FindingsAnalysis(table), Delegation(table), scope, rate, made, warm_up=scope.warm_up
+    summary = summary_of(
+        FindingsAnalysis(table), Delegation(table), scope, rate, estimates, warm_up=scope.warm_up
     )
 
     def ns(ticks: int | Fraction) -> int:
         return tick_to_ns(ticks, rate)
 
-    median, slowest = found.median, found.slowest
+    median, slowest = summary.median, summary.slowest
     return {
         "path": trace.path,
         "program": table.program_path,
         "clock": clock_facts(workspace, trace),
         "inference": scope.run.number if scope.run else None,
-        "scope": plain_spaces(found.findings.scope),
-        "span_ns": ns(found.span),
-        "whole_ns": ns(found.whole),
-        "whole_is": plain_spaces(found.of),
-        "busy_time_is": plain_spaces(found.busy) or None,
-        "threads": found.threads or None,
+        "scope": plain_spaces(summary.findings.scope),
+        "span_ns": ns(summary.span),
+        "whole_ns": ns(summary.whole),
+        "whole_is": plain_spaces(summary.of),
+        "busy_time_is": plain_spaces(summary.busy) or None,
+        "threads": summary.threads or None,
         "median": None if median is None else _median_facts(trace, median, ns),
         "methods": [
-            {"method": plain_spaces(one.name), **_median_facts(trace, one, ns)}
-            for one in found.methods
+            {
+                "method": plain_spaces(median_inference.name),
+                **_median_facts(trace, median_inference, ns),
+            }
+            for median_inference in summary.methods
         ],
-        "phase": plain_spaces(found.phase) or None,
+        "phase": plain_spaces(summary.phase) or None,
         "phases": [
-            course_facts(one, rate) for one in found.methods or tuple(filter(None, [found.median]))
+            course_facts(median_inference, rate)
+            for median_inference in summary.methods or tuple(filter(None, [summary.median]))
         ],
-        "wall_time": wall_facts(found.wall, rate),
+        "wall_time": wall_facts(summary.wall, rate),
         "slowest": None
         if slowest is None
         else {
@@ -91,21 +97,23 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Est
             "text": plain_spaces(slowest.text),
             "why": plain_spaces(slowest.why) or None,
         },
-        "slow_inferences": None if found.outliers is None else plain_spaces(found.outliers.text),
-        "delegation": _delegation_facts(found.delegation, ns),
+        "slow_inferences": None
+        if summary.outliers is None
+        else plain_spaces(summary.outliers.text),
+        "delegation": _delegation_facts(summary.delegation, ns),
         "most_expensive": {
-            "are_operators": found.is_linked,
-            "without_shared_calls": found.without_shared,
-            "rows": [_expensive_facts(found, one, ns) for one in found.expensive],
+            "are_operators": summary.is_linked,
+            "without_shared_calls": summary.without_shared,
+            "rows": [_expensive_facts(summary, expensive, ns) for expensive in summary.expensive],
         },
         "findings": [
             {
-                "title": plain_spaces(one.title),
-                "severity": one.severity.key,
-                "ns": ns(one.ticks),
-                "gain_ns": ns(one.gain.stated),
+                "title": plain_spaces(finding.title),
+                "severity": finding.severity.key,
+                "ns": ns(finding.ticks),
+                "gain_ns": ns(finding.gain.stated),
             }
-            for one in found.findings.found
+            for finding in summary.findings.found
         ],
     }
 
@@ -134,18 +142,22 @@ def _delegation_facts(report: DelegationReport | None, ns: Callable[[int], int])
     }
 
 
-def _expensive_facts(found: Summary, one: Expensive, ns: Callable[[int], int]) -> Facts:
-    whole = found.expensive_whole
+def _expensive_facts(summary: Summary, expensive: Expensive, ns: Callable[[int], int]) -> Facts:
+    whole = summary.expensive_whole
     return {
-        "label": plain_spaces(one.label),
-        "ns": ns(one.ticks),
-        "share": round(one.wall / whole, 6) if whole else None,
-        "source": None if one.place is None else {"file": one.place[0], "lines": one.lines},
+        "label": plain_spaces(expensive.label),
+        "ns": ns(expensive.ticks),
+        "share": round(expensive.wall / whole, 6) if whole else None,
+        "source": None
+        if expensive.place is None
+        else {"file": expensive.place[0], "lines": expensive.lines},
     }
 
 
 def _held_facts(path: str, contents: Sequence[HeldCount]) -> Facts:
     return {
         "path": path,
-        "contents": [{"what": one.noun, "count": one.count} for one in contents],
+        "contents": [
+            {"what": held_count.noun, "count": held_count.count} for held_count in contents
+        ],
     }

@@ -106,7 +106,9 @@ def kernel_text(method: ExecutableMethod, instruction: int) -> str:
 def _not_in_plan(method: ExecutableMethod) -> list[str]:
     """The memory that exists and that no program file states."""
     backends = [
-        one.name for one in method.instructions if one.kind is InstructionKind.DELEGATE_CALL
+        instruction.name
+        for instruction in method.instructions
+        if instruction.kind is InstructionKind.DELEGATE_CALL
     ]
     return [f"{name}: memory that the delegate allocates" for name in dict.fromkeys(backends)]
 

@@ -179,19 +179,19 @@ def _group_lines(file: Facts) -> list[str]:
     return [*row_lines(rows, left=1), *_rest(len(file["groups"]), "smaller group")]
 
 
-def _duplicate_lines(found: Facts, parts: Sequence[Facts]) -> list[str]:
+def _duplicate_lines(facts: Facts, parts: Sequence[Facts]) -> list[str]:
     lines = []
-    if found["groups"]:
-        lines += ["", f"  equal parts: {exact_bytes(found['saved_bytes'])} for copies"]
-    for group in found["groups"][:_MOST_COPIES]:
+    if facts["groups"]:
+        lines += ["", f"  equal parts: {exact_bytes(facts['saved_bytes'])} for copies"]
+    for group in facts["groups"][:_MOST_COPIES]:
         some = [parts[i] for i in group["parts"]]
         names = ", ".join(part_name(part) for part in some[:3])
         more = f" and {len(some) - 3} more" if len(some) > 3 else ""
         lines.append(f"    {len(some)} × {group_digits(group['bytes'])} B: {names}{more}")
-    lines += _rest(len(found["groups"]), "group of equal parts", _MOST_COPIES)
-    if found["not_compared"]:
-        count = counted(found["not_compared"], "part")
-        lines.append(f"  {count} not compared by content: {found['reason']}")
+    lines += _rest(len(facts["groups"]), "group of equal parts", _MOST_COPIES)
+    if facts["not_compared"]:
+        count = counted(facts["not_compared"], "part")
+        lines.append(f"  {count} not compared by content: {facts['reason']}")
     return lines
 
 

@@ -55,18 +55,22 @@ class ChangedPairs:
         return len(self.row)
 
 
-def changed_rows(found: OpenComparison) -> tuple[int, ...]:
+def changed_rows(open_comparison: OpenComparison) -> tuple[int, ...]:
     """Return the rows that are proven to have changed, ascending."""
-    return tuple(i for i, (_, one) in enumerate(found.rows) if one.verdict in CHANGED)
+    return tuple(
+        i for i, (_, compared) in enumerate(open_comparison.rows) if compared.verdict in CHANGED
+    )
 
 
-def rows_of_one_arm(found: OpenComparison) -> tuple[int, ...]:
+def rows_of_one_arm(open_comparison: OpenComparison) -> tuple[int, ...]:
     """Return the rows that only one arm has, ascending."""
-    return tuple(i for i, (row, _) in enumerate(found.rows) if not row.a or not row.b)
+    return tuple(i for i, (row, _) in enumerate(open_comparison.rows) if not row.a or not row.b)
 
 
 def changed_pairs(
-    found: OpenComparison, traces: Mapping[str, tuple[int, OpenTrace]], most: int = MOST_PAIRS
+    open_comparison: OpenComparison,
+    traces: Mapping[str, tuple[int, OpenTrace]],
+    most: int = MOST_PAIRS,
 ) -> ChangedPairs | None:
     """Return the pairs of the changed rows, the largest changes; None without any.
 
@@ -74,22 +78,22 @@ def changed_pairs(
     order. If the arms have different numbers of them, as with a delegate call for several
     operators, one pair extends from the first to the last.
     """
-    rows = changed_rows(found)
+    rows = changed_rows(open_comparison)
     sides, ns_per_tick = [], list[float]()
     for side in (0, 1):
-        typical = found.typical(side)
+        typical = open_comparison.typical(side)
         if typical is None or typical[0] not in traces:
             return None
         path, run = typical
-        row_of, (number, shown) = found.rows_of_slices(path), traces[path]
-        if row_of is None or len(row_of) != len(shown.trace.slices):
+        row_of, (number, open_trace) = open_comparison.rows_of_slices(path), traces[path]
+        if row_of is None or len(row_of) != len(open_trace.trace.slices):
             return None
-        own = outermost(shown.trace, row_of, rows, run)
-        sides.append((number, shown.trace, own, row_of[own]))
-        ns_per_tick.append(float(shown.axis.ns_per_tick))
+        own = outermost(open_trace.trace, row_of, rows, run)
+        sides.append((number, open_trace.trace, own, row_of[own]))
+        ns_per_tick.append(float(open_trace.axis.ns_per_tick))
     if sides[0][0] == sides[1][0]:
         return None  # both are in one strip
-    by_change = sorted(rows, key=lambda i: -abs(found.rows[i][1].change_ns))
+    by_change = sorted(rows, key=lambda i: -abs(open_comparison.rows[i][1].change_ns))
     spans: list[list[tuple[Ints, Ints, Ints]]] = [[], []]
     of_row: list[Ints] = []
     named: list[Bools] = []
@@ -117,7 +121,7 @@ def changed_pairs(
         for side in (0, 1)
     ]
     row_of_pair = np.concatenate(of_row)
-    slower = [i for i in rows if found.rows[i][1].verdict is Verdict.SLOWER]
+    slower = [i for i in rows if open_comparison.rows[i][1].verdict is Verdict.SLOWER]
     is_slower: Bools = np.isin(row_of_pair, slower)
     ns = [(arm.end - arm.start) * rate for arm, rate in zip(arms, ns_per_tick, strict=True)]
     is_named = np.concatenate(named)

@@ -48,31 +48,31 @@ def pair_gaps(a: ShownInference, b: ShownInference) -> tuple[Gaps, Gaps] | None:
     unit = lcm(*(rate.denominator for rate in rates))
     ticks = [int(rate * unit) for rate in rates]
     since = [
-        (own - one.run.start).astype(object) * tick
-        for own, one, tick in zip(starts, (a, b), ticks, strict=True)
+        (own - shown_inference.run.start).astype(object) * tick
+        for own, shown_inference, tick in zip(starts, (a, b), ticks, strict=True)
     ]
     steps = np.maximum(*(np.diff(one, prepend=0) for one in since))
     places = np.cumsum(steps, dtype=object)
     if len(places) and max(places[-1] // tick for tick in (*ticks, unit)) >= _FARTHEST:
         return None
     found = [
-        _gaps(one.axis, own, ((places - after) // tick).astype(np.int64))
-        for one, own, after, tick in zip((a, b), starts, since, ticks, strict=True)
+        _gaps(shown_inference.axis, own, ((places - after) // tick).astype(np.int64))
+        for shown_inference, own, after, tick in zip((a, b), starts, since, ticks, strict=True)
     ]
     return found[0], found[1]
 
 
 def _gaps(axis: Axis, ticks: Ints, added: Ints) -> Gaps:
     """Return gaps in ns, given in ticks, which are kept for the axis of the file."""
-    own = gaps_of(ticks, added)
-    at = [axis.to_ns(tick) for tick in own.at.tolist()]
-    length = [int(Fraction(one) * axis.ns_per_tick) for one in own.added.tolist()]
-    return gaps_of(np.array(at, np.int64), np.array(length, np.int64), {axis: own})
+    gaps = gaps_of(ticks, added)
+    at = [axis.to_ns(tick) for tick in gaps.at.tolist()]
+    length = [int(Fraction(one) * axis.ns_per_tick) for one in gaps.added.tolist()]
+    return gaps_of(np.array(at, np.int64), np.array(length, np.int64), {axis: gaps})
 
 
 def paired_starts(a: ShownInference, b: ShownInference) -> tuple[Ints, Ints]:
     """Return the ticks at which paired calls start, as parallel columns, ascending in both."""
-    order = [_calls(one) for one in (a, b)]
+    order = [_calls(shown_inference) for shown_inference in (a, b)]
     rows = [row for row, _, _ in order]
     count = [np.bincount(row, minlength=_most(rows) + 1) for row in rows]
     paired = (count[0] > 0) & (count[1] > 0)
@@ -86,11 +86,11 @@ def paired_starts(a: ShownInference, b: ShownInference) -> tuple[Ints, Ints]:
     return first[rising], second[rising]
 
 
-def _calls(one: ShownInference) -> tuple[Ints, Ints, Ints]:
+def _calls(shown_inference: ShownInference) -> tuple[Ints, Ints, Ints]:
     """Return the row of each call of an inference, its number among these, and its start."""
-    slices, row_of = one.trace.slices, one.row_of_slice
+    slices, row_of = shown_inference.trace.slices, shown_inference.row_of_slice
     rows = np.unique(row_of[row_of >= 0])
-    own = outermost(one.trace, row_of, rows.tolist(), one.run)
+    own = outermost(shown_inference.trace, row_of, rows.tolist(), shown_inference.run)
     own = own[np.lexsort((slices.start[own], row_of[own]))]
     row = row_of[own]
     number = np.arange(len(row)) - np.searchsorted(row, row, side="left")

@@ -24,7 +24,10 @@ REASON = "comparison"
 
 
 def side_by_side(
-    state: ViewState, groups: ClockGroups, traces: Sequence[OpenTrace], found: OpenComparison
+    state: ViewState,
+    groups: ClockGroups,
+    traces: Sequence[OpenTrace],
+    open_comparison: OpenComparison,
 ) -> ViewState:
     """Return the view with a typical inference of each arm, A above B.
 
@@ -33,7 +36,7 @@ def side_by_side(
     """
     runs: list[tuple[str, Anchor]] = []
     for side in (0, 1):
-        typical = found.typical(side)
+        typical = open_comparison.typical(side)
         number = None if typical is None else _number(traces, typical[0])
         if typical is None or number is None:
             return state
@@ -47,14 +50,17 @@ def side_by_side(
     only = tuple(anchors)
     alone = state.strips.with_only(only)
     strips = replace(alone, collapsed=state.strips.collapsed - anchors.keys())
-    shown = aligned(replace(state.on(first), strips=strips), groups, anchors)
-    if shown.ties == state.ties and state.strips.only in ((), only):
+    view_state = aligned(replace(state.on(first), strips=strips), groups, anchors)
+    if view_state.ties == state.ties and state.strips.only in ((), only):
         return replace(state, strips=alone)
-    return replace(shown, compared=state.compared)
+    return replace(view_state, compared=state.compared)
 
 
 def stretched(
-    state: ViewState, groups: ClockGroups, traces: Sequence[OpenTrace], found: OpenComparison
+    state: ViewState,
+    groups: ClockGroups,
+    traces: Sequence[OpenTrace],
+    open_comparison: OpenComparison,
 ) -> ViewState:
     """Return the view with the gaps that its arms ask for: paired calls begin together, or none.
 
@@ -62,10 +68,10 @@ def stretched(
     make an axis longer than 146 years.
     """
     wanted = state.compared is not None and state.compared.stretched
-    gaps = found.gaps if wanted and state.inferences is Inferences.AS_RUN else None
+    gaps = open_comparison.gaps if wanted and state.inferences is Inferences.AS_RUN else None
     keys = []
     for side in (0, 1):
-        typical = found.typical(side)
+        typical = open_comparison.typical(side)
         number = None if typical is None else _number(traces, typical[0])
         keys += [] if number is None else [groups.of(number).key]
     aligned_here = {key for key, tie in state.ties.items() if tie.reason == REASON}
@@ -89,10 +95,10 @@ def without_comparison(state: ViewState) -> ViewState:
     return replace(state, compared=None, strips=strips, ties={} if is_own else state.ties)
 
 
-def _anchor(shown: OpenTrace, run: Run) -> Anchor:
-    start, end = run_span_ns(shown, run)
+def _anchor(open_trace: OpenTrace, run: Run) -> Anchor:
+    start, end = run_span_ns(open_trace, run)
     return Anchor(start, REASON, end - start)
 
 
 def _number(traces: Sequence[OpenTrace], path: str) -> int | None:
-    return next((i for i, shown in enumerate(traces) if shown.file.path == path), None)
+    return next((i for i, open_trace in enumerate(traces) if open_trace.file.path == path), None)

@@ -74,7 +74,7 @@ def opened_files(
         except Exception as error:  # a bug with one file must not affect the others
             failures.append((path, error))
     # Before the other choices, because companion files are found through these paths.
-    for substitution in (s for one in (*of_sessions, choices) for s in one.source_paths):
+    for substitution in (s for choices in (*of_sessions, choices) for s in choices.source_paths):
         workspace.substitute(substitution)
     warnings = workspace.open_companions()
     for one in of_sessions:
@@ -116,10 +116,12 @@ def with_inputs(paths: Sequence[str]) -> tuple[list[str], list[Choices], list[st
         except UnreadableFile as error:
             complaints.append(str(error))
             continue
-        found = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
-        complaints += (f"{path}: {f.input.path} was not found" for f in found if f.path is None)
-        files += (f.path for f in found if f.path is not None)
-        choices.append(choices_of(saved.choices, [f.path for f in found]))
+        found_inputs = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
+        complaints += (
+            f"{path}: {f.input.path} was not found" for f in found_inputs if f.path is None
+        )
+        files += (f.path for f in found_inputs if f.path is not None)
+        choices.append(choices_of(saved.choices, [f.path for f in found_inputs]))
     return list(dict.fromkeys(files)), choices, complaints
 
 

@@ -78,7 +78,7 @@ def work_of(saved: SavedSession) -> UnsavedWork:
     view, saved_choices = saved.view, saved.choices
     tracks = SavedTracks() if view is None else view.tracks
     return UnsavedWork(
-        tuple(one.absolute or one.path for one in saved.inputs),
+        tuple(saved_input.absolute or saved_input.path for saved_input in saved.inputs),
         () if view is None else view.marks,
         msgspec.structs.replace(tracks, folded=(), filter=""),
         (
@@ -95,10 +95,18 @@ def work_of(saved: SavedSession) -> UnsavedWork:
 
 def _work_on_strips(view: SavedView) -> tuple[object, ...]:
     """Return the order and heights of the strips, and the anchors of their alignment."""
-    anchors = [(one.input, one.tie.anchor_ns) for one in view.clocks if one.tie]
+    anchors = [
+        (saved_clock.input, saved_clock.tie.anchor_ns)
+        for saved_clock in view.clocks
+        if saved_clock.tie
+    ]
     return (
         view.strips,
-        tuple((one.input, one.height) for one in view.clocks if one.height is not None),
+        tuple(
+            (saved_clock.input, saved_clock.height)
+            for saved_clock in view.clocks
+            if saved_clock.height is not None
+        ),
         tuple(anchor for anchor in anchors if anchor[1] is not None),
     )
 
@@ -246,20 +254,20 @@ def take_left(folder: str) -> list[LeftSession]:
         for stem, lock in _dead_owners(folder):
             path = stem + SUFFIX
             try:
-                one = LeftSession(read(path), os.path.getmtime(path))
+                left_session = LeftSession(read(path), os.path.getmtime(path))
             except (UnreadableFile, OSError):
                 if os.path.exists(path):  # of a later version, perhaps
                     lock.release()
                 else:
                     lock.remove()
                 continue
-            taken.append((one, path, lock))
+            taken.append((left_session, path, lock))
             releases.callback(lock.release)
         recent = RecentSessions(folder)
-        for one, path, lock in sorted(taken, key=lambda each: each[0].when):
-            left.append(one)
+        for left_session, path, lock in sorted(taken, key=lambda each: each[0].when):
+            left.append(left_session)
             with contextlib.suppress(OSError):
-                recent.keep(one.saved, one.when)
+                recent.keep(left_session.saved, left_session.when)
                 os.unlink(path)
                 lock.remove()
     return left
@@ -271,7 +279,7 @@ def _dead_owners(folder: str) -> Iterator[tuple[str, OwnedLock]]:
         names = sorted(os.listdir(folder))
     except OSError:
         return
-    stems = dict.fromkeys(found[1] for name in names if (found := _NAME.fullmatch(name)))
+    stems = dict.fromkeys(match[1] for name in names if (match := _NAME.fullmatch(name)))
     for stem in stems:
         path = os.path.join(folder, stem)
         with contextlib.suppress(OSError):

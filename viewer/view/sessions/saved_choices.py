@@ -137,8 +137,8 @@ def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
         ),
         source_paths=tuple(SourcePath(s.recorded, s.local) for s in choices.source_paths),
         same_clocks=tuple(
-            SharedClock(tuple(number[path] for path in one.paths), one.by_date)
-            for one in choices.same_clocks
+            SharedClock(tuple(number[path] for path in same_clock.paths), same_clock.by_date)
+            for same_clock in choices.same_clocks
         ),
         **{
             name: tuple(
@@ -173,19 +173,20 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
                 clocks.append((profile_path, rate))
     return Choices(
         pairs=tuple(
-            (profile, path(one.record))
-            for one in saved.links
-            if (profile := path(one.profile)) and (one.record is None or path(one.record))
+            (profile, path(link_choice.record))
+            for link_choice in saved.links
+            if (profile := path(link_choice.profile))
+            and (link_choice.record is None or path(link_choice.record))
         ),
         clocks=tuple(clocks),
         delegate_clocks=tuple(delegate_clocks),
         source_paths=tuple(_substitutions(saved.source_paths)),
         cycles=cycles,
         same_clocks=tuple(
-            SameClock(profiles, one.by_date)
-            for one in saved.same_clocks
+            SameClock(profiles, shared_clock.by_date)
+            for shared_clock in saved.same_clocks
             # Of a session of which only one of them is there, nothing is left to say.
-            if len(profiles := tuple(p for n in one.profiles if (p := path(n)))) > 1
+            if len(profiles := tuple(p for n in shared_clock.profiles if (p := path(n)))) > 1
         ),
         **{
             field: tuple(
@@ -214,6 +215,6 @@ def _rate(text: str) -> Fraction | None:
 
 def _substitutions(saved: Sequence[SourcePath]) -> Iterator[Substitution]:
     """Yield the substitutions that are valid on this machine."""
-    for one in saved:
+    for source_path in saved:
         with contextlib.suppress(ValueError):  # saved on another operating system
-            yield Substitution(one.recorded, one.here)
+            yield Substitution(source_path.recorded, source_path.here)

@@ -86,10 +86,10 @@ class TimelineBands:
         at least partly in this range of the axis, in ns. focus: a range of which more slices are
         exact.
         """
-        shown, layout = self.traces[trace], self.layout
-        slices = shown.trace.slices
-        color = palette_of(shown, DEFAULT)
-        cell = max(int(cell_ns / float(shown.axis.ns_per_tick)), 1)
+        open_trace, layout = self.traces[trace], self.layout
+        slices = open_trace.trace.slices
+        color = palette_of(open_trace, DEFAULT)
+        cell = max(int(cell_ns / float(open_trace.axis.ns_per_tick)), 1)
         is_zero = slices.start == slices.end
         is_seen, is_in_focus = self._is_within(trace, span), self._is_within(trace, focus)
         parts = []
@@ -100,7 +100,7 @@ class TimelineBands:
             band = band_of_row[slices.rows()]
             is_own = is_seen & (band >= 0) & (is_zero == (kind == BandKind.STRIP))
             number = np.flatnonzero(is_own)
-            found = boxes_of(
+            boxes = boxes_of(
                 (slices.start[number], slices.end[number]),
                 band[number],
                 number,
@@ -110,15 +110,15 @@ class TimelineBands:
                 least_cell=cell,
                 focus=None if focus is None else is_in_focus[number],
             )
-            parts.append(found)
+            parts.append(boxes)
         return Boxes.joined(parts)
 
     def _is_within(self, trace: int, span: tuple[int, int] | None) -> Bools:
         """Return which slices of a trace are at least partly in a range of the axis."""
-        shown, slices = self.traces[trace], self.traces[trace].trace.slices
+        open_trace, slices = self.traces[trace], self.traces[trace].trace.slices
         if span is None:
             return np.ones(len(slices), np.bool_)
-        first, last = (shown.axis.to_ticks_floor(ns) for ns in span)
+        first, last = (open_trace.axis.to_ticks_floor(ns) for ns in span)
         found: Bools = (slices.start <= last) & (slices.end >= first)
         return found
 
@@ -130,15 +130,17 @@ def timeline_bands(
 
     counters: whether those of the traces are included.
     """
-    own = [shown if number in group.traces else None for number, shown in enumerate(traces)]
+    open_traces = [
+        open_trace if number in group.traces else None for number, open_trace in enumerate(traces)
+    ]
     found = track_list(
-        [NO_TRACKS if shown is None else shown.tracks for shown in own],
-        [shown.axis for shown in traces],
+        [NO_TRACKS if open_trace is None else open_trace.tracks for open_trace in open_traces],
+        [open_trace.axis for open_trace in traces],
         [
             []
-            if shown is None or not counters
-            else [(c.counter.process, c.counter.name) for c in shown.counters]
-            for shown in own
+            if open_trace is None or not counters
+            else [(c.counter.process, c.counter.name) for c in open_trace.counters]
+            for open_trace in open_traces
         ],
     )
     layout = stack(found, TrackView(), density=Density.AUTOMATIC)

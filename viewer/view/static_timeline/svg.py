@@ -100,8 +100,8 @@ def timeline_svg(
         )
         for number, most in zip(group.traces, shares, strict=True)
     }
-    exact = sum(own.exact_count for own in boxes.values())
-    slices = sum(own.slice_count for own in boxes.values())
+    exact = sum(boxes.exact_count for boxes in boxes.values())
+    slices = sum(boxes.slice_count for boxes in boxes.values())
     heading = one_line(title or f"Timeline, {group_title(group, traces)}")
     lines = "\n".join(picture.lines(boxes, heading, style))
     return SvgTimeline(lines, exact, slices, bands.left_out)
@@ -213,7 +213,7 @@ class _Picture:
                 )
 
     def _boxes(self, trace: int, boxes: Boxes) -> Iterator[str]:
-        layout, shown = self.bands.layout, self.bands.traces[trace]
+        layout, open_trace = self.bands.layout, self.bands.traces[trace]
         x0, x1 = self.x_of(trace, boxes.start), self.x_of(trace, boxes.end)
         top = _RULER + layout.y[boxes.row] + SLICE_TOP
         tall = np.maximum(layout.slice_height[boxes.row], 1)
@@ -225,9 +225,10 @@ class _Picture:
         )  # fmt: skip
         for left, right, y, high, band, start, end, number, count, busy, color in columns:
             if number == GROUP:
-                tip = _group_tip(shown, start, end, count, busy)
+                tip = _group_tip(open_trace, start, end, count, busy)
             else:
-                tip = f"{_short(shown.label(number))}\n{plain_spaces(shown.length_text(number))}"
+                length = plain_spaces(open_trace.length_text(number))
+                tip = f"{_short(open_trace.label(number))}\n{length}"
             title = f"<title>{escaped(tip)}</title>"
             if start == end:
                 middle = y + band / 2 - SLICE_TOP
@@ -248,7 +249,7 @@ class _Picture:
                 f'width="{px_text(wide)}" height="{high}">{title}</rect>'
             )
             if wide >= _LABEL_FROM and number != GROUP and high >= _SIZE:
-                label = cut_to(_short(shown.label(number)), wide - 2 * _PADDING, _SIZE)
+                label = cut_to(_short(open_trace.label(number)), wide - 2 * _PADDING, _SIZE)
                 if label:
                     base = px_text(y + high / 2 + 4)
                     x = px_text(left + _PADDING)
@@ -281,9 +282,9 @@ def _steps(lines: Sequence[int], bottom: int) -> str:
     return "".join(parts)
 
 
-def _group_tip(shown: OpenTrace, start: int, end: int, count: int, busy: int) -> str:
+def _group_tip(open_trace: OpenTrace, start: int, end: int, count: int, busy: int) -> str:
     """Return what a group is: "37 slices, 12.1 % of 1.2 ms busy"."""
-    span = shown.axis.to_ns(end) - shown.axis.to_ns(start)
+    span = open_trace.axis.to_ns(end) - open_trace.axis.to_ns(start)
     share = format_share(busy, max(end - start, 1))
     return plain_spaces(f"{counted(count, 'slice')}\n{share} of {format_time(span)} busy")
 

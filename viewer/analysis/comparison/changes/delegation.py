@@ -161,12 +161,12 @@ def _moved(
         if moved:
             calls.setdefault(part.operators, []).append(number)
     medians = comparison.medians(side, [tuple(parts) for parts in calls.values()])
-    found = []
+    moved_calls = []
     for at, (operators, parts) in enumerate(calls.items()):
         partners = [j for i in operators for j in into.get(i, ())]
         delegate_calls = sorted({n for j in partners for n in other.inside.get(j, ())})
         times = medians[:, at]
-        found.append(
+        moved_calls.append(
             MovedCall(
                 operators,
                 tuple(parts),
@@ -177,4 +177,4 @@ def _moved(
                 any(j in other.outside for j in partners),
             )
         )
-    return tuple(sorted(found, key=lambda one: -(one.ns or 0.0)))
+    return tuple(sorted(moved_calls, key=lambda one: -(one.ns or 0.0)))

@@ -228,7 +228,7 @@ def _part_of_keys(arm: Arm, session: Session) -> Ints:
     if session.program is None:
         return np.full(len(session.table.trace.keys), -1)
     groups, group = groups_of_keys(session.table, arm.level)
-    part = [arm.number.get(PartId(arm.level, -1, None, own), -1) for own in groups]
+    part = [arm.number.get(PartId(arm.level, -1, None, group), -1) for group in groups]
     return np.array([*part, -1], np.int64)[group]
 
 
@@ -339,7 +339,7 @@ def _around(session: Session, path: PathOfSlice, count: int) -> tuple[Ints, Ints
         every = np.union1d(every, pairs)
     run, own = np.divmod(every, max(len(row), 1))
     start, end = (
-        np.array([getattr(one, edge) for one in session.runs], np.int64)[run]
+        np.array([getattr(run, edge) for run in session.runs], np.int64)[run]
         for edge in ("start", "end")
     )
     ticks = np.minimum(slices.end[own], end) - np.maximum(slices.start[own], start)

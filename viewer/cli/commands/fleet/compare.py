@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
         parser.error(str(error))
     try:
         lake = Lake(chosen.lake)
-        found, notes = compare_lake(lake, a, b, chosen.by)
+        group_comparisons, notes = compare_lake(lake, a, b, chosen.by)
     except WrongArms as error:
         complain(str(error))
         code_of_losses(lake, strict=False)  # they may be why
@@ -59,10 +59,13 @@ def run(arguments: list[str]) -> int:
         complain(str(error))
         return 2
     if chosen.json:
-        facts = lake_comparison_facts(a, b, found, notes)
+        facts = lake_comparison_facts(a, b, group_comparisons, notes)
         print(json.dumps(facts, indent=1, allow_nan=False))
     else:
-        print(lake_comparison_text(a, b, found, notes, everything=chosen.all))
-    every = [(f"{one.group.label}: ", one) for one in found]
+        print(lake_comparison_text(a, b, group_comparisons, notes, everything=chosen.all))
+    every = [
+        (f"{group_comparison.group.label}: ", group_comparison)
+        for group_comparison in group_comparisons
+    ]
     lost = code_of_losses(lake, strict=chosen.strict)
     return code_of(rule, every, unknown=chosen.fail_if_unknown) or lost

@@ -59,11 +59,17 @@ def status(lake: Lake) -> dict[str, object]:
         "unreadable_lines": losses.ignored,
         "tables": tables,
         "lost": [
-            {"path": one.path, "rows": one.rows, "reason": one.fault.reason} for one in losses.files
+            {"path": lost_file.path, "rows": lost_file.rows, "reason": lost_file.fault.reason}
+            for lost_file in losses.files
         ],
         "unnamed_files": list(losses.strays),
         "failures": [
-            {"source": one.source, "state": one.state, "reason": one.reason} for one in failures
+            {
+                "source": unit_outcome.source,
+                "state": unit_outcome.state,
+                "reason": unit_outcome.reason,
+            }
+            for unit_outcome in failures
         ],
     }
 

@@ -106,20 +106,20 @@ def find_foreign(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints) -
     return Foreign(at, box, events.start[at], length, unit[at], units)
 
 
-def place_foreign(events: ProfileEvents, found: Foreign, tree: CallTree) -> None:
+def place_foreign(events: ProfileEvents, foreign: Foreign, tree: CallTree) -> None:
     """Place the events on foreign clocks inside their calls.
 
     Changes their `events.start` and `events.end`, and the depths and preorder of `tree`.
     """
-    if not len(found.at):
+    if not len(foreign.at):
         return
     order = tree.order
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     within = np.zeros(len(order), np.int64)
     # Moved events come directly after the event that contains them: values, then times by rank.
-    is_value = found.is_value
-    values, times = rows_of(found, is_value), rows_of(found, ~is_value)
+    is_value = foreign.is_value
+    values, times = rows_of(foreign, is_value), rows_of(foreign, ~is_value)
     if len(values.at):
         events.start[values.at] = events.end[values.at] = events.start[values.box]
         tree.depth[values.at] = tree.depth[values.box] + 1
@@ -139,7 +139,7 @@ def _find(
 ) -> tuple[Ints, Ints]:
     """The events on foreign clocks, ascending, and the event that each is placed in."""
     outside = (events.start < events.start[parent]) | (events.end > events.end[parent])
-    value = mine & np.array([is_value(one) for one in units])[unit]
+    value = mine & np.array([is_value(unit) for unit in units])[unit]
     # A stated unit with the start 0 is no time of the ETDump, even in a call that starts at 0.
     counted = (unit == _CYCLES) | ((unit != _TICKS) & (events.start == 0))
     stray = flags_at(len(events), parent[mine & ~value & (outside | counted)])
@@ -174,14 +174,14 @@ def _units(events: ProfileEvents) -> tuple[Ints, tuple[str, ...]]:
     return np.where(events.start == 0, possible[events.text], stated[events.text]), tuple(units)
 
 
-def _arrange(found: Foreign, total: Bools, box: Ints) -> tuple[Ints, Ints, Bools]:
+def _arrange(foreign: Foreign, total: Bools, box: Ints) -> tuple[Ints, Ints, Bools]:
     """The rank of every event in its box, its level there, and which events are used as totals.
 
     Totals come first, each one level below the one before. The other events are below all totals.
     """
-    ticks = found.length * _TICKS_PER_UNIT[found.unit]
+    ticks = foreign.length * _TICKS_PER_UNIT[foreign.unit]
     # By box, totals first, units of time before cycles, longest first; then in logged order.
-    by = np.lexsort((np.where(total, -ticks, 0), total & (found.unit == _CYCLES), ~total, box))
+    by = np.lexsort((np.where(total, -ticks, 0), total & (foreign.unit == _CYCLES), ~total, box))
     rank = np.empty(len(box), np.int64)
     rank[by] = np.arange(len(box)) - np.searchsorted(box[by], box[by])
     total = total & (rank < _MOST_TOTALS)
@@ -191,7 +191,7 @@ def _arrange(found: Foreign, total: Bools, box: Ints) -> tuple[Ints, Ints, Bools
 
 
 def _lay_out(
-    events: ProfileEvents, found: Foreign, box: Ints, rank: Ints, level: Ints, total: Bools
+    events: ProfileEvents, foreign: Foreign, box: Ints, rank: Ints, level: Ints, total: Bools
 ) -> None:
     """Move the events into their boxes."""
     boxes, number = np.unique(box, return_inverse=True)
@@ -201,7 +201,7 @@ def _lay_out(
     start, end = origin[number], origin[number]
     for k in range(int(level[total].max(initial=-1)) + 1):
         here = np.flatnonzero(total & (level == k))
-        g, unit, length = number[here], found.unit[here], found.length[here]
+        g, unit, length = number[here], foreign.unit[here], foreign.length[here]
         duration = np.where(unit == _CYCLES, room[g], length * scale[g, unit])
         # Full rooms stay exact: beyond 2^53, the float of a room may be larger than the room.
         less = duration < room[g]
@@ -213,7 +213,9 @@ def _lay_out(
     if len(rest):
         g = number[rest]
         # Limited, so that no sum overflows.
-        duration = np.minimum(found.length[rest] * scale[g, found.unit[rest]], (1 << 62) / len(box))
+        duration = np.minimum(
+            foreign.length[rest] * scale[g, foreign.unit[rest]], (1 << 62) / len(box)
+        )
         length = np.maximum(duration, 0).astype(np.int64)
         done = np.cumsum(length)
         first = np.searchsorted(g, g)
@@ -227,4 +229,4 @@ def _lay_out(
             return moved
 
         start[rest], end[rest] = placed(done - length), placed(done)
-    events.start[found.at], events.end[found.at] = start, end
+    events.start[foreign.at], events.end[foreign.at] = start, end

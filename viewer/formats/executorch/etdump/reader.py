@@ -371,15 +371,18 @@ def uncovered(
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
     inside = np.bincount(parent[parent >= 0], minlength=len(order))
-    found = UnattributedParts(
+    unattributed_parts = UnattributedParts(
         np.concatenate([call, call[is_last]]),
         np.concatenate([before, covered_to[is_last]]),
         np.concatenate([next_start, events.end[call[is_last]]]),
         np.concatenate([2 * position[own], 2 * (position + inside)[call[is_last]] + 2]),
     )
-    keep = np.flatnonzero(found.end > found.start)
+    keep = np.flatnonzero(unattributed_parts.end > unattributed_parts.start)
     return UnattributedParts(
-        found.call[keep], found.start[keep], found.end[keep], found.place[keep]
+        unattributed_parts.call[keep],
+        unattributed_parts.start[keep],
+        unattributed_parts.end[keep],
+        unattributed_parts.place[keep],
     )
 
 

@@ -67,7 +67,7 @@ class ValueReader:
     def read(self, at: Ints, rows: Ints) -> LoggedValues:
         """The values at positions (0: none) of events at rows of the file. Raises Malformed."""
         n = len(at)
-        found = LoggedValues(
+        logged_values = LoggedValues(
             np.zeros(n, np.uint8),
             np.zeros(n, np.int64),
             np.zeros(n, np.uint64),
@@ -82,47 +82,47 @@ class ValueReader:
         stated = tables.numbers(0, np.uint8, 0)
         known = stated < len(ValueType) - 2  # all but NONE and COUNT
         self._report("debug value of an unknown type", rows[own[~known]])
-        found.type[own] = np.where(known, stated + 1, ValueType.NONE)
-        texts = found.type == ValueType.STRING
+        logged_values.type[own] = np.where(known, stated + 1, ValueType.NONE)
+        texts = logged_values.type == ValueType.STRING
         self._report("debug value is a string: ETDump does not store its text", rows[texts])
         for type, slot in _SLOTS.items():
-            here = np.flatnonzero(found.type[own] == type)
+            here = np.flatnonzero(logged_values.type[own] == type)
             if not len(here):
                 continue
             place = tables.targets(slot)[here]
             self._report(f"debug value without its {_words(type)}", rows[own[here[place == 0]]])
-            found.type[own[here[place == 0]]] = ValueType.NONE
+            logged_values.type[own[here[place == 0]]] = ValueType.NONE
             present = own[here[place > 0]]
-            self._contents(type, place[place > 0], present, rows[present], found)
+            self._contents(type, place[place > 0], present, rows[present], logged_values)
         outputs = tables.targets(_OUTPUT)
         with_output = np.flatnonzero(outputs > 0)
         flags = Tables(self._buffer, outputs[with_output], "output flag").numbers(0, np.uint8, 0)
-        found.output[own[with_output]] = flags != 0
-        return found
+        logged_values.output[own[with_output]] = flags != 0
+        return logged_values
 
     def _contents(
-        self, type: ValueType, at: Ints, into: Ints, rows: Ints, found: LoggedValues
+        self, type: ValueType, at: Ints, into: Ints, rows: Ints, logged_values: LoggedValues
     ) -> None:
         if type is ValueType.TENSOR:
             codes, offset = self._tensors(at, rows)
-            found.value[into] = codes
-            found.size[into] = np.array([max(s, 0) for s in self._sizes], np.uint64)[codes]
-            found.sized[into] = np.array([s >= 0 for s in self._sizes])[codes]
-            found.offset[into], found.has_offset[into] = offset, True
+            logged_values.value[into] = codes
+            logged_values.size[into] = np.array([max(s, 0) for s in self._sizes], np.uint64)[codes]
+            logged_values.sized[into] = np.array([s >= 0 for s in self._sizes])[codes]
+            logged_values.offset[into], logged_values.has_offset[into] = offset, True
         elif type is ValueType.TENSOR_LIST:
-            found.value[into] = self._lists(at, rows)
+            logged_values.value[into] = self._lists(at, rows)
         else:
             tables = Tables(self._buffer, at, _words(type))
             if type is ValueType.INT:
-                found.value[into] = tables.numbers(0, np.int64, 0)
+                logged_values.value[into] = tables.numbers(0, np.int64, 0)
             elif type is ValueType.BOOL:
-                found.value[into] = tables.numbers(0, np.uint8, 0) != 0
+                logged_values.value[into] = tables.numbers(0, np.uint8, 0) != 0
             elif type is ValueType.FLOAT:
                 with np.errstate(invalid="ignore"):  # signaling NaNs stay NaN
                     wide = tables.numbers(0, np.float32, 0).astype(np.float64)
-                found.value[into] = wide.view(np.int64)
+                logged_values.value[into] = wide.view(np.int64)
             else:
-                found.value[into] = tables.numbers(0, np.float64, 0).view(np.int64)
+                logged_values.value[into] = tables.numbers(0, np.float64, 0).view(np.int64)
 
     def _tensors(self, at: Ints, rows: Ints) -> tuple[Ints, Ints]:
         """Codes of the texts of tensors, and the positions of their data in the debug buffer."""

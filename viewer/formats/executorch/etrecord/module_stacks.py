@@ -142,8 +142,8 @@ def _plain(stack: str) -> Iterator[Modules]:
         yield tuple((path.strip(), type_.strip()) for _, path, type_ in parts)
 
 
-def _subscript(found: re.Match[str]) -> str:
+def _subscript(match: re.Match[str]) -> str:
     try:
-        return f".{ast.literal_eval(found[1])}"
+        return f".{ast.literal_eval(match[1])}"
     except (ValueError, SyntaxError):
-        return found[0]
+        return match[0]

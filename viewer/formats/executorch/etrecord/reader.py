@@ -224,8 +224,8 @@ class _Reader:
                     name,
                 )
                 translate = handles
-            found = self._graphs.operators(program, origin, translate, flows)
-            nodes = [replace(node, position=i) for i, node in enumerate(found)]
+            graph_nodes = self._graphs.operators(program, origin, translate, flows)
+            nodes = [replace(node, position=i) for i, node in enumerate(graph_nodes)]
             results = results_of(program)
             if program is not None and not nodes:
                 self._problem("a method's graph has no operators", name)

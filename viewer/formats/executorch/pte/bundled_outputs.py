@@ -97,20 +97,20 @@ def _cases(content: LazyBytes) -> list[BundledCase]:
     names = [*decoded(raw, lambda *_: None), ""]
     cases, of_suite = _children(buffer, suites, _CASES, "test cases")
     values, of_case = _children(buffer, cases, _OUTPUTS, "expected outputs")
-    found = [ExpectedValue(TensorLayout("", ()))] * len(values)
+    expected_values = [ExpectedValue(TensorLayout("", ()))] * len(values)
     kinds = values.numbers(_TYPE, np.uint8, 0).astype(np.int64)
     at = values.targets(_VALUE)
     kinds[at == 0] = 0
     for kind, here in groups_of(kinds):
         for i, value in zip(here.tolist(), _values(buffer, kind, at[here]), strict=True):
-            found[i] = value
+            expected_values[i] = value
     ends = np.searchsorted(of_case, np.arange(len(cases) + 1)).tolist()
     first = np.searchsorted(of_suite, np.arange(len(suites)))
     return [
         BundledCase(
             names[codes[suite]],
             number - int(first[suite]),
-            tuple(found[ends[number] : ends[number + 1]]),
+            tuple(expected_values[ends[number] : ends[number + 1]]),
         )
         for number, suite in enumerate(of_suite.tolist())
     ]
@@ -150,7 +150,7 @@ def _tensors(buffer: Buffer, at: Ints) -> list[ExpectedValue]:
     starts = (np.cumsum(rank) - rank).tolist()
     data, length = buffer.vectors(tables.targets(_DATA), 1, "data of an expected tensor")
     order, count = buffer.vectors(tables.targets(_ORDER), 1, "dimensions of an expected tensor")
-    found = []
+    expected_values = []
     for i, (dtype, n) in enumerate(zip(dtypes, rank.tolist(), strict=True)):
         own = tuple(sizes[starts[i] : starts[i] + n].tolist())
         dimensions = buffer.u1(order[i] + np.arange(count[i])).tolist()
@@ -160,8 +160,8 @@ def _tensors(buffer: Buffer, at: Ints) -> list[ExpectedValue]:
             layout = TensorLayout(scalar_type(dtype)[0], own, _strides(own, dimensions))
         is_short = not layout.fault and layout.extent > int(length[i])
         fault = "tensor that ends early" if is_short else layout.fault
-        found.append(ExpectedValue(layout, int(data[i]), fault=fault))
-    return found
+        expected_values.append(ExpectedValue(layout, int(data[i]), fault=fault))
+    return expected_values
 
 
 def _strides(sizes: tuple[int, ...], order: list[int]) -> tuple[int, ...]:

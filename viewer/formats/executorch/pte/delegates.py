@@ -102,14 +102,14 @@ def read_delegates(
     inline: Extents,
 ) -> Delegates:
     """Read the delegates of all methods. Raises Malformed."""
-    found = tables.children(methods, _DELEGATES, "list of delegates", MOST_DELEGATES)
-    codes, backends = tables.texts(found.tables.targets(0), "backends")
-    reference = found.tables.targets(1)
+    children = tables.children(methods, _DELEGATES, "list of delegates", MOST_DELEGATES)
+    codes, backends = tables.texts(children.tables.targets(0), "backends")
+    reference = children.tables.targets(1)
     has_data = np.flatnonzero(reference > 0)
     where = tables.of(reference[has_data], "delegate data reference")
     in_segment = where.numbers(0, np.uint8, 0) == _IN_SEGMENT
     index = where.numbers(1, np.uint32, 0).astype(np.int64)
-    count = len(found)
+    count = len(children)
     start, size, present = (np.zeros(count, np.int64) for _ in range(3))
     is_there = np.zeros(count, np.bool_)
     for extents, own in ((segments, in_segment), (inline, ~in_segment)):
@@ -122,10 +122,10 @@ def read_delegates(
     tables.problems.count_rows(
         "delegate refers to missing data",
         np.flatnonzero(~is_there),
-        found.place("delegate"),
+        children.place("delegate"),
     )
     segment = numbers_at(count, has_data, np.where(in_segment & is_there[has_data], index, -1), -1)
-    names, place = [*backends, ""], found.place("delegate")
+    names, place = [*backends, ""], children.place("delegate")
     graphs = _Graphs(container)
     read = []
     for i in range(count):
@@ -152,7 +152,7 @@ def read_delegates(
     tables.problems.count(
         f"only the first {MOST_CONSTANTS} constants of XNNPACK are known", graphs.left_out, ""
     )
-    return Delegates(tuple(read), found.bounds, segment, start, present)
+    return Delegates(tuple(read), children.bounds, segment, start, present)
 
 
 class _Graphs:
@@ -180,11 +180,11 @@ class _Graphs:
         if not size:
             return _UNKNOWN, "the file has no data for this delegate"
         try:
-            found = read_graph(
+            xnnpack_graph = read_graph(
                 self._container.content.part(start, start + present),
                 self._container.base + start,
             )
-            return self._limited(found), ""
+            return self._limited(xnnpack_graph), ""
         except Unread as error:
             cut = f"; {present} of its {size} bytes are present" if present < size else ""
             return _UNKNOWN, f"{error}{cut}"
@@ -282,8 +282,8 @@ def stored_data(
         content=_one(container.base, len(container.content)),
         constants=constants,
         states=Ranges(
-            np.concatenate([np.empty(0, np.int64), *(one.start for one in states)]),
-            np.concatenate([np.empty(0, np.int64), *(one.size for one in states)]),
+            np.concatenate([np.empty(0, np.int64), *(ranges.start for ranges in states)]),
+            np.concatenate([np.empty(0, np.int64), *(ranges.size for ranges in states)]),
         ),
         delegates=Ranges(delegates.start + container.base, delegates.present),
         named=Ranges(starts[named] + container.base, sizes[named]),

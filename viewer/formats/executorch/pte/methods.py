@@ -45,10 +45,10 @@ def read_methods(
         np.flatnonzero(sizes.values < 0),
         lambda row: f"size {row} of all methods",
     )
-    found = []
+    executable_methods = []
     for i in range(len(methods)):
         own = instructions[chains.bounds[i] : chains.bounds[i + 1]]
-        found.append(
+        executable_methods.append(
             ExecutableMethod(
                 name=names[codes[i]],
                 instructions=own[0] if own else (),
@@ -62,7 +62,7 @@ def read_methods(
                 more_chains=tuple(own[1:]),
             )
         )
-    return tuple(found)
+    return tuple(executable_methods)
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class _Instructions:
         names = self._names(columns)
         kinds = {kind.value: kind for kind in InstructionKind}
         values, bounds = columns.values.tolist(), columns.bounds.tolist()
-        made = [
+        instructions = [
             Instruction(
                 number,
                 kinds[kind],
@@ -126,7 +126,7 @@ class _Instructions:
             )
         ]
         ends = self._found.bounds.tolist()
-        return [tuple(made[a:b]) for a, b in pairwise(ends)]
+        return [tuple(instructions[a:b]) for a, b in pairwise(ends)]
 
     def _columns(self) -> _Columns:
         """Read the tables of all instructions."""
@@ -203,9 +203,9 @@ class _Instructions:
         )
         operator = operators.bounds[self._method] + columns.called
         used, code = np.unique(operator[kernels & ~lost], return_inverse=True)
-        own = self._tables.of(operators.at[used], "operator")
-        base, bases = self._tables.texts(own.targets(0), "names of operators")
-        overload, overloads = self._tables.texts(own.targets(1), "overloads of operators")
+        tables = self._tables.of(operators.at[used], "operator")
+        base, bases = self._tables.texts(tables.targets(0), "names of operators")
+        overload, overloads = self._tables.texts(tables.targets(1), "overloads of operators")
         parts = zip(base.tolist(), overload.tolist(), strict=True)
         bases, overloads = [*bases, ""], [*overloads, ""]
         full = [f"{bases[a]}.{overloads[b]}" if overloads[b] else bases[a] for a, b in parts]

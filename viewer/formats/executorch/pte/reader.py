@@ -48,14 +48,14 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Executable:
     container: Container | None = None
     try:
         container = open_container(path)
-        found = _executable(path, container, cancelled)
+        executable = _executable(path, container, cancelled)
     except Malformed as error:
         base = container.base if container is not None else 0
         raise UnreadableFile(
             path, error.reason, where=f"byte {base + error.byte}", remedy=DAMAGED
         ) from error
     progress(container.size, container.size)
-    return found
+    return executable
 
 
 __all__ = ["FORMAT", "read", "sniff"]

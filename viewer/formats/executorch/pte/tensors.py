@@ -39,24 +39,24 @@ class Values:
 
 def read_values(tables: ProgramTables, methods: Tables, references: References) -> Values:
     """Read the values of all methods. Raises Malformed."""
-    found = tables.children(methods, _VALUES, "list of values", MOST_VALUES)
+    children = tables.children(methods, _VALUES, "list of values", MOST_VALUES)
     inputs = tables.numbers(methods, _INPUTS, "inputs")
     outputs = tables.numbers(methods, _OUTPUTS, "outputs")
-    types = found.tables.numbers(0, np.uint8, 0)
-    contents = found.tables.targets(1)
+    types = children.tables.numbers(0, np.uint8, 0)
+    contents = children.tables.targets(1)
     tables.problems.count_rows(
-        "value of an unknown type", np.flatnonzero(types > _LAST_TYPE), found.place("value")
+        "value of an unknown type", np.flatnonzero(types > _LAST_TYPE), children.place("value")
     )
     is_tensor = (types == _TENSOR) & (contents > 0)
     own = np.flatnonzero(is_tensor)
-    columns = _tensors(tables, contents[own], own, found, inputs, outputs, references)
-    bounds = np.append(0, np.cumsum(is_tensor))[found.bounds]
+    columns = _tensors(tables, contents[own], own, children, inputs, outputs, references)
+    bounds = np.append(0, np.cumsum(is_tensor))[children.bounds]
     return Values(
-        found,
+        children,
         inputs,
         outputs,
         tuple(_split(columns, bounds)),
-        _lists(tables, found, np.flatnonzero(np.isin(types, _LISTS) & (contents > 0)), contents),
+        _lists(tables, children, np.flatnonzero(np.isin(types, _LISTS) & (contents > 0)), contents),
     )
 
 

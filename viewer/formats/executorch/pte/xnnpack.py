@@ -77,10 +77,10 @@ def read_graph(prepared: LazyBytes, at: int = 0) -> XnnpackGraph:
         flow = dataflow(tables, nodes, uses, values)
     except Malformed as error:
         raise Unread(f"{error.reason} (byte {error.byte} of its XNNPACK graph)") from error
-    found = tuple(
+    xnnpack_nodes = tuple(
         XnnpackNode(name, handle) for name, handle in zip(own, handles.tolist(), strict=True)
     )
-    return XnnpackGraph(found, len(outputs), constants, flow)
+    return XnnpackGraph(xnnpack_nodes, len(outputs), constants, flow)
 
 
 def _name(kind: int) -> str:

@@ -90,7 +90,7 @@ def read_constants(
         return ()
     values = _values(tables, listed, len(data.size))
     row, node, role = _uses(uses, types, values)
-    found = []
+    xnnpack_constants = []
     of_data = _users(values.data, row, node, len(data.size))
     of_scale = _users(values.scale, row, node, len(data.size))
     value_of = _first(values.data, len(data.size))
@@ -109,7 +109,7 @@ def read_constants(
             dtype = _WIDE.get(size // count if count and size % count == 0 else 0, "")
             shape, what, users = (count,), _SCALE, of_scale.get(i, ())
         key = int(data.key[i])
-        found.append(
+        xnnpack_constants.append(
             XnnpackConstant(
                 data.keys[key] if key >= 0 else "",
                 int(data.start[i]),
@@ -120,7 +120,7 @@ def read_constants(
                 users,
             )
         )
-    return tuple(found)
+    return tuple(xnnpack_constants)
 
 
 def _listed(tables: ProgramTables, root: Tables, place: Place) -> _Data:

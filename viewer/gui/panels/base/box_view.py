@@ -44,12 +44,12 @@ class BoxView(RangeView, QAbstractScrollArea):
     def _paint_over(self, painter: QPainter, canvas: Canvas) -> None:
         """Paint what is over the boxes, such as labels."""
 
-    def box_at(self, at: QPointF) -> int:
+    def box_at(self, point: QPointF) -> int:
         """Return the box at a point of the canvas, -1 for none."""
         if not self._is_filled:
             return NONE
         canvas, numbers = self._prepared()[0], self._numbers
-        x, y = int(canvas.column(at.x())), int(canvas.column(at.y()))
+        x, y = int(canvas.column(point.x())), int(canvas.column(point.y()))
         lines, columns = numbers.shape
         return int(numbers[y, x]) if 0 <= x < columns and 0 <= y < lines else NONE
 

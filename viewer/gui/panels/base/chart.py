@@ -374,8 +374,8 @@ class BarChart(Chart):
         left = self.origin + (t0 + column[order][first] / wide) * step
         return number[order][first], left, left + step / wide
 
-    def box_at(self, at: QPointF) -> int:
-        t = self.t_of(at.x()) if self._is_filled else None
+    def box_at(self, point: QPointF) -> int:
+        t = self.t_of(point.x()) if self._is_filled else None
         if t is None:
             return NONE
         number, x0, _ = self.in_view()

@@ -211,9 +211,9 @@ class InferenceList(QListView):
         self._typed = digits if late else self._typed + digits
         self._since.start()
         wanted = whole_number(self._typed)
-        found = next((row for row in self._model.rows if row.number == wanted), None)
-        if found is not None:
-            self.go_to(found.run)
+        inference_row = next((row for row in self._model.rows if row.number == wanted), None)
+        if inference_row is not None:
+            self.go_to(inference_row.run)
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:

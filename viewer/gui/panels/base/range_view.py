@@ -114,7 +114,7 @@ class RangeView(ScrollArea):
         """Return the lines about a box, the first one as a title."""
         raise NotImplementedError
 
-    def _lines_beside(self, at: QPointF) -> Sequence[str]:
+    def _lines_beside(self, point: QPointF) -> Sequence[str]:
         """The lines of the tip at a point without a box."""
         return ()
 
@@ -159,7 +159,7 @@ class RangeView(ScrollArea):
 
     # -- places ----------------------------------------------------------------------------------
 
-    def box_at(self, at: QPointF) -> int:
+    def box_at(self, point: QPointF) -> int:
         """Return the box at a point of the canvas, -1 for none."""
         raise NotImplementedError
 
@@ -243,14 +243,14 @@ class RangeView(ScrollArea):
 
     # -- mouse -----------------------------------------------------------------------------------
 
-    def _point(self, at: QPointF | None) -> None:
+    def _point(self, point: QPointF | None) -> None:
         """Show the tip and the ring of the box at a point; None: the mouse left."""
-        box = NONE if at is None else self.box_at(at)
-        if at is None or not self._is_filled:
+        box = NONE if point is None else self.box_at(point)
+        if point is None or not self._is_filled:
             lines: Sequence[str] = ()
         else:
-            lines = self.lines(box) if box >= 0 else self._lines_beside(at)
-        self.tip.show_lines(lines, QPoint() if at is None else at.toPoint())
+            lines = self.lines(box) if box >= 0 else self._lines_beside(point)
+        self.tip.show_lines(lines, QPoint() if point is None else point.toPoint())
         if box != self._hovered:
             self._hovered = box
             self.viewport().update()
@@ -313,14 +313,14 @@ class RangeView(ScrollArea):
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
-        at = event.pos()
-        box = self.box_at(QPointF(at)) if by_mouse else self._current
+        point = event.pos()
+        box = self.box_at(QPointF(point)) if by_mouse else self._current
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if box >= 0:
             self._choose(box)
             self._add_actions(menu, box)
-            at = at if by_mouse else self.center_of(box)
+            point = point if by_mouse else self.center_of(box)
         if not self.shows_all:
             menu.addAction("Reset zoom", self.show_all)
         self.menu_offered.emit(menu)
@@ -329,7 +329,7 @@ class RangeView(ScrollArea):
         if can_save(self):
             menu.addAction("Save picture…", lambda: save_picture(self, self.picture_bytes))
         self._point(None)
-        menu.popup(self.viewport().mapToGlobal(at))
+        menu.popup(self.viewport().mapToGlobal(point))
 
     def _paint_picture(self, painter: QPainter) -> None:
         self.viewport().render(painter, QPoint())

@@ -54,8 +54,8 @@ class TracePanel(AnswerPanel[Answer]):
     @Slot()
     def _follow(self) -> None:
         """Refresh if the trace or scope changed; otherwise keep selected rows and scroll offset."""
-        shown, scope = self.current_scope()
-        if shown is not self._of[0] or scope != self._of[1]:
+        open_trace, scope = self.current_scope()
+        if open_trace is not self._of[0] or scope != self._of[1]:
             self.refresh()
 
 
@@ -110,17 +110,19 @@ class TraceTablePanel(TracePanel[Answer]):
 
     def _operator_colors(self) -> Palette | None:
         """Return the palette index of every operator of the shown trace."""
-        shown = self._of[0]
-        return None if shown is None else shown.operator_colors(self._session.state.scheme)
+        open_trace = self._of[0]
+        return (
+            None if open_trace is None else open_trace.operator_colors(self._session.state.scheme)
+        )
 
     def _show_table(self, subtitle: str) -> None:
         self.show_page()
         self.subtitle.setText(subtitle)
 
-    def _select(self, shown: OpenTrace, index: int) -> None:
+    def _select(self, open_trace: OpenTrace, index: int) -> None:
         """Select a slice of the file, and show the inferences as they ran."""
         self._session.show_inferences(Inferences.AS_RUN)
-        number = self._session.number_of(shown)
+        number = self._session.number_of(open_trace)
         if number is not None:
             self._session.select_slice(SliceRef(number, index), reveal=True, keep_area=True)
 
@@ -166,8 +168,10 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
     @Slot()
     def _tint(self) -> None:
         """Tint the rows that share a selected operator."""
-        shown = self.shown_trace
-        self.model.set_selected(() if shown is None else selected_operators(self._session, shown))
+        open_trace = self.shown_trace
+        self.model.set_selected(
+            () if open_trace is None else selected_operators(self._session, open_trace)
+        )
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
@@ -179,12 +183,12 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
         if place is not None:
             self.host.show_source(*place)
 
-    def _select_slices(self, shown: OpenTrace, number: int, found: Ints) -> None:
+    def _select_slices(self, open_trace: OpenTrace, number: int, found: Ints) -> None:
         """Select slices of a trace, given by their indices, with the longest as the current one.
 
         A single slice is also scrolled into view.
         """
-        longest = SliceRef(number, longest_slice(shown, found))
+        longest = SliceRef(number, longest_slice(open_trace, found))
         if len(found) == 1:
             self._session.select_slice(longest, reveal=True, keep_area=True)
         else:

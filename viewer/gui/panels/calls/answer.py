@@ -61,9 +61,9 @@ class CallMode(Enum):
 class CallTrees:
     """The call trees of one trace with inferences as they ran, each made on first use."""
 
-    def __init__(self, shown: OpenTrace) -> None:
-        self.shown = shown
-        self._groups = GroupKeys(shown.table)
+    def __init__(self, open_trace: OpenTrace) -> None:
+        self.shown = open_trace
+        self._groups = GroupKeys(open_trace.table)
         self._made: dict[str, CallTree] = {}
 
     def missing(self, mode: CallMode) -> str:
@@ -274,8 +274,8 @@ def _counting(table: CallTable, sums: Ints) -> CallTable:
 
 def _sorted(table: CallTable, values: Ints) -> tuple[CallTable, Ints]:
     """Return the nodes with siblings by descending value, and the place of each in the table."""
-    found = replace(table, number=np.arange(len(table))).sorted_by(values)
-    return replace(found, number=table.number[found.number]), found.number
+    call_table = replace(table, number=np.arange(len(table))).sorted_by(values)
+    return replace(call_table, number=table.number[call_table.number]), call_table.number
 
 
 def _levels_of_one(calls: CallTable) -> int:
@@ -302,8 +302,11 @@ def _colors(question: CallsQuestion, tree: CallTree, calls: CallTable, table: Ca
 
     Bottom-up, it is that of all slices with its name.
     """
-    shown = question.trees.shown
-    slices, palette = shown.trace.slices, palette_of(shown, question.scheme, question.lengths)
+    open_trace = question.trees.shown
+    slices, palette = (
+        open_trace.trace.slices,
+        palette_of(open_trace, question.scheme, question.lengths),
+    )
     weights = weights_of(slices.start, slices.end, palette)
     weight = group_weights(tree.numbers, weights, len(tree))
     if not question.mode.is_inverted:

@@ -23,13 +23,13 @@ NAMED_BY = {CallMode.TOP_DOWN: NAME, CallMode.OPERATOR: CALLS, CallMode.MODULE: 
 NOT_INVERTED = "Changes are shown top-down: what calls a name may differ between A and B"
 
 
-def modes_of(found: OpenComparison) -> tuple[CallMode, ...]:
+def modes_of(open_comparison: OpenComparison) -> tuple[CallMode, ...]:
     """Return the kinds of trees that a comparison has, the one to start with first."""
-    programs = found.program(0), found.program(1)
+    programs = open_comparison.program(0), open_comparison.program(1)
     modes = [CallMode.TOP_DOWN]
     if all(program is not None and program.operators for program in programs):
         modes.append(CallMode.MODULE)
-    if has_records(found.calls):
+    if has_records(open_comparison.calls):
         modes.insert(0, CallMode.OPERATOR)
     return tuple(modes)
 

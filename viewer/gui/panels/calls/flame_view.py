@@ -170,15 +170,15 @@ class FlameView(BoxView):
 
     # -- mouse -----------------------------------------------------------------------------------
 
-    def box_at(self, at: QPointF) -> int:
+    def box_at(self, point: QPointF) -> int:
         """Return the node whose box is at a point of the canvas, -1 for none."""
         if self._texts is None or not self._is_filled:
             return -1
         answer, canvas = self._texts.answer, self._prepared()[0]
-        row = int(at.y() + self._scrolled) // self.row
+        row = int(point.y() + self._scrolled) // self.row
         if not 0 <= row < answer.layout.rows:
             return -1
-        place = answer.raster.hit(row, canvas.column(at.x()), self._xmap(canvas))
+        place = answer.raster.hit(row, canvas.column(point.x()), self._xmap(canvas))
         return int(answer.layout.order[place]) if place >= 0 else -1
 
     def room(self, box: int) -> QRectF | None:

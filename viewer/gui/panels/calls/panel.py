@@ -112,9 +112,9 @@ def select_calls(session: Session, answer: CallsAnswer, node: int) -> Picked | N
 
     Returns what was selected; None for a node without slices, such as a thread.
     """
-    shown = answer.shown
+    open_trace = answer.shown
     session.show_inferences(Inferences.AS_RUN)
-    number = session.number_of(shown)
+    number = session.number_of(open_trace)
     if number is None:
         return None
     numbers, scope = answer.numbers(node), answer.question.scope
@@ -123,13 +123,13 @@ def select_calls(session: Session, answer: CallsAnswer, node: int) -> Picked | N
         indices = answer.tree.slices_of(numbers)
         first, last, _ = scope.span
         if first is not None and last is not None:
-            slices = shown.trace.slices
+            slices = open_trace.trace.slices
             reaches = (slices.end[indices] >= first) & (slices.start[indices] <= last)
             indices = indices[reaches]
     if not len(indices):
         return None
     chosen = SliceSet({number: indices})
-    longest = SliceRef(number, longest_slice(shown, indices))
+    longest = SliceRef(number, longest_slice(open_trace, indices))
     session.select_slices(chosen, longest, reveal=True, keep_area=True)
     return Picked(chosen, int(answer.table.number[node]), answer.table.path(node))
 
@@ -158,8 +158,8 @@ def node_of_selection(session: Session, answer: ShownCalls, picked: Picked | Non
     if len(state.others):
         return -1
     if isinstance(answer, ChangesAnswer):
-        found = answer.question.found
-        return answer.node_numbered(path_of_selection(session, found, answer.question.by))
+        open_comparison = answer.question.found
+        return answer.node_numbered(path_of_selection(session, open_comparison, answer.question.by))
     return answer.node_of(ref.index) if isinstance(answer, CallsAnswer) else -1
 
 
@@ -194,10 +194,10 @@ class ModeBar(SegmentBar[CallMode]):
 
         disabled: more kinds, each with the reason why it cannot be chosen now.
         """
-        for own, button in self.buttons.items():
-            button.setVisible(own in modes or own in disabled)
-            button.setEnabled(own not in disabled)
-            button.setToolTip(disabled.get(own, _MODE_TIPS[own]))
+        for call_mode, button in self.buttons.items():
+            button.setVisible(call_mode in modes or call_mode in disabled)
+            button.setEnabled(call_mode not in disabled)
+            button.setToolTip(disabled.get(call_mode, _MODE_TIPS[call_mode]))
         self.buttons[mode].setChecked(True)
 
 
@@ -250,7 +250,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
     @Slot()
     def _show_samples(self) -> None:
         """Bring this to the front for files that are mostly samples of stacks."""
-        traces = [shown.trace for shown in self._session.traces]
+        traces = [open_trace.trace for open_trace in self._session.traces]
         if traces and all(is_mostly_sampled(trace.slices) for trace in traces):
             self.host.show_panel(PAGE.id)
 
@@ -327,9 +327,9 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
     def refresh(self) -> None:
         """Compute the tree of the current trace in its current scope, once the panel is visible."""
         self._of = None
-        shown, _ = current_scope(self._session, ranges=True, by_inference=True)
+        open_trace, _ = current_scope(self._session, ranges=True, by_inference=True)
         if isinstance(self.answer, CallsAnswer):
-            stays = self._comparison.in_tables is None and self.answer.shown is shown
+            stays = self._comparison.in_tables is None and self.answer.shown is open_trace
         else:
             stays = self.answer is not None and self._comparison.in_tables is not None
         if not self.defer(stays=stays):
@@ -337,50 +337,56 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
 
     def question(self) -> Question | None:
         """Return the question for the nodes of the current trace, or for changes."""
-        found = self._comparison.in_tables
-        if found is not None:
-            return self._question_for_changes(found)
+        open_comparison = self._comparison.in_tables
+        if open_comparison is not None:
+            return self._question_for_changes(open_comparison)
         if self._problem:
             return None
         if self._compared is not None:
             self._compared, self._trees, self._focus = None, None, ()
         # As it ran: views of aligned or averaged inferences contain only the tracks with
         # inferences.
-        shown, scope = current_scope(self._session, ranges=True, by_inference=True)
-        if shown is None or not len(shown.trace.slices):
+        open_trace, scope = current_scope(self._session, ranges=True, by_inference=True)
+        if open_trace is None or not len(open_trace.trace.slices):
             return None
-        if self._trees is None or self._trees.shown is not shown:
-            self._trees, self._focus = CallTrees(shown), ()
+        if self._trees is None or self._trees.shown is not open_trace:
+            self._trees, self._focus = CallTrees(open_trace), ()
             self._offer(self._trees)
-        self._of = shown, scope
+        self._of = open_trace, scope
         lengths = ramp_of(self._session.traces)
         scheme, mode = self._session.state.scheme, self._mode
         question = CallsQuestion(self._trees, scope, mode, self._focus, scheme, lengths)
-        size = len(shown.trace.slices)
+        size = len(open_trace.trace.slices)
         if mode.is_inverted:
-            size *= int(shown.trace.slices.row_depth.max()) + 1  # each call has so many callers
+            size *= (
+                int(open_trace.trace.slices.row_depth.max()) + 1
+            )  # each call has so many callers
         return Question(work_out, (question,), size, stays=True)
 
-    def _question_for_changes(self, found: OpenComparison) -> Question:
-        modes = modes_of(found)
-        if self._compared is not found:
+    def _question_for_changes(self, open_comparison: OpenComparison) -> Question:
+        modes = modes_of(open_comparison)
+        if self._compared is not open_comparison:
             if self._compared is None:
                 self._focus = ()
-            self._compared, self._trees = found, None
+            self._compared, self._trees = open_comparison, None
         if self._changes_by not in modes:
             self._changes_by = None
         mode = self._changes_by or modes[0]
-        shown = [one for one in CallMode if one in modes]
-        self.modes.offer(shown, mode, {CallMode.BOTTOM_UP: NOT_INVERTED})
-        question = ChangesQuestion(found, mode, self._focus)
+        call_modes = [call_mode for call_mode in CallMode if call_mode in modes]
+        self.modes.offer(call_modes, mode, {CallMode.BOTTOM_UP: NOT_INVERTED})
+        question = ChangesQuestion(open_comparison, mode, self._focus)
         # Joining the trees of both arms takes twice as long as one tree of all their slices.
-        return Question(work_out_changes, (question,), 2 * found.size, stays=True)
+        return Question(work_out_changes, (question,), 2 * open_comparison.size, stays=True)
 
     @property
     def _problem(self) -> str:
         """Why the chosen arms cannot be compared, "" if they can or none are chosen."""
-        chosen, found = self._session.state.compared, self._comparison.answer
-        return found.problem if chosen is not None and chosen.in_tables and found else ""
+        chosen, open_comparison = self._session.state.compared, self._comparison.answer
+        return (
+            open_comparison.problem
+            if chosen is not None and chosen.in_tables and open_comparison
+            else ""
+        )
 
     def _offer(self, trees: CallTrees) -> None:
         """Show the kinds of trees that a trace has; stay with the current one if possible."""

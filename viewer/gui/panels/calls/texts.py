@@ -389,31 +389,31 @@ class ChangeTexts(NodeTexts):
 
     def verdict(self, node: int) -> str:
         """Return the verdict on a node, "" for a group of paths."""
-        one = self.changed.compared(node)
-        return "" if one is None else one.verdict.value
+        compared = self.changed.compared(node)
+        return "" if compared is None else compared.verdict.value
 
     def bar_of(self, node: int) -> tuple[float, str]:
-        one, largest = self.changed.compared(node), self.changed.largest
-        share = one.change_ns / largest if one is not None and largest else 0.0
+        compared, largest = self.changed.compared(node), self.changed.largest
+        share = compared.change_ns / largest if compared is not None and largest else 0.0
         return share, self.verdict(node)
 
     def _value(self, node: int, column: TreeColumn) -> float | None:
-        one = self.changed.compared(node)
+        compared = self.changed.compared(node)
         if column is CallColumn.CHANGE:
-            has_none = one is not None and not change_ns_text(one)
+            has_none = compared is not None and not change_ns_text(compared)
             return None if has_none else float(self.changed.calls.change_ns[node])
-        if one is None:
+        if compared is None:
             return float(self.changed.table.total[node]) if column is CallColumn.A else None
         if column is CallColumn.A:
-            return one.a_ns
-        return one.b_ns if column is CallColumn.B else one.change
+            return compared.a_ns
+        return compared.b_ns if column is CallColumn.B else compared.change
 
     def cell(self, node: int, column: TreeColumn) -> str:
         if column is CallColumn.CALL:
             return self.name(node)
         if column is CallColumn.RATIO:
-            one = self.changed.compared(node)
-            return MISSING if one is None else change_text(one) or MISSING
+            compared = self.changed.compared(node)
+            return MISSING if compared is None else change_text(compared) or MISSING
         value = self._value(node, column)
         if value is None:
             return MISSING

@@ -47,15 +47,15 @@ class ComparePanel(PagePanel):
     @Slot()
     def refresh(self) -> None:
         """Show the comparison, why there is none, or a button to begin one."""
-        found = self._feed.answer
-        if found is not None and not found.problem:
-            self.card = CompareCard(found, self._theme)
+        open_comparison = self._feed.answer
+        if open_comparison is not None and not open_comparison.problem:
+            self.card = CompareCard(open_comparison, self._theme)
             self.card.row_picked.connect(self._pick)
             self.card.pressed.connect(self._press)
             self.page.setWidget(self.card)
             self.show_page()
-        elif found is not None:
-            self.show_sentence(f"Arm {found.problem}.", END, self._end)
+        elif open_comparison is not None:
+            self.show_sentence(f"Arm {open_comparison.problem}.", END, self._end)
         elif self._feed.pending:
             self.show_sentence(COMPUTING)
         else:
@@ -69,15 +69,15 @@ class ComparePanel(PagePanel):
 
     @Slot(int)
     def _pick(self, row: int) -> None:
-        found = self._feed.answer
-        if found is not None:
-            select_row(self._session, found, row)
+        open_comparison = self._feed.answer
+        if open_comparison is not None:
+            select_row(self._session, open_comparison, row)
 
     @Slot(str)
     def _press(self, text: str) -> None:
-        found = self._feed.answer
-        if text == COPY and found is not None:
-            copy_text(self, compare_markdown(found.calls), "the comparison")
+        open_comparison = self._feed.answer
+        if text == COPY and open_comparison is not None:
+            copy_text(self, compare_markdown(open_comparison.calls), "the comparison")
         elif text == SWAP:
             swap_arms(self._session)
         elif text == END:

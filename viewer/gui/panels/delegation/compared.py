@@ -74,14 +74,14 @@ class ComparedDelegation:
         return f"totals, {self.found.subtitle}"
 
 
-def compare_delegation(found: OpenComparison) -> ComparedDelegation:
+def compare_delegation(open_comparison: OpenComparison) -> ComparedDelegation:
     """Return the report of a comparison."""
-    changes = delegation_changes(found.calls, found.at(DELEGATE))
+    changes = delegation_changes(open_comparison.calls, open_comparison.at(DELEGATE))
     for side in (0, 1):
-        typical = found.typical(side)
+        typical = open_comparison.typical(side)
         if typical is not None:
-            found.rows_of_slices(typical[0], DELEGATE)  # cached: a row selects slices
-    return ComparedDelegation(found, changes, _Page(found, changes).made())
+            open_comparison.rows_of_slices(typical[0], DELEGATE)  # cached: a row selects slices
+    return ComparedDelegation(open_comparison, changes, _Page(open_comparison, changes).made())
 
 
 def only_in(arm: int) -> str:
@@ -92,8 +92,8 @@ def only_in(arm: int) -> str:
 class _Page:
     """Builds the rows with their items, section by section."""
 
-    def __init__(self, found: OpenComparison, changes: DelegationChanges) -> None:
-        self._found, self._changes = found, changes
+    def __init__(self, open_comparison: OpenComparison, changes: DelegationChanges) -> None:
+        self._found, self._changes = open_comparison, changes
         self._calls = changes.calls
         self._has_lines = self._calls.a.program is not None
         own = [self._calls.compared[number] for number in changes.rows]
@@ -112,8 +112,8 @@ class _Page:
         self._compared(DELEGATES, by_delegate, range(len(by_delegate.rows)), DELEGATE)
         if changes.rows:
             counts = " and ".join(
-                f"{group_digits(own.calls)} in {name}"
-                for name, own in zip("AB", changes.coverage, strict=True)
+                f"{group_digits(arm_coverage.calls)} in {name}"
+                for name, arm_coverage in zip("AB", changes.coverage, strict=True)
             )
             self._section(CALLED, counts, NOT_DIVIDED)
             self._compared(CALLED, self._calls, changes.rows, CALLS)
@@ -125,7 +125,10 @@ class _Page:
 
     def _page(self) -> DelegationPage:
         headings = change_headings("Delegate or operator", self._scale, has_lines=self._has_lines)
-        own = (replace(one, tip=TOTALS) if one.title in "AB" else one for one in headings)
+        own = (
+            replace(panel_column, tip=TOTALS) if panel_column.title in "AB" else panel_column
+            for panel_column in headings
+        )
         contents = OperatorContents(tuple(own), tuple(self._rows))
         program = self._calls.a.program
         if program is not None:
@@ -168,37 +171,37 @@ class _Page:
         )
         section = only_in(arm)
         self._section(section, hint, below)
-        for one in moved:
-            of = ComparedRow(CALLS, one.row)
+        for moved_call in moved:
+            of = ComparedRow(CALLS, moved_call.row)
             item = DelegationItem(DelegationLine.CHANGE, section, of)
-            self._add(item, self._moved_row(arm, one))
+            self._add(item, self._moved_row(arm, moved_call))
 
-    def _moved_row(self, arm: int, one: MovedCall) -> TableRow:
+    def _moved_row(self, arm: int, moved_call: MovedCall) -> TableRow:
         outside, inside = (self._calls.a, self._calls.b) if arm else (self._calls.b, self._calls.a)
         assert outside.program is not None
-        own = [outside.program.operators[i] for i in one.operators]
-        module, op = name_parts(own[0].label)
-        if len(own) > 1:
-            op += f" and {len(own) - 1} more"
-        ns = one.ns or 0.0
-        time = MISSING if one.ns is None else format_time(round(ns))
-        shared = SHARED if one.members > 1 else MISSING
+        operators = [outside.program.operators[i] for i in moved_call.operators]
+        module, op = name_parts(operators[0].label)
+        if len(operators) > 1:
+            op += f" and {len(operators) - 1} more"
+        ns = moved_call.ns or 0.0
+        time = MISSING if moved_call.ns is None else format_time(round(ns))
+        shared = SHARED if moved_call.members > 1 else MISSING
         times = (time, shared) if arm else (shared, time)
         both = (ns, 0.0) if arm else (0.0, ns)
-        instructions = dict.fromkeys(inside.parts[n].id.instruction for n in one.into)
+        instructions = dict.fromkeys(inside.parts[n].id.instruction for n in moved_call.into)
         where = f"instr. {', '.join(map(str, instructions))}"
         texts: tuple[str, ...] = ("", *times, "", "", "")
-        keys: tuple[float | str, ...] = (own[0].label.lower(), *both, ns, 0.0, 0.0)
+        keys: tuple[float | str, ...] = (operators[0].label.lower(), *both, ns, 0.0, 0.0)
         if self._has_lines:
-            texts, keys = (*texts, line_of(own)), (*keys, first_line(own))
+            texts, keys = (*texts, line_of(operators)), (*keys, first_line(operators))
         return TableRow(
-            self._in_a(one.operators) if arm == 0 else one.operators,
+            self._in_a(moved_call.operators) if arm == 0 else moved_call.operators,
             module,
             op,
-            f"partly in {where}" if one.is_partly else f"in {where}",
+            f"partly in {where}" if moved_call.is_partly else f"in {where}",
             texts,
             keys,
-            detail=_moved_sentence(inside, arm, one),
+            detail=_moved_sentence(inside, arm, moved_call),
             compared=ComparedCell("", 0.0, Dots((), ()), self._scale.reach, THRESHOLD),
         )
 
@@ -223,29 +226,36 @@ class _Page:
         self._compared(OUTSIDE_BOTH, self._calls, rows, CALLS)
 
 
-def _moved_sentence(inside: Arm, arm: int, one: MovedCall) -> str:
+def _moved_sentence(inside: Arm, arm: int, moved_call: MovedCall) -> str:
     """Return where the other arm runs what moved."""
     calls = " and ".join(
-        f"{inside.parts[n].backend} instr. {inside.parts[n].id.instruction}" for n in one.into
+        f"{inside.parts[n].backend} instr. {inside.parts[n].id.instruction}"
+        for n in moved_call.into
     )
-    shared = f", shared by {counted(one.members, 'operator')}" if one.members > 1 else ""
-    partly = " A part ran outside delegates." if one.is_partly else ""
+    shared = (
+        f", shared by {counted(moved_call.members, 'operator')}" if moved_call.members > 1 else ""
+    )
+    partly = " A part ran outside delegates." if moved_call.is_partly else ""
     return f"In {calls} of {'AB'[arm]}{shared}.{partly}"
 
 
 def _coverage_texts(changes: DelegationChanges) -> tuple[str, str]:
     """Return the text next to the title of the delegates, and the text below it."""
     arms = list(zip("AB", changes.coverage, strict=True))
-    if not any(own.calls for _, own in arms):
+    if not any(coverage.calls for _, coverage in arms):
         return "", NONE_CALLED
-    sentences = [_time_sentence(name, own) for name, own in arms]
+    sentences = [_time_sentence(name, coverage) for name, coverage in arms]
     if not changes.is_linked:
         return "", " ".join([*sentences, UNKNOWN])
     hint = ", ".join(
-        f"{group_digits(own.delegated)} of {counted(own.operators, 'operator')} in {name}"
-        for name, own in arms
+        f"{group_digits(coverage.delegated)} of {counted(coverage.operators, 'operator')} in {name}"
+        for name, coverage in arms
     )
-    partly = [f"{counted(own.partly, 'operator')} in {name}" for name, own in arms if own.partly]
+    partly = [
+        f"{counted(coverage.partly, 'operator')} in {name}"
+        for name, coverage in arms
+        if coverage.partly
+    ]
     if partly:
         sentences.append(f"Partly delegated: {' and '.join(partly)}.")
     if not any(changes.only_in):
@@ -253,13 +263,13 @@ def _coverage_texts(changes: DelegationChanges) -> tuple[str, str]:
     return hint, " ".join(sentences)
 
 
-def _time_sentence(name: str, own: ArmCoverage) -> str:
-    if not own.calls:
+def _time_sentence(name: str, arm_coverage: ArmCoverage) -> str:
+    if not arm_coverage.calls:
         return f"No delegate call in {name}."
-    calls = counted(own.calls, "delegate call")
-    if own.ns is None:
+    calls = counted(arm_coverage.calls, "delegate call")
+    if arm_coverage.ns is None:
         return f"{calls} in {name}."
     of = ""
-    if own.inference_ns:
-        of = f", {format_share(own.ns, own.inference_ns)} of an inference"
-    return f"{name}: {format_time(round(own.ns))} in {calls}{of}."
+    if arm_coverage.inference_ns:
+        of = f", {format_share(arm_coverage.ns, arm_coverage.inference_ns)} of an inference"
+    return f"{name}: {format_time(round(arm_coverage.ns))} in {calls}{of}."

@@ -136,7 +136,7 @@ def _position_text(position: FilePosition) -> str:
 
 
 def node_rows(
-    shown: OpenTrace, operator: Operator, table: CostTable, ran: Collection[int] = ()
+    open_trace: OpenTrace, operator: Operator, table: CostTable, ran: Collection[int] = ()
 ) -> list[tuple[str, str]]:
     """Return (time, name and place) for the nodes of an operator, in graph order.
 
@@ -144,7 +144,7 @@ def node_rows(
     indexes into `Program.nodes`. A node without a time of its own is "shared" (several nodes have
     one slice) or has "no slice".
     """
-    program = shown.table.program
+    program = open_trace.table.program
     if program is None or len(operator.nodes) < 2:
         return []
     rows = [row for row in table.by_nodes if row.operators == (operator.index,)]
@@ -157,7 +157,7 @@ def node_rows(
         node = program.nodes[number]
         parts = [node.name]
         if number in alone:
-            time = format_time(tick_to_ns(alone[number].ticks, shown.axis.ns_per_tick))
+            time = format_time(tick_to_ns(alone[number].ticks, open_trace.axis.ns_per_tick))
             parts += [format_share(alone[number].wall, table.whole)] if table.whole else []
         else:
             time = "shared" if number in together else "no slice"
@@ -195,35 +195,35 @@ class Card(CardFrame):
         if state.slice is not None:
             self._slice(session.traces[state.slice.trace], state.slice.trace, state.slice.index)
         elif state.operators is not None:
-            shown = session.traces[state.operators[0]]
-            members = [op for i in state.operators[1] if (op := _operator(shown, i))]
-            self._title(shown, members)
-            self._operator_sections(shown, state.operators[0], members)
+            open_trace = session.traces[state.operators[0]]
+            members = [op for i in state.operators[1] if (op := _operator(open_trace, i))]
+            self._title(open_trace, members)
+            self._operator_sections(open_trace, state.operators[0], members)
         elif state.area is not None and facts is not None:
             self._area(state.area, facts)
         self._align_keys()
         self._column.addStretch(1)
 
-    def _slice(self, shown: OpenTrace, trace: int, i: int) -> None:
-        link = shown.link(i)
-        members = [op for k in link.operators if (op := _operator(shown, k))]
-        self._title(shown, members, shown.label(i), SliceRef(trace, i))
-        self._time_figures(slice_figures(shown, i))
+    def _slice(self, open_trace: OpenTrace, trace: int, i: int) -> None:
+        link = open_trace.link(i)
+        members = [op for k in link.operators if (op := _operator(open_trace, k))]
+        self._title(open_trace, members, open_trace.label(i), SliceRef(trace, i))
+        self._time_figures(slice_figures(open_trace, i))
         grid = self._section("Slice")
-        for key, value in slice_rows(shown, i).items():
+        for key, value in slice_rows(open_trace, i).items():
             grid.add(key, value, code="\n" in value)
-        if shown.native(i) is None:
-            ticks = escape(ticks_text(shown, i))
-            if shown.rate.origin is not RateOrigin.STATED:
-                is_assumed = shown.rate.origin is RateOrigin.ASSUMED
+        if open_trace.native(i) is None:
+            ticks = escape(ticks_text(open_trace, i))
+            if open_trace.rate.origin is not RateOrigin.STATED:
+                is_assumed = open_trace.rate.origin is RateOrigin.ASSUMED
                 tone = self._theme.tokens.warning if is_assumed else self._theme.tokens.text2
-                ticks += ", " + span(shown.rate.origin, tone)
+                ticks += ", " + span(open_trace.rate.origin, tone)
             grid.add("Ticks", ticks, html=True)
-        self._location(shown, i)
-        self._link_section(shown, link, int(shown.trace.slices.key[i]))
-        self._operator_sections(shown, trace, members, i)
+        self._location(open_trace, i)
+        self._link_section(open_trace, link, int(open_trace.trace.slices.key[i]))
+        self._operator_sections(open_trace, trace, members, i)
         if link.near and not members:
-            near = [op for k in link.near if (op := _operator(shown, k))]
+            near = [op for k in link.near if (op := _operator(open_trace, k))]
             self._members(title_of_near(link), trace, near)
 
     def _area(self, area: Area, facts: AreaFacts) -> None:
@@ -248,14 +248,14 @@ class Card(CardFrame):
             names, slices = counted(len(rest), "other name"), sum(n.count for n in rest)
             grid.add(format_time(sum(n.ns for n in rest)), f"{names}, {counted(slices, 'slice')}")
 
-    def _location(self, shown: OpenTrace, i: int) -> None:
+    def _location(self, open_trace: OpenTrace, i: int) -> None:
         """Add the compiler's location of a slice: fused members, callee and callers."""
-        text = shown.trace.keys.location[int(shown.trace.slices.key[i])]
+        text = open_trace.trace.keys.location[int(open_trace.trace.slices.key[i])]
         if text is None:
             return
         parts = outline(parse_location(text))
         self._head("Location")
-        lines = location_lines(parts[:_MOST_PLACES], shown.table.program, self._theme)
+        lines = location_lines(parts[:_MOST_PLACES], open_trace.table.program, self._theme)
         if len(parts) > _MOST_PLACES:
             lines.append(span(f"and {len(parts) - _MOST_PLACES} more", self._theme.tokens.text3))
         for line in lines:
@@ -263,31 +263,31 @@ class Card(CardFrame):
             line_label.linkActivated.connect(self._follow)
             self._column.addWidget(line_label)
 
-    def _link_section(self, shown: OpenTrace, link: Link, key: int) -> None:
+    def _link_section(self, open_trace: OpenTrace, link: Link, key: int) -> None:
         tokens = self._theme.tokens
         state = link.reason.state
         dot = span("●", getattr(tokens, _STATE_TONES[state]))
         self._head("Link", html=f"{dot} {span(state.value, tokens.text1)}")
-        scope = int(shown.trace.keys.scope[key])
+        scope = int(open_trace.trace.keys.scope[key])
         sentence = link.detail if link.detail.endswith(".") else f"{link.detail}."
         near = "" if link.operators else describe_near(link)
         if near:
             sentence += f" It is {near}."
         self._column.addWidget(label(sentence, self._theme, wrap=True))
-        program, found = shown.table.program, shown.table.trace_match
+        program, trace_match = open_trace.table.program, open_trace.table.trace_match
         grid = KeyValueGrid(self._theme)
         self._grids["Link"] = grid
-        if len(shown.table.methods_of_scope(scope)) > 1:
-            grid.add("Method", f"{shown.table.method_text(scope)}, not decided")
+        if len(open_trace.table.methods_of_scope(scope)) > 1:
+            grid.add("Method", f"{open_trace.table.method_text(scope)}, not decided")
         if link.backend:
             grid.add("Backend", link.backend)
         if program is not None:
             title = program.title[0].upper() + program.title[1:]
             grid.add(title, os.path.basename(program.path))
-        if shown.table.executable is not None:
-            grid.add("Program", os.path.basename(shown.table.executable.path))
-        if found is not None:
-            match = found.match
+        if open_trace.table.executable is not None:
+            grid.add("Program", os.path.basename(open_trace.table.executable.path))
+        if trace_match is not None:
+            match = trace_match.match
             if not match.checkable:
                 grid.add("Match", "cannot be checked, nothing to compare")
             else:
@@ -304,64 +304,64 @@ class Card(CardFrame):
 
     def _operator_sections(
         self,
-        shown: OpenTrace,
+        open_trace: OpenTrace,
         trace: int,
         members: Sequence[Operator],
         slice_: int | None = None,
     ) -> None:
         if len(members) == 1:
-            assert shown.table.program is not None
-            members = [with_tensors(shown.table.program, members[0])]
-            self._operator(shown, trace, members[0])
+            assert open_trace.table.program is not None
+            members = [with_tensors(open_trace.table.program, members[0])]
+            self._operator(open_trace, trace, members[0])
         elif members:
             self._members("Operators", trace, members)
         if members:
-            self._cost(shown, members)
-            self._nodes(shown, members, slice_)
-            program = shown.table.program
+            self._cost(open_trace, members)
+            self._nodes(open_trace, members, slice_)
+            program = open_trace.table.program
             # A debug handle map has no shapes, so no work can be computed.
             if len(members) == 1 and program is not None and not program.delegates_only:
-                self._work(shown, members[0], slice_)
-            self._flows(shown, trace)
-            key = None if slice_ is None else int(shown.trace.slices.key[slice_])
-            self._source(shown, members if key is None else shown.table.executed(key))
+                self._work(open_trace, members[0], slice_)
+            self._flows(open_trace, trace)
+            key = None if slice_ is None else int(open_trace.trace.slices.key[slice_])
+            self._source(open_trace, members if key is None else open_trace.table.executed(key))
         else:
-            self._flows(shown, trace)
+            self._flows(open_trace, trace)
 
-    def _operator(self, shown: OpenTrace, trace: int, operator: Operator) -> None:
+    def _operator(self, open_trace: OpenTrace, trace: int, operator: Operator) -> None:
         grid = self._section("Operator")
         if operator.debug_handle >= 0:
             grid.add("Handle", str(operator.debug_handle))
-        assert shown.table.program is not None
-        if operator.ops and not shown.table.program.is_recorded:
+        assert open_trace.table.program is not None
+        if operator.ops and not open_trace.table.program.is_recorded:
             grid.add("Nodes", f"{len(operator.nodes)} · {_first_two(operator.ops)}")
         if operator.aten:
             grid.add("ATen", _first_two(operator.aten))
-        producers = makers(shown.table.program, operator.method)
+        producers = makers(open_trace.table.program, operator.method)
         inputs, outputs = inputs_of(operator), outputs_of(operator)
         if inputs:
-            text = self._tensors(shown, trace, inputs, producers)
+            text = self._tensors(open_trace, trace, inputs, producers)
             grid.add("Input" if len(inputs) == 1 else "Inputs", text, html=True)
         if outputs:
-            text = self._tensors(shown, trace, outputs, {})
+            text = self._tensors(open_trace, trace, outputs, {})
             grid.add("Output" if len(outputs) == 1 else "Outputs", text, html=True)
         if parameters := parameters_of(operator):
             grid.add("Parameters", _sizes_text(parameters))
         if len(operator.nodes) == 1 and operator.nodes[0].settings:
             grid.add("Settings", settings_text(operator.nodes[0].settings))
-        self._lowered(shown, trace, operator, grid)
+        self._lowered(open_trace, trace, operator, grid)
 
     def _lowered(
-        self, shown: OpenTrace, trace: int, operator: Operator, grid: KeyValueGrid
+        self, open_trace: OpenTrace, trace: int, operator: Operator, grid: KeyValueGrid
     ) -> None:
         """Add the operator's delegate calls, its identifiers there, and what it was fused with."""
-        program = shown.table.program
+        program = open_trace.table.program
         method = program.method(operator.method) if program else None
-        found = lowered_into(method, operator) if method is not None else ()
-        if not found:
+        lowerings = lowered_into(method, operator) if method is not None else ()
+        if not lowerings:
             return
         lines: dict[str, None] = {}
-        for call in found[:_MOST_NAMES]:
+        for call in lowerings[:_MOST_NAMES]:
             fused_with = len(call.others)
             fusion = f"fused with {counted(fused_with, 'other op')}" if fused_with else "not fused"
             lines[call.backend] = None
@@ -369,14 +369,14 @@ class Card(CardFrame):
                 lines[f"instruction {call.instruction} ({fusion})"] = None
         grid.add("Delegate", "<br>".join(map(escape, lines)), html=True)
         keys_by_fused: dict[tuple[int, ...], list[int | str]] = {}
-        for identifier in [each for x in found for each in x.identifiers][:_MOST_NAMES]:
+        for identifier in [each for x in lowerings for each in x.identifiers][:_MOST_NAMES]:
             keys_by_fused.setdefault(identifier.fused, []).append(identifier.key)
         for others, keys in keys_by_fused.items():
             if others or keys != [operator.name]:  # the title already shows it
                 grid.add(
                     "Logged as", "<br>".join(escape(repr(k), quote=False) for k in keys), html=True
                 )
-            fused = [op for k in others if (op := _operator(shown, k))]
+            fused = [op for k in others if (op := _operator(open_trace, k))]
             if fused:
                 links = [
                     anchor(f"operator:{trace}:{op.index}", op.label, self._theme)
@@ -386,14 +386,14 @@ class Card(CardFrame):
                     more = f"and {len(fused) - _MOST_NAMES} more"
                     links.append(span(more, self._theme.tokens.text2))
                 grid.add("Fused with", "<br>".join(links), html=True)
-        if not any(x.has_map for x in found):
+        if not any(x.has_map for x in lowerings):
             grid.add("Delegate ID", "unavailable (no debug handle map)")
 
-    def _work(self, shown: OpenTrace, operator: Operator, slice_: int | None) -> None:
+    def _work(self, open_trace: OpenTrace, operator: Operator, slice_: int | None) -> None:
         """Add operations and bytes computed from shapes, and rates if the operator has a time."""
         answer = self._feed.answer
-        scope = answer.scope if answer is not None and answer.open_trace is shown else WHOLE
-        work = work_of(shown, operator, scope, slice_)
+        scope = answer.scope if answer is not None and answer.open_trace is open_trace else WHOLE
+        work = work_of(open_trace, operator, scope, slice_)
         self._head("Estimated work", "from tensor shapes")
         self._figures(work.figures, "cost")
         if work.rates:
@@ -404,7 +404,11 @@ class Card(CardFrame):
             grid.add(key, text)
 
     def _tensors(
-        self, shown: OpenTrace, trace: int, tensors: Sequence[Tensor], made_by: Mapping[str, int]
+        self,
+        open_trace: OpenTrace,
+        trace: int,
+        tensors: Sequence[Tensor],
+        made_by: Mapping[str, int],
     ) -> str:
         """Return dtypes and shapes as HTML, each with its parameter or a link to its producer."""
         tokens = self._theme.tokens
@@ -414,7 +418,7 @@ class Card(CardFrame):
             text = escape(tensor_text(tensor)).replace(" ", "&nbsp;")
             line = f'<span style="font-family: {family}; color: {tokens.text1}">{text}</span>'
             producer = made_by.get(tensor.name)
-            source = None if producer is None else _operator(shown, producer)
+            source = None if producer is None else _operator(open_trace, producer)
             if source is not None:
                 link = anchor(f"operator:{trace}:{producer}", source.op, self._theme)
                 where = f" {source.source.line}" if source.source else ""
@@ -453,16 +457,16 @@ class Card(CardFrame):
             box.addWidget(label(f"and {rest} more", theme, tone="text3"))
         self._column.addLayout(box)
 
-    def _cost(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
+    def _cost(self, open_trace: OpenTrace, members: Sequence[Operator]) -> None:
         answer = self._feed.answer
-        if answer is None or answer.open_trace is not shown:
+        if answer is None or answer.open_trace is not open_trace:
             return
         target = tuple(sorted(m.index for m in members))
-        table, rate = answer.table, shown.axis.ns_per_tick
+        table, rate = answer.table, open_trace.axis.ns_per_tick
         row = next((row for row in table.rows if row.operators == target), None)
         single = len(target) == 1
         shared = [r for r in table.rows if single and r.is_shared and target[0] in r.operators]
-        self._head(f"Cost in {scope_text(shown, answer.scope)}")
+        self._head(f"Cost in {scope_text(open_trace, answer.scope)}")
         ns = tick_to_ns(row.ticks, rate) if row else 0
         is_cut = row is not None and not row.ticks and row.zeros > 0
         has_share = row is not None and table.whole and not is_cut
@@ -483,30 +487,32 @@ class Card(CardFrame):
             count = row.slices if row else 0
             figures.append(Figure(group_digits(count), "", "slice" if count == 1 else "slices"))
         self._figures(figures, "cost")
-        self._chart(shown, target)
+        self._chart(open_trace, target)
 
-    def _nodes(self, shown: OpenTrace, members: Sequence[Operator], slice_: int | None) -> None:
+    def _nodes(
+        self, open_trace: OpenTrace, members: Sequence[Operator], slice_: int | None
+    ) -> None:
         """Add the graph nodes of one operator with their times, once these are known."""
         answer = self._feed.answer
-        if answer is None or answer.open_trace is not shown or len(members) != 1:
+        if answer is None or answer.open_trace is not open_trace or len(members) != 1:
             return
-        ran = () if slice_ is None else shown.link(slice_).nodes
-        rows = node_rows(shown, members[0], answer.table, ran)
+        ran = () if slice_ is None else open_trace.link(slice_).nodes
+        rows = node_rows(open_trace, members[0], answer.table, ran)
         if not rows:
             return
-        grid = self._section("Nodes", scope_text(shown, answer.scope))
+        grid = self._section("Nodes", scope_text(open_trace, answer.scope))
         for time, text in rows:
             grid.add(time, text)
 
-    def _flows(self, shown: OpenTrace, trace: int) -> None:
+    def _flows(self, open_trace: OpenTrace, trace: int) -> None:
         """Add the operators that the selection takes from and passes to, once they are known."""
         answer, costs = FlowFeed.of(self._session).answer, self._feed.answer
-        if answer is None or answer.open_trace is not shown:
+        if answer is None or answer.open_trace is not open_trace:
             return
         if answer.around is None and not (answer.flows.inputs or answer.flows.outputs):
             return
-        table = costs.table if costs is not None and costs.open_trace is shown else None
-        colors = shown.operator_colors(self._session.state.scheme)
+        table = costs.table if costs is not None and costs.open_trace is open_trace else None
+        colors = open_trace.operator_colors(self._session.state.scheme)
         for title, forward in (("Inputs from", False), ("Outputs to", True)):
             section = FlowSection(
                 answer, trace, table, self._theme, self._follow, colors, forward=forward
@@ -515,19 +521,19 @@ class Card(CardFrame):
             self.flows[title] = section
             self._column.addWidget(section)
 
-    def _chart(self, shown: OpenTrace, wanted: tuple[int, ...]) -> None:
+    def _chart(self, open_trace: OpenTrace, wanted: tuple[int, ...]) -> None:
         answer = self._feed.answer
         if answer is None or not answer.per_run:
             return
-        runs, costs = costs_of_runs(shown, answer.per_run, wanted)
+        runs, costs = costs_of_runs(open_trace, answer.per_run, wanted)
         if not any(costs):
             return
         current = runs.index(answer.scope.run) if answer.scope.run in runs else -1
         is_single = len(wanted) == 1
         color = QColor(self._theme.tokens.text3)
         if is_single:
-            color = slice_color(self._colors(shown, wanted)[0], self._theme)
-        rate = shown.axis.ns_per_tick
+            color = slice_color(self._colors(open_trace, wanted)[0], self._theme)
+        rate = open_trace.axis.ns_per_tick
         times = [tick_to_ns(cost, rate) for cost in costs]
         tips = [f"Inference {i}, {format_time(ns)}" for i, ns in enumerate(times, 1)]
         chart = InferenceChart(
@@ -535,7 +541,7 @@ class Card(CardFrame):
         )
         what = "Self time" if is_single else "Time of all shared ops"
         chart.setAccessibleName(f"{what} per inference in {chart.unit}: {', '.join(chart.numbers)}")
-        chart.chosen.connect(lambda bar: self._pick_run(shown, runs[bar]))
+        chart.chosen.connect(lambda bar: self._pick_run(open_trace, runs[bar]))
         self._column.addWidget(
             label(f"{what} per inference, {chart.unit}", self._theme, "caption", "text2")
         )
@@ -547,12 +553,12 @@ class Card(CardFrame):
             spread = spread_text(runs, times, warm_up=warm_up)
         self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))
 
-    def _pick_run(self, shown: OpenTrace, run: Run) -> None:
-        number = self._session.number_of(shown)
+    def _pick_run(self, open_trace: OpenTrace, run: Run) -> None:
+        number = self._session.number_of(open_trace)
         if number is not None:
-            pick_run(self._session, (number, shown.trace.runs.index(run)))
+            pick_run(self._session, (number, open_trace.trace.runs.index(run)))
 
-    def _source(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
+    def _source(self, open_trace: OpenTrace, members: Sequence[Operator]) -> None:
         places: dict[tuple[str, int], tuple[Frame, str]] = {}
         for member in members:
             texts = place_texts(member)
@@ -622,5 +628,5 @@ def _first_two(names: Sequence[str]) -> str:
     return f"{', '.join(names[:2])}{more}"
 
 
-def _operator(shown: OpenTrace, index: int) -> Operator | None:
-    return shown.table.program.operators[index] if shown.table.program else None
+def _operator(open_trace: OpenTrace, index: int) -> Operator | None:
+    return open_trace.table.program.operators[index] if open_trace.table.program else None

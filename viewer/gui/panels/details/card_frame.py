@@ -41,13 +41,13 @@ class CardFrame(QWidget):
         """Return keys and values of a section, as text or HTML; {} if there is no such section."""
         return dict(self._grids[section].rows) if section in self._grids else {}
 
-    def _colors(self, shown: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
+    def _colors(self, open_trace: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
         """Return the palette index of each operator in the current color scheme."""
-        return colors_of(operators, shown.operator_colors(self._session.state.scheme))
+        return colors_of(operators, open_trace.operator_colors(self._session.state.scheme))
 
     def _title(
         self,
-        shown: OpenTrace,
+        open_trace: OpenTrace,
         members: Sequence[Operator],
         fallback: str = "",
         slice_: SliceRef | None = None,
@@ -62,11 +62,11 @@ class CardFrame(QWidget):
         swatch_column = QVBoxLayout()
         swatch_column.setContentsMargins(0, theme.px(3), 0, 0)
         session, operators = self._session, [m.index for m in members]
-        colors = self._colors(shown, operators)
+        colors = self._colors(open_trace, operators)
         note = ""
         if slice_ is not None:
             scheme, ramp = session.state.scheme, ramp_of(session.traces)
-            colors = slice_colors(shown, slice_.index, operators, scheme, ramp)
+            colors = slice_colors(open_trace, slice_.index, operators, scheme, ramp)
             note = place_among(session.traces, slice_, session.state.slices)
         self.swatch = Swatch(colors, theme)
         swatch_column.addWidget(self.swatch)
@@ -80,7 +80,7 @@ class CardFrame(QWidget):
             pairs = zip(texts, tones, strict=True)
             subtitle = " ".join(span(text, tone) for text, tone in pairs if text)
         elif members:
-            name = set_label(shown.table, operators)
+            name = set_label(open_trace.table, operators)
             subtitle = span(f"shared by {len(members)} operators", theme.tokens.text2)
         column = QVBoxLayout()
         column.setSpacing(theme.px(2))
@@ -102,11 +102,13 @@ class CardFrame(QWidget):
             role: FontRole = "figure" if number else "duration"
             if each.caption == "start":
                 role = "caption"
-            shown = KeyFigure(each.number, each.unit, each.caption, self._theme, role, each.copied)
+            key_figure = KeyFigure(
+                each.number, each.unit, each.caption, self._theme, role, each.copied
+            )
             if role == "caption":
-                below.addWidget(shown)
+                below.addWidget(key_figure)
             else:
-                row.addWidget(shown, 0, Qt.AlignmentFlag.AlignBottom)
+                row.addWidget(key_figure, 0, Qt.AlignmentFlag.AlignBottom)
         row.addStretch(1)
         self._column.addLayout(row)
         self._column.addLayout(below)

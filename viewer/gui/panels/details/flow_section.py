@@ -46,8 +46,8 @@ class FlowSection(QWidget):
     ) -> None:
         super().__init__()
         self._colors = colors
-        shown, around = answer.open_trace, answer.around
-        program = shown.table.program
+        open_trace, around = answer.open_trace, answer.around
+        program = open_trace.table.program
         self._theme = theme
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -55,7 +55,7 @@ class FlowSection(QWidget):
         self.texts: list[str] = []
         ends = _by_operator(answer.flows.ends(forward=forward))
         cost_of = _costs(costs)
-        rate = shown.axis.ns_per_tick
+        rate = open_trace.axis.ns_per_tick
         others: Sequence[int] = ()
         if around is not None:
             others = around.outputs if forward else around.inputs
@@ -65,7 +65,9 @@ class FlowSection(QWidget):
         ]
         self.count = len(others) + len(slice_ends)
         for i in slice_ends[:_MOST_SHOWN]:
-            self._link(None, shown.label(i), f"slice:{trace}:{i}", shown.length_text(i), follow)
+            self._link(
+                None, open_trace.label(i), f"slice:{trace}:{i}", open_trace.length_text(i), follow
+            )
         if len(slice_ends) > _MOST_SHOWN:
             self._line(f"and {group_digits(len(slice_ends) - _MOST_SHOWN)} more")
         # Operators of the slice's own flows come first, in the order of the keyboard commands.
@@ -98,7 +100,7 @@ class FlowSection(QWidget):
             self._given(around.given, is_text=program is not None and bool(program.text_lines))
             if around.reason:
                 self._line(f"{around.reason}.")
-        if not self.texts and around is None and len(shown.trace.flows):
+        if not self.texts and around is None and len(open_trace.trace.flows):
             self._line("No flows in the file.")
         elif not self.texts and around is None:
             self._line(f"{answer.flows.reason}.")
@@ -131,10 +133,10 @@ class FlowSection(QWidget):
         self._column.addLayout(row)
         self.texts.append(f"{name} · {cost}" if cost else name)
 
-    def _given(self, given: Sequence[ExternalInput], *, is_text: bool) -> None:
+    def _given(self, external_inputs: Sequence[ExternalInput], *, is_text: bool) -> None:
         inputs = "Arguments" if is_text else "Model inputs"
         for is_kept, title in ((False, inputs), (True, "Parameters")):
-            names = [g.name[:_LONGEST_NAME] for g in given if g.is_kept is is_kept]
+            names = [g.name[:_LONGEST_NAME] for g in external_inputs if g.is_kept is is_kept]
             if names:
                 more = len(names) - _MOST_GIVEN
                 text = ", ".join(names[:_MOST_GIVEN]) + (f" and {more} more" if more > 0 else "")

@@ -68,7 +68,7 @@ class DetailsPanel(ScrollPanel):
         traces = self._session.traces
         if self._facts is not None and self._facts[0] == area and self._facts[1] is traces:
             return self._facts[2]
-        if sum(len(shown.trace.slices) for shown in traces) <= AT_ONCE:
+        if sum(len(open_trace.trace.slices) for open_trace in traces) <= AT_ONCE:
             return area_facts(traces, area)
         self._latest.submit(_count, traces, area)
         return None
@@ -107,8 +107,8 @@ class DetailsPanel(ScrollPanel):
         if area is not None and facts is None:
             return  # a worker thread counts it; the old card stays until then
         before = self.verticalScrollBar().value()
-        shown = self.widget()
-        is_same_subject = isinstance(shown, Card) and shown.subject == subject_of(self._session)
+        widget = self.widget()
+        is_same_subject = isinstance(widget, Card) and widget.subject == subject_of(self._session)
         card: QWidget
         if state.slice is not None or state.operators is not None or state.area is not None:
             card = Card(self.host, self._costs, facts)

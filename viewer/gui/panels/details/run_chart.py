@@ -22,17 +22,17 @@ from viewer.view.open_trace import OpenTrace
 
 
 def costs_of_runs(
-    shown: OpenTrace, tables: Sequence[CostTable], wanted: tuple[int, ...]
+    open_trace: OpenTrace, tables: Sequence[CostTable], wanted: tuple[int, ...]
 ) -> tuple[list[Run], list[int]]:
     """Return the inferences that executed the method of some operators, and their ticks in each.
 
     tables: the costs of all inferences that finished.
     """
-    program = shown.table.program
+    program = open_trace.table.program
     methods = {program.operators[i].method for i in wanted} if program is not None else set()
     runs, costs = [], []
-    for run, table in zip(shown.trace.finished_inferences(), tables, strict=True):
-        if shown.table.method_of_scope(run.scope) in (None, *methods):
+    for run, table in zip(open_trace.trace.finished_inferences(), tables, strict=True):
+        if open_trace.table.method_of_scope(run.scope) in (None, *methods):
             runs.append(run)
             costs.append(next((row.ticks for row in table.rows if row.operators == wanted), 0))
     return runs, costs

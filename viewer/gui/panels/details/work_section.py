@@ -39,22 +39,22 @@ class WorkFigures:
 
 
 def work_of(
-    shown: OpenTrace, operator: Operator, scope: TimeScope, slice_: int | None = None
+    open_trace: OpenTrace, operator: Operator, scope: TimeScope, slice_: int | None = None
 ) -> WorkFigures:
     """Return an operator's work, with rates for one of its slices, one inference, or all of them.
 
     operator: including its tensors; those of an MLIR text are read by `with_tensors`.
     """
-    program = shown.table.program
+    program = open_trace.table.program
     assert program is not None
-    found = figures_of(program, operator)
-    timed = _timed(shown, operator, scope, slice_)
-    where = "this slice" if slice_ is not None else scope_text(shown, scope)
-    rates, basis = _rates(shown, operator, found, timed, where)
-    rows = [*_rows(found)]
+    operator_figures = figures_of(program, operator)
+    timed = _timed(open_trace, operator, scope, slice_)
+    where = "this slice" if slice_ is not None else scope_text(open_trace, scope)
+    rates, basis = _rates(open_trace, operator, operator_figures, timed, where)
+    rows = [*_rows(operator_figures)]
     if basis:
         rows.append(("Rates", basis))
-    return WorkFigures(_figures(found), rates, tuple(rows))
+    return WorkFigures(_figures(operator_figures), rates, tuple(rows))
 
 
 def settings_text(settings: Sequence[tuple[str, Setting]]) -> str:
@@ -71,64 +71,69 @@ def _setting(value: Setting) -> str:
     return group_digits(value) if isinstance(value, int) else f"{value:g}"
 
 
-def _unit(found: OperatorFigures) -> str:
-    return "FLOP" if found.floating else "OP"
+def _unit(operator_figures: OperatorFigures) -> str:
+    return "FLOP" if operator_figures.floating else "OP"
 
 
-def _figures(found: OperatorFigures) -> tuple[Figure, ...]:
+def _figures(operator_figures: OperatorFigures) -> tuple[Figure, ...]:
     caption = "operations"
-    if found.operations is None:
+    if operator_figures.operations is None:
         first = Figure(MISSING, "", caption)
     else:
-        number, unit = amount_in_unit(found.operations, _unit(found))
-        least = f"≥{NARROW_SPACE}" if found.at_least else ""
+        number, unit = amount_in_unit(operator_figures.operations, _unit(operator_figures))
+        least = f"≥{NARROW_SPACE}" if operator_figures.at_least else ""
         first = Figure(least + number, unit, caption)
     second = Figure(MISSING, "", "moved")
-    if found.moved is not None:
-        second = Figure(*amount_in_unit(found.moved.total, "B"), "moved")
+    if operator_figures.moved is not None:
+        second = Figure(*amount_in_unit(operator_figures.moved.total, "B"), "moved")
     third = Figure(MISSING, "", "per byte")
-    if found.intensity is not None:
-        third = Figure(f"{found.intensity:.3g}", f"{_unit(found)}/B", "per byte")
+    if operator_figures.intensity is not None:
+        third = Figure(
+            f"{operator_figures.intensity:.3g}", f"{_unit(operator_figures)}/B", "per byte"
+        )
     return first, second, third
 
 
-def _rows(found: OperatorFigures) -> list[tuple[str, str]]:
+def _rows(operator_figures: OperatorFigures) -> list[tuple[str, str]]:
     rows = []
-    if found.parts:
-        rows.append(("Counted", _parts(found)))
-    elif found.operations == 0:
+    if operator_figures.parts:
+        rows.append(("Counted", _parts(operator_figures)))
+    elif operator_figures.operations == 0:
         rows.append(("Counted", "no arithmetic"))
-    if found.missing:
-        more = len(found.missing) - _MOST_REASONS
-        lines = [*found.missing[:_MOST_REASONS], *([f"and {more} more"] if more > 0 else [])]
-        rows.append(("Not counted" if found.at_least else "Unknown", "\n".join(lines)))
-    moved = found.moved
+    if operator_figures.missing:
+        more = len(operator_figures.missing) - _MOST_REASONS
+        lines = [
+            *operator_figures.missing[:_MOST_REASONS],
+            *([f"and {more} more"] if more > 0 else []),
+        ]
+        rows.append(("Not counted" if operator_figures.at_least else "Unknown", "\n".join(lines)))
+    moved = operator_figures.moved
     if moved is None:
-        if found.moved_missing not in found.missing:
-            rows.append(("Bytes", f"unknown: {found.moved_missing}"))
+        if operator_figures.moved_missing not in operator_figures.missing:
+            rows.append(("Bytes", f"unknown: {operator_figures.moved_missing}"))
         return rows
     named = ((moved.inputs, "in"), (moved.parameters, "parameters"), (moved.outputs, "out"))
     text = " · ".join(f"{group_digits(size)} {name}" for size, name in named if size) or "0"
-    rows.append(("Bytes", f"{text}\n{found.note}" if found.note else text))
+    rows.append(("Bytes", f"{text}\n{operator_figures.note}" if operator_figures.note else text))
     return rows
 
 
-def _parts(found: OperatorFigures) -> str:
+def _parts(operator_figures: OperatorFigures) -> str:
     """Return "bmm, 2 nodes: 8 192 = 2 × 256 outputs × 8, each" per line, the largest part first."""
-    if len(found.parts) == 1 and found.parts[0].nodes == 1:
-        part = found.parts[0]
+    if len(operator_figures.parts) == 1 and operator_figures.parts[0].nodes == 1:
+        part = operator_figures.parts[0]
         return f"{group_digits(part.operations)} = {part.rule}"
     lines = []
-    for part in found.parts[:_MOST_PARTS]:
+    for part in operator_figures.parts[:_MOST_PARTS]:
         times = f"{part.nodes} × " if part.nodes > 1 else ""
         rule = f" = {times}({part.rule})" if times and part.rule else f" = {part.rule}"
         lines.append(
             f"{part.op}{'' if part.rule else f', {part.nodes} nodes'}: "
             f"{group_digits(part.operations)}{rule if part.rule else ''}"
         )
-    more = len(found.parts) - _MOST_PARTS
+    more = len(operator_figures.parts) - _MOST_PARTS
     if more > 0:
-        rest = sum(part.operations for part in found.parts[_MOST_PARTS:])
+        rest = sum(part.operations for part in operator_figures.parts[_MOST_PARTS:])
         lines.append(f"{more} others: {group_digits(rest)}")
     return "\n".join(lines)
 
@@ -137,12 +142,12 @@ def _parts(found: OperatorFigures) -> str:
 
 
 def _timed(
-    shown: OpenTrace, operator: Operator, scope: TimeScope, slice_: int | None
+    open_trace: OpenTrace, operator: Operator, scope: TimeScope, slice_: int | None
 ) -> TimedNodes:
-    table, trace = shown.table, shown.trace
-    slices = shown.slices_of((operator.index,))
+    table, trace = open_trace.table, open_trace.trace
+    slices = open_trace.slices_of((operator.index,))
     if slice_ is not None:
-        around = run_of(shown, slice_)
+        around = run_of(open_trace, slice_)
         return timed_by(
             table,
             operator,
@@ -163,36 +168,41 @@ def _timed(
 
 
 def _rates(
-    shown: OpenTrace, operator: Operator, whole: OperatorFigures, timed: TimedNodes, where: str
+    open_trace: OpenTrace, operator: Operator, whole: OperatorFigures, timed: TimedNodes, where: str
 ) -> tuple[tuple[Figure, ...], str]:
     """Return operations and bytes per second and their basis, or () and why there are none."""
     if whole.operations is None and whole.moved is None:
         return (), ""
     if timed.reason:
         return (), f"unknown: {timed.reason[0].lower()}{timed.reason[1:]}"
-    found, only = whole, ""
+    operator_figures, only = whole, ""
     if len(timed.nodes) != len(operator.nodes):
-        assert shown.table.program is not None
+        assert open_trace.table.program is not None
         inner = {t.name for node in operator.nodes for t in node.inputs}
-        found = figures_of_nodes(timed.nodes, used_elsewhere(shown.table.program, operator) | inner)
+        operator_figures = figures_of_nodes(
+            timed.nodes, used_elsewhere(open_trace.table.program, operator) | inner
+        )
         only = f", {base_name(timed.nodes[0].op)} only"
     rates: list[Figure] = []
-    least = f"≥{NARROW_SPACE}" if found.at_least else ""
-    if found.operations:
+    least = f"≥{NARROW_SPACE}" if operator_figures.at_least else ""
+    if operator_figures.operations:
         number, unit = amount_in_unit(
-            _per_second(found.operations, timed, shown.axis.ns_per_tick), f"{_unit(found)}/s"
+            _per_second(operator_figures.operations, timed, open_trace.axis.ns_per_tick),
+            f"{_unit(operator_figures)}/s",
         )
         rates.append(Figure(least + number, unit, where))
-    if found.moved is not None and found.moved.total:
+    if operator_figures.moved is not None and operator_figures.moved.total:
         number, unit = amount_in_unit(
-            _per_second(found.moved.total, timed, shown.axis.ns_per_tick), "B/s"
+            _per_second(operator_figures.moved.total, timed, open_trace.axis.ns_per_tick), "B/s"
         )
         rates.append(Figure(number, unit, where))
     if not rates:
         return (), ""
-    time = format_time(tick_to_ns(timed.ticks, shown.axis.ns_per_tick))
+    time = format_time(tick_to_ns(timed.ticks, open_trace.axis.ns_per_tick))
     times = f" for {group_digits(timed.times)} calls" if timed.times > 1 else ""
-    clock = "" if shown.rate.origin is RateOrigin.STATED else f", clock {shown.rate.origin}"
+    clock = (
+        "" if open_trace.rate.origin is RateOrigin.STATED else f", clock {open_trace.rate.origin}"
+    )
     at_once = " in which any of its slices is active" if timed.units > 1 else ""
     return tuple(rates), f"over {time}{at_once}{times} in {where}{only}{clock}"
 

@@ -73,7 +73,7 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
 
     @staticmethod
     def presence(session: Session) -> Presence:
-        compiled = [is_compiled(shown.trace) for shown in session.traces]
+        compiled = [is_compiled(open_trace.trace) for open_trace in session.traces]
         has_estimates = any(compiled) or any(p.dispatches for p in session.workspace.programs)
         return Presence.open_if(has_estimates and not all(compiled))
 
@@ -104,7 +104,9 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
         """Color operators like the slices of the first open trace of their program."""
         table = self.answer.made.table if self.answer is not None else None
         program = None if table is None else table.program
-        traces = [shown for shown in self._session.traces if shown.table.program is program]
+        traces = [
+            open_trace for open_trace in self._session.traces if open_trace.table.program is program
+        ]
         scheme = self._session.state.scheme
         has_trace = program is not None and bool(traces)
         self.table.color_operators(traces[0].operator_colors(scheme) if has_trace else None)
@@ -120,8 +122,8 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
         measured = {path for path, gives in estimates.sources if gives == "measurement"}
         linked = [
             number
-            for number, shown in enumerate(self._session.traces)
-            if shown.table.program is program
+            for number, open_trace in enumerate(self._session.traces)
+            if open_trace.table.program is program
         ]
         linked.sort(key=lambda number: self._session.traces[number].file.path not in measured)
         if linked:
@@ -235,12 +237,12 @@ def _detail(row: ComparedAction) -> str:
     return "\n".join(filter(None, (operation, row.reason)))
 
 
-def _sources(made: Estimates) -> str:
+def _sources(estimates: Estimates) -> str:
     """Name the files that provided each side, the clock rate, and what could not be used."""
     sides = []
     for gives, text in (("estimate", "estimated by"), ("measurement", "measured by")):
-        names = [display_name(path) for path, side in made.sources if side == gives]
+        names = [display_name(path) for path, side in estimates.sources if side == gives]
         if names:
-            rate = f" at {made.cycles.text}" if gives == "estimate" else ""
+            rate = f" at {estimates.cycles.text}" if gives == "estimate" else ""
             sides.append(f"{text} {', '.join(names)}{rate}")
-    return " · ".join([*sides, *made.notes])
+    return " · ".join([*sides, *estimates.notes])

@@ -55,13 +55,13 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
 
     def question(self) -> Question | None:
         """Return the question for the statistics over all inferences and in the current one."""
-        self._of = shown, scope = self.current_scope()
-        if shown is None:
+        self._of = open_trace, scope = self.current_scope()
+        if open_trace is None:
             return None
-        run = None if scope.run is None else shown.trace.runs.index(scope.run)
-        known = self.answer.rows if self.answer and self.answer.shown is shown else None
-        size = len(shown.trace.slices)
-        return Question(_answer, (shown, run, known), size, stays=known is not None)
+        run = None if scope.run is None else open_trace.trace.runs.index(scope.run)
+        event_rows = self.answer.rows if self.answer and self.answer.shown is open_trace else None
+        size = len(open_trace.trace.slices)
+        return Question(_answer, (open_trace, run, event_rows), size, stays=event_rows is not None)
 
     def empty_state(self) -> Sentence:
         """Return the sentence shown without a profile."""
@@ -73,14 +73,14 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
 
     def show_answer(self, answer: EventsAnswer) -> None:
         """Show the statistics."""
-        shown, found = answer.shown, answer.rows.found
+        open_trace, found = answer.shown, answer.rows.found
         if not len(found):
             self.show_sentence(NO_EVENTS)
             return
         self._color()
         before = self.model.contents
         self.model.show(answer.rows, stays=before is not None and before.found is found)
-        count = sum(r.kind is RunKind.INFERENCE for r in shown.trace.runs)
+        count = sum(r.kind is RunKind.INFERENCE for r in open_trace.trace.runs)
         where = f"all {group_digits(count)} inferences" if count > 1 else "the whole trace"
         self._show_table(f"{counted(len(found), 'event')} · {where}")
 
@@ -112,15 +112,15 @@ class EventsAnswer:
     rows: EventRows
 
 
-def _answer(shown: OpenTrace, run: int | None, known: EventRows | None) -> EventsAnswer:
-    found = event_statistics(shown.table) if known is None else known.found
+def _answer(open_trace: OpenTrace, run: int | None, event_rows: EventRows | None) -> EventsAnswer:
+    found = event_statistics(open_trace.table) if event_rows is None else event_rows.found
     in_run, picked = np.full(len(found), -1), ""
     if run is not None:
         row = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
-        inside = run_of_slices(shown.trace)[found.slices] == run
+        inside = run_of_slices(open_trace.trace)[found.slices] == run
         in_run[row[inside]] = 0
         np.add.at(in_run, row[inside], found.duration[inside])
-        title = run_label(shown.table, shown.trace.runs[run]).rpartition(" · ")[2]
+        title = run_label(open_trace.table, open_trace.trace.runs[run]).rpartition(" · ")[2]
         picked = title.partition(" of ")[0].capitalize()
-    rate = float(shown.axis.ns_per_tick)
-    return EventsAnswer(shown, rows_of(found, in_run, picked, rate, known))
+    rate = float(open_trace.axis.ns_per_tick)
+    return EventsAnswer(open_trace, rows_of(found, in_run, picked, rate, event_rows))

@@ -98,7 +98,11 @@ class EventRows:
 
 
 def rows_of(
-    found: EventStatistics, in_run: Ints, picked: str, rate: float, known: EventRows | None = None
+    event_statistics: EventStatistics,
+    in_run: Ints,
+    picked: str,
+    rate: float,
+    event_rows: EventRows | None = None,
 ) -> EventRows:
     """Prepare statistics for display. Pure; 0.4 s for 200,000 events with distinct names.
 
@@ -106,18 +110,21 @@ def rows_of(
     statistics, to reuse.
     """
     ticks = np.where(in_run < 0, np.nan, in_run)
-    if known is not None and known.found is found:
-        return replace(known, in_run=ticks, picked=picked)
-    labels = tuple(_distinct_labels(found.table, key_labels(found.table)))
+    if event_rows is not None and event_rows.found is event_statistics:
+        return replace(event_rows, in_run=ticks, picked=picked)
+    labels = tuple(_distinct_labels(event_statistics.table, key_labels(event_statistics.table)))
     small = [label.lower() for label in labels]
-    trace = found.table.trace
+    trace = event_statistics.table.trace
     texts = (
-        (found.key, small),
-        (trace.keys.name[found.key].astype(np.int64), [s.lower() for s in trace.strings]),
-        (found.block, [title.lower() for title in found.block_titles]),
+        (event_statistics.key, small),
+        (
+            trace.keys.name[event_statistics.key].astype(np.int64),
+            [s.lower() for s in trace.strings],
+        ),
+        (event_statistics.block, [title.lower() for title in event_statistics.block_titles]),
     )
-    order = _ranks(small)[found.key], _ranks(texts[2][1])[found.block]
-    return EventRows(found, labels, texts, order, picked, ticks, rate)
+    order = _ranks(small)[event_statistics.key], _ranks(texts[2][1])[event_statistics.block]
+    return EventRows(event_statistics, labels, texts, order, picked, ticks, rate)
 
 
 def _distinct_labels(table: LinkTable, labels: Sequence[str]) -> list[str]:
@@ -154,25 +161,25 @@ def _ranks(texts: Sequence[str]) -> Ints:
     return rank
 
 
-def _holds(shown: EventRows, word: str) -> Bools:
+def _holds(event_rows: EventRows, word: str) -> Bools:
     """Return which rows contain a word in one of their texts."""
-    hit = np.zeros(len(shown.found), np.bool_)
-    for codes, texts in shown.texts:
+    hit = np.zeros(len(event_rows.found), np.bool_)
+    for codes, texts in event_rows.texts:
         hit |= np.array([word in text for text in texts], np.bool_)[codes]
-    return hit | _metadata_holds(shown.found, word)
+    return hit | _metadata_holds(event_rows.found, word)
 
 
-def _metadata_holds(found: EventStatistics, word: str) -> Bools:
+def _metadata_holds(event_statistics: EventStatistics, word: str) -> Bools:
     """Return which rows have an occurrence whose metadata contains a word, as text or as hex."""
-    hit = np.zeros(len(found), np.bool_)
-    column = found.table.trace.slices.columns.get(METADATA)
+    hit = np.zeros(len(event_statistics), np.bool_)
+    column = event_statistics.table.trace.slices.columns.get(METADATA)
     if column is None or column.strings is None:
         return hit
     holds = np.array([word in text.lower() for text in column.strings], np.bool_)
-    matching = holds[column.values[found.slices]]
+    matching = holds[column.values[event_statistics.slices]]
     if column.valid is not None:
-        matching &= column.valid[found.slices]
-    rows = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
+        matching &= column.valid[event_statistics.slices]
+    rows = np.repeat(np.arange(len(event_statistics)), np.diff(event_statistics.row_ptr))
     hit[rows[matching]] = True
     return hit
 
@@ -182,14 +189,14 @@ def _grouped(number: str) -> str:
     return group_digits(int(integer)) + point + fraction
 
 
-def _tooltip(shown: EventRows, i: int) -> str:
-    link = shown.found.table.links[int(shown.found.key[i])]
-    return "\n".join(dict.fromkeys((shown.event(i), shown.found.name(i), link.detail)))
+def _tooltip(event_rows: EventRows, i: int) -> str:
+    link = event_rows.found.table.links[int(event_rows.found.key[i])]
+    return "\n".join(dict.fromkeys((event_rows.event(i), event_rows.found.name(i), link.detail)))
 
 
-def _swatch(shown: EventRows, i: int, colors: Palette | None) -> Sequence[int] | None:
-    table = shown.found.table
-    return colors_of(table.links[int(shown.found.key[i])].operators, colors) or (
+def _swatch(event_rows: EventRows, i: int, colors: Palette | None) -> Sequence[int] | None:
+    table = event_rows.found.table
+    return colors_of(table.links[int(event_rows.found.key[i])].operators, colors) or (
         () if table.sets else None
     )
 

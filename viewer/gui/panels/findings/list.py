@@ -119,15 +119,15 @@ class FindingsList(QListView):
         """Return where the parts of a row are in the viewport."""
         return self._painted.places(self._model.rows[row], self.visualRect(self._model.index(row)))
 
-    def tip_at(self, at: QPoint) -> str:
+    def tip_at(self, point: QPoint) -> str:
         """Return the tooltip at a point of the viewport: a rule, or what a severity means."""
-        index = self.indexAt(at)
+        index = self.indexAt(point)
         if not index.isValid():
             return ""
         row, places = self._model.rows[index.row()], self.places(index.row())
-        if _near(places.mark).contains(at):
+        if _near(places.mark).contains(point):
             return row.rule
-        if row.finding is not None and _near(places.icon).contains(at):
+        if row.finding is not None and _near(places.icon).contains(point):
             severity = row.finding.severity
             return f"{severity.title} severity: {severity.rule}"
         return ""
@@ -136,8 +136,8 @@ class FindingsList(QListView):
         """Show the rule of a row at its info mark, if it has one."""
         text, mark = self._model.rows[row].rule, self.places(row).mark
         if text:
-            at = self.viewport().mapToGlobal(mark.bottomLeft())
-            QToolTip.showText(at, tip(text), self.viewport(), _near(mark), _SHOWN_MS)
+            point = self.viewport().mapToGlobal(mark.bottomLeft())
+            QToolTip.showText(point, tip(text), self.viewport(), _near(mark), _SHOWN_MS)
 
     def _click(self, index: QModelIndex) -> None:
         row = self._model.rows[index.row()]
@@ -150,16 +150,16 @@ class FindingsList(QListView):
 
     def choose(self, index: QModelIndex) -> None:
         """Choose a finding for its context menu, unless its place is another panel."""
-        found = self._model.rows[index.row()].finding
-        if found is not None and not isinstance(found.place, PanelRef):
+        finding = self._model.rows[index.row()].finding
+        if finding is not None and not isinstance(finding.place, PanelRef):
             self._click(index)
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Show the rule if the mark is pressed; else select, as any list."""
-        at = event.position().toPoint()
-        index = self.indexAt(at)
-        self._is_on_mark = index.isValid() and _near(self.places(index.row()).mark).contains(at)
+        point = event.position().toPoint()
+        index = self.indexAt(point)
+        self._is_on_mark = index.isValid() and _near(self.places(index.row()).mark).contains(point)
         if not self._is_on_mark or event.button() is not Qt.MouseButton.LeftButton:
             self._is_on_mark = False
             super().mousePressEvent(event)

@@ -79,12 +79,12 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
 
     def question(self) -> Question | None:
         """Return the question for the findings of the current profile and inference."""
-        self._of = shown, scope = self.current_scope()
-        if shown is None:
+        self._of = open_trace, scope = self.current_scope()
+        if open_trace is None:
             return None
         space = self._session.workspace
         size = sum(len(trace.slices) for trace in space.traces)
-        return Question(_answer, (shown, scope, space), size)
+        return Question(_answer, (open_trace, scope, space), size)
 
     def empty_state(self) -> Sentence:
         """Return the sentence shown without a profile."""
@@ -105,8 +105,8 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
 
     def _current_family(self) -> Family | None:
         row = self.list.currentIndex().row()
-        found = self.model.rows[row].finding if 0 <= row < len(self.model.rows) else None
-        return None if found is None else found.family
+        finding = self.model.rows[row].finding if 0 <= row < len(self.model.rows) else None
+        return None if finding is None else finding.family
 
     def _make_current(self, family: Family | None) -> None:
         """Highlight the finding of a kind; it may belong to another inference than before."""
@@ -156,9 +156,9 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
 
 
 def _answer(
-    shown: OpenTrace,
+    open_trace: OpenTrace,
     scope: TimeScope,
     space: Workspace,
 ) -> FindingsAnswer:
-    findings = shown.findings.of(scope, shown.axis.ns_per_tick, shared_estimates(space))
-    return FindingsAnswer(shown, scope, findings)
+    findings = open_trace.findings.of(scope, open_trace.axis.ns_per_tick, shared_estimates(space))
+    return FindingsAnswer(open_trace, scope, findings)

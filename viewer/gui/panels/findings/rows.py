@@ -46,11 +46,11 @@ class FindingRow:
     @property
     def plain(self) -> str:
         """The row as text without its rule, for copies and screen readers."""
-        found = self.finding
-        if found is None:
+        finding = self.finding
+        if finding is None:
             return self.title
-        severity = f"{found.severity.title} severity"
-        return f"{self.number}. {severity}: {found.title}. {_detail(found)}"
+        severity = f"{finding.severity.title} severity"
+        return f"{self.number}. {severity}: {finding.title}. {_detail(finding)}"
 
     @property
     def accessible(self) -> str:
@@ -75,8 +75,8 @@ class FindingRow:
         return f"{share_text(gain.ticks, gain.whole)} {base}"
 
 
-def _detail(found: Finding) -> str:
-    return f"{found.detail} {found.advice}".rstrip()
+def _detail(finding: Finding) -> str:
+    return f"{finding.detail} {finding.advice}".rstrip()
 
 
 def rows_of(findings: Findings, opened: Collection[bool] = ()) -> tuple[FindingRow, ...]:
@@ -86,8 +86,8 @@ def rows_of(findings: Findings, opened: Collection[bool] = ()) -> tuple[FindingR
     not apply.
     """
     rows = [
-        FindingRow(RowKind.FINDING, one.action, _detail(one), number, one.rule, one)
-        for number, one in enumerate(findings.found, 1)
+        FindingRow(RowKind.FINDING, finding.action, _detail(finding), number, finding.rule, finding)
+        for number, finding in enumerate(findings.found, 1)
     ]
     if not rows:
         rows.append(FindingRow(RowKind.NOTE, NONE_FOUND))
@@ -106,8 +106,14 @@ def rows_of(findings: Findings, opened: Collection[bool] = ()) -> tuple[FindingR
 
 def checks_of(findings: Findings, is_passed: bool) -> tuple[FindingRow, ...]:
     """Return the rows of the checks that passed, or of those that do not apply."""
-    return tuple(_check(one) for one in findings.not_reported if one.applicable is is_passed)
+    return tuple(
+        _check(not_reported)
+        for not_reported in findings.not_reported
+        if not_reported.applicable is is_passed
+    )
 
 
-def _check(one: NotReported) -> FindingRow:
-    return FindingRow(RowKind.CHECK, f"{one.family.title}: {one.why}", rule=one.rule)
+def _check(not_reported: NotReported) -> FindingRow:
+    return FindingRow(
+        RowKind.CHECK, f"{not_reported.family.title}: {not_reported.why}", rule=not_reported.rule
+    )

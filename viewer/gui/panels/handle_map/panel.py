@@ -108,7 +108,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
     @staticmethod
     def presence(session: Session) -> Presence:
         programs = (program for program in session.workspace.programs if program.methods)
-        kinds = (shown.trace.keys.kind for shown in session.traces)
+        kinds = (open_trace.trace.keys.kind for open_trace in session.traces)
         has_identifiers = any((kind == KeyKind.DELEGATE_EVENT).any() for kind in kinds)
         return Presence.open_if(
             any(
@@ -126,13 +126,17 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
 
     def question(self) -> Question | None:
         """Return the question for registered and logged identifiers and their time."""
-        self._of = shown, scope = self.current_scope()
-        if shown is None:
+        self._of = open_trace, scope = self.current_scope()
+        if open_trace is None:
             return None
         self._record = None
-        known = self.answer.source if self.answer and self.answer.shown is shown else None
-        size = len(shown.trace.slices)
-        return Question(_answer, (shown, scope, known), size, stays=known is not None)
+        handle_maps = (
+            self.answer.source if self.answer and self.answer.shown is open_trace else None
+        )
+        size = len(open_trace.trace.slices)
+        return Question(
+            _answer, (open_trace, scope, handle_maps), size, stays=handle_maps is not None
+        )
 
     def show_answer(self, answer: HandleMapAnswer) -> None:
         """Show the handle maps of a profile."""
@@ -259,7 +263,11 @@ def summary_text(rows: tuple[MapRow, ...]) -> str:
     return " · ".join(texts)
 
 
-def _answer(shown: OpenTrace, scope: TimeScope, known: HandleMaps | None) -> HandleMapAnswer:
-    source = known or HandleMaps(shown.table)
+def _answer(
+    open_trace: OpenTrace, scope: TimeScope, handle_maps: HandleMaps | None
+) -> HandleMapAnswer:
+    source = handle_maps or HandleMaps(open_trace.table)
     rows = source.rows(scope)
-    return HandleMapAnswer(shown, scope, source, maps_of(rows, shown.table.program, shown))
+    return HandleMapAnswer(
+        open_trace, scope, source, maps_of(rows, open_trace.table.program, open_trace)
+    )

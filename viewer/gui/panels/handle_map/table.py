@@ -69,9 +69,11 @@ class MapRows:
     rows: tuple[MapRow, ...]
 
 
-def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | None) -> MapRows:
+def maps_of(
+    rows: Sequence[MapRow], program: Program | None, open_trace: OpenTrace | None
+) -> MapRows:
     """Return the rows of a profile, or of an ETRecord without a profile, which has no times."""
-    rate = None if shown is None else shown.axis.ns_per_tick
+    rate = None if open_trace is None else open_trace.axis.ns_per_tick
     several = len({row.method for row in rows if row.instruction >= 0}) > 1
 
     def time(row: MapRow) -> Cell:

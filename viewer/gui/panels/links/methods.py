@@ -95,9 +95,9 @@ class MethodChoosers(QWidget):
 
     def _text(self, scope: int, runs: Sequence[Run], has_parts: bool) -> str:
         """Return the match of a scope, or what is undecided; of a part, its runs and method too."""
-        found = self._table.trace_match
-        assert found is not None
-        match, undecided = found.by_scope[scope], found.undecided[scope]
+        trace_match = self._table.trace_match
+        assert trace_match is not None
+        match, undecided = trace_match.by_scope[scope], trace_match.undecided[scope]
         text = verdict(match) if match else ""
         if undecided:
             text = f"{listed(undecided)} have the same instructions"

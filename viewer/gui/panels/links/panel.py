@@ -87,7 +87,7 @@ class LinksPanel(ScrollPanel):
     def presence(session: Session) -> Presence:
         space = session.workspace
         return Presence.open_if(
-            any(space.warnings(shown.file) for shown in session.traces),
+            any(space.warnings(open_trace.file) for open_trace in session.traces),
             Presence.available_if(bool(session.traces and space.programs)),
         )
 
@@ -104,10 +104,10 @@ class LinksPanel(ScrollPanel):
         inset = self._theme.px(12)
         column.setContentsMargins(inset, inset, inset, inset)
         column.setSpacing(inset)
-        for number, shown in enumerate(self._session.traces):
+        for number, open_trace in enumerate(self._session.traces):
             if number:
                 column.addWidget(Hairline(self._theme))
-            column.addWidget(Section(self._session, shown, self._theme))
+            column.addWidget(Section(self._session, open_trace, self._theme))
         column.addStretch(1)
         focused = _named_focus(self.widget())
         self.replace_widget(page)
@@ -196,10 +196,10 @@ def own_export_text(trace: Trace) -> str:
 class Section(QWidget):
     """How one profile is linked: candidate ETRecords, column of identifiers, methods, reasons."""
 
-    def __init__(self, session: Session, shown: OpenTrace, theme: Theme) -> None:
+    def __init__(self, session: Session, open_trace: OpenTrace, theme: Theme) -> None:
         super().__init__()
-        self._session, self._shown, self._theme = session, shown, theme
-        self._path = shown.trace.path
+        self._session, self._shown, self._theme = session, open_trace, theme
+        self._path = open_trace.trace.path
         self.records: list[QRadioButton] = []
         self.methods: MethodChoosers | None = None  # if the program has several methods
         self.columns: QComboBox | None = None  # if a column matches or was chosen
@@ -207,16 +207,16 @@ class Section(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(theme.px(8))
         self._head()
-        candidates = session.workspace.candidates(shown.file)
+        candidates = session.workspace.candidates(open_trace.file)
         if candidates:
             self._records(candidates)
         else:
             self._column.addWidget(label(NO_CANDIDATE, theme, "cell", "text2", wrap=True))
-        export_text = own_export_text(shown.file)
+        export_text = own_export_text(open_trace.file)
         if export_text:
             self._column.addWidget(label(export_text, theme, "cell", "text2", wrap=True))
         self._column_chooser()
-        self._method_choosers(shown.table)
+        self._method_choosers(open_trace.table)
         self._reasons()
 
     def _head(self) -> None:

@@ -167,9 +167,13 @@ class MemoryAnswer:
 
     def size_of_band(self, band: int) -> int:
         """Return the bytes of a memory; more than the file states if a tensor ends beyond it."""
-        sizes, memory, own = self.plan.method.buffer_sizes, self.bands[band], self.plan.storages
+        sizes, memory, storages = (
+            self.plan.method.buffer_sizes,
+            self.bands[band],
+            self.plan.storages,
+        )
         stated = sizes[memory] if 0 <= memory < len(sizes) else 0
-        ends = (own.offset + own.size)[own.memory == memory]
+        ends = (storages.offset + storages.size)[storages.memory == memory]
         return max(stated, int(ends.max(initial=0)))
 
     def colors(self, palette: Palette | None) -> Palette:
@@ -225,30 +229,33 @@ def work_out(question: MemoryQuestion) -> MemoryAnswer:
     )  # fmt: skip
 
 
-def _typical(shown: OpenTrace, method: ExecutableMethod, *, warm_up: bool) -> Run | None:
+def _typical(open_trace: OpenTrace, method: ExecutableMethod, *, warm_up: bool) -> Run | None:
     """Return the typical inference among those of a method, None without any."""
-    ran = shown.table.ran
-    for of in (counted_inferences(shown.trace, warm_up=warm_up), shown.trace.inferences()):
-        own = [run for run in of if ran[run.scope] is method]
-        if own:
-            return typical_inference(own)
+    ran = open_trace.table.ran
+    for of in (
+        counted_inferences(open_trace.trace, warm_up=warm_up),
+        open_trace.trace.inferences(),
+    ):
+        runs = [run for run in of if ran[run.scope] is method]
+        if runs:
+            return typical_inference(runs)
     return None
 
 
 def _over_instructions(plan: MemoryPlan, bands: Sequence[int]) -> ArenaAxis:
-    own, count = plan.storages, len(plan.live)
-    boxes = _boxes(plan, bands, own.first, own.last + 1)
+    storages, count = plan.storages, len(plan.live)
+    boxes = _boxes(plan, bands, storages.first, storages.last + 1)
     tick, value = np.arange(count + 1), np.append(plan.live, 0)
     return ArenaAxis(max(count, 1), boxes, _curve(plan, tick, value), plan.peak_instruction)
 
 
 def _over_time(plan: MemoryPlan, bands: Sequence[int], times: InstructionTimes) -> ArenaAxis:
     """The same over the ticks since the start of the inference."""
-    own, begin = plan.storages, times.run.start
+    storages, begin = plan.storages, times.run.start
     length = max(times.run.end, int(times.end.max(initial=begin))) - begin
-    start = np.where(own.writer < 0, 0, times.start[own.first] - begin)
-    is_kept = own.is_state | plan.method.tensors.is_output[own.tensor]
-    end = np.where(is_kept, length, times.end[own.last] - begin)
+    start = np.where(storages.writer < 0, 0, times.start[storages.first] - begin)
+    is_kept = storages.is_state | plan.method.tensors.is_output[storages.tensor]
+    end = np.where(is_kept, length, times.end[storages.last] - begin)
     boxes = _boxes(plan, bands, start, np.maximum(end, start))
     tick = np.append(times.tick - begin, length)
     live = np.append(plan.live[times.number], plan.kept)
@@ -258,9 +265,9 @@ def _over_time(plan: MemoryPlan, bands: Sequence[int], times: InstructionTimes) 
 
 
 def _boxes(plan: MemoryPlan, bands: Sequence[int], start: Ints, end: Ints) -> ArenaBoxes:
-    own = plan.storages
-    band = np.searchsorted(np.array(bands, np.int64), own.memory)
-    return ArenaBoxes(start, end, own.offset, own.offset + own.size, band)
+    storages = plan.storages
+    band = np.searchsorted(np.array(bands, np.int64), storages.memory)
+    return ArenaBoxes(start, end, storages.offset, storages.offset + storages.size, band)
 
 
 def _curve(plan: MemoryPlan, tick: Ints, value: Ints) -> CounterRaster:

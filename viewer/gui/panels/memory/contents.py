@@ -85,7 +85,7 @@ def rows_of(answer: MemoryAnswer, mode: MemoryMode) -> MemoryRows:
 
 def _tensors(answer: MemoryAnswer) -> MemoryRows:
     plan, times = answer.plan, answer.time
-    own, several = plan.storages, len(answer.bands) > 1
+    storages, several = plan.storages, len(answer.bands) > 1
 
     def shape(i: int) -> Cell:
         text = shape_text(answer, i)
@@ -98,22 +98,23 @@ def _tensors(answer: MemoryAnswer) -> MemoryRows:
     columns: RowColumns[int] = (
         (Heading("Shape", ColumnKind.CODE, 150), shape),
         (Heading("Size", ColumnKind.SHARE, 104, "Bytes of the tensor with its views."),
-            lambda i: (size_text(answer, i), float(own.size[i]))),
+            lambda i: (size_text(answer, i), float(storages.size[i]))),
         (Heading("Offset", ColumnKind.NUMBER, 84, "First byte in the memory."),
-            lambda i: (group_digits(int(own.offset[i])), float(own.offset[i]))),
+            lambda i: (group_digits(int(storages.offset[i])), float(storages.offset[i]))),
         (Heading("Instructions", ColumnKind.NUMBER, 92,
             "From the first instruction that uses it to the last, both included."),
-            lambda i: (span_text(answer, i), float(own.first[i]))),
+            lambda i: (span_text(answer, i), float(storages.first[i]))),
         *([(Heading("Live", ColumnKind.TIME, 92, "From the start of the first to the end of the "
             "last of these, in the inference below the table."), live)]
             if times is not None else ()),
         *([(Heading("Memory", ColumnKind.NUMBER, 64, "The id of the memory."),
-            lambda i: (str(int(own.memory[i])), float(own.memory[i])))] if several else ()),
+            lambda i: (str(int(storages.memory[i])), float(storages.memory[i])))]
+          if several else ()),
         (Heading("At peak", ColumnKind.TEXT, 60, "Whether it is in use at the peak."),
             lambda i: (AT_PEAK, 1.0) if answer.is_at_peak[i] else ("", 0.0)),
     )  # fmt: skip
-    most = int(own.size.max(initial=1))
-    order = np.lexsort((own.offset, own.first, -own.size))
+    most = int(storages.size.max(initial=1))
+    order = np.lexsort((storages.offset, storages.first, -storages.size))
     rows = []
     for number, i in enumerate(order.tolist()):
         writer = answer.writers[i]
@@ -125,7 +126,7 @@ def _tensors(answer: MemoryAnswer) -> MemoryRows:
                 writer.name,
                 _hint(writer),
                 *cells_of(columns, i, float(writer.instruction)),
-                int(own.size[i]) / most,
+                int(storages.size[i]) / most,
                 detail=writer.kernel if len(writer.kernel) > _LONGEST_HINT else "",
             )
         )
@@ -222,8 +223,8 @@ def shape_text(answer: MemoryAnswer, storage: int) -> str:
 
 def span_text(answer: MemoryAnswer, storage: int) -> str:
     """Return the instructions that use a storage: "39 – 41"."""
-    own = answer.plan.storages
-    return _span(int(own.first[storage]), int(own.last[storage]))
+    storages = answer.plan.storages
+    return _span(int(storages.first[storage]), int(storages.last[storage]))
 
 
 def _span(first: int, last: int) -> str:
@@ -231,8 +232,8 @@ def _span(first: int, last: int) -> str:
 
 
 def _ns(answer: MemoryAnswer, ticks: int) -> int:
-    shown = answer.question.shown
-    return 0 if shown is None else tick_to_ns(ticks, shown.axis.ns_per_tick)
+    open_trace = answer.question.shown
+    return 0 if open_trace is None else tick_to_ns(ticks, open_trace.axis.ns_per_tick)
 
 
 def size_text(answer: MemoryAnswer, storage: int) -> str:
@@ -243,16 +244,16 @@ def size_text(answer: MemoryAnswer, storage: int) -> str:
 def tip_lines(answer: MemoryAnswer, storage: int) -> tuple[str, ...]:
     """Return the lines about a storage below the mouse, the first one as a title."""
     plan, writer = answer.plan, answer.writers[storage]
-    own = plan.storages
+    storages = plan.storages
     number = f"{writer.instruction} · " if writer.instruction >= 0 else ""
     kernel = f" ({writer.kernel})" if writer.kernel and writer.kernel != writer.name else ""
-    size = int(own.size[storage])
+    size = int(storages.size[storage])
     exact = f" ({group_digits(size)} B)" if size >= 1000 else ""
-    memory = f"memory {int(own.memory[storage])}, " if len(answer.bands) > 1 else ""
+    memory = f"memory {int(storages.memory[storage])}, " if len(answer.bands) > 1 else ""
     lines = [
         f"{number}{writer.label}{kernel}",
         f"{shape_text(answer, storage)} · {bytes_text(size)}{exact}",
-        f"{memory}offset {group_digits(int(own.offset[storage]))} · "
+        f"{memory}offset {group_digits(int(storages.offset[storage]))} · "
         f"instructions {span_text(answer, storage)}",
     ]
     if answer.time is not None:
@@ -306,7 +307,9 @@ def beside_text(answer: MemoryAnswer) -> str:
     """Return what is not in the plan, what is unusual, and which inference the times are of."""
     plan = answer.plan
     backends = [
-        one.name for one in plan.method.instructions if one.kind is InstructionKind.DELEGATE_CALL
+        instruction.name
+        for instruction in plan.method.instructions
+        if instruction.kind is InstructionKind.DELEGATE_CALL
     ]
     names = ", ".join(dict.fromkeys(backends))
     parts = [f"Not in the plan: what {names} allocates"] if names else ["No delegates"]
@@ -315,9 +318,9 @@ def beside_text(answer: MemoryAnswer) -> str:
         parts.append(f"{counted(outside, 'tensor')} beyond the end of their memory")
     if unknown:
         parts.append(f"{counted(unknown, 'planned tensor')} unused, or of unknown size")
-    shown = answer.question.shown
-    if answer.time is not None and answer.time.times is not None and shown is not None:
-        label = run_label(shown.table, answer.time.times.run)
-        name = f" of {display_name(shown.file.path)}" if answer.question.is_named else ""
+    open_trace = answer.question.shown
+    if answer.time is not None and answer.time.times is not None and open_trace is not None:
+        label = run_label(open_trace.table, answer.time.times.run)
+        name = f" of {display_name(open_trace.file.path)}" if answer.question.is_named else ""
         parts.append(f"Times of {label}{name}{TYPICAL if answer.is_typical else ''}")
     return " · ".join(parts)

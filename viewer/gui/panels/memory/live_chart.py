@@ -55,8 +55,8 @@ class LiveChart(Chart):
     def _is_filled(self) -> bool:
         return self._answer is not None
 
-    def box_at(self, at: QPointF) -> int:
-        t = self.t_of(at.x())
+    def box_at(self, point: QPointF) -> int:
+        t = self.t_of(point.x())
         return NONE if t is None or self._axis is None else self._axis.instruction_at(int(t))
 
     def room(self, box: int) -> QRectF | None:

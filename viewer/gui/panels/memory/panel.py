@@ -70,27 +70,27 @@ NO_INSTRUCTION = -1
 
 def select_writers(session: Session, answer: MemoryAnswer, storages: Ints) -> None:
     """Select the operators that write some storages first, or else the slices of these."""
-    shown = answer.question.shown
+    open_trace = answer.question.shown
     writers = [answer.writers[i] for i in storages[:_MOST].tolist()]
     operators = tuple(sorted({i for writer in writers for i in writer.operators}))
     program = answer.program
     linked = [i for i, s in enumerate(session.traces) if s.table.program is program]
-    own = [i for i in linked if session.as_run(i) is shown]
+    own = [i for i in linked if session.as_run(i) is open_trace]
     if operators and program is not None and linked:
         session.select_operators((own or linked)[0], operators)
         return
-    if shown is None:
+    if open_trace is None:
         return
     method = answer.plan.method
-    scopes = [i for i, ran in enumerate(shown.table.ran) if ran is method]
+    scopes = [i for i, ran in enumerate(open_trace.table.ran) if ran is method]
     numbers = sorted({writer.instruction for writer in writers if writer.instruction >= 0})
-    found = [slices_of_instruction(shown.trace, scopes, number) for number in numbers]
+    found = [slices_of_instruction(open_trace.trace, scopes, number) for number in numbers]
     slices = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
     if len(slices):
         session.show_inferences(Inferences.AS_RUN)
-        number = session.number_of(shown)
+        number = session.number_of(open_trace)
         if number is not None:
-            longest = SliceRef(number, longest_slice(shown, slices))
+            longest = SliceRef(number, longest_slice(open_trace, slices))
             session.select_slices(SliceSet({number: slices}), longest, reveal=True)
 
 
@@ -246,7 +246,7 @@ class MemoryPanel(AnswerPanel[_Page]):
         for file, method in methods:
             if (file.path, method.name) == self._chosen:
                 return file, method
-        ran = {id(method) for shown in self._session.traces for method in shown.table.ran}
+        ran = {id(method) for open_trace in self._session.traces for method in open_trace.table.ran}
         by_rank = sorted(methods, key=lambda one: (id(one[1]) not in ran, -one[1].planned_bytes))
         return by_rank[0] if by_rank else None
 
@@ -258,15 +258,15 @@ class MemoryPanel(AnswerPanel[_Page]):
             return None, None
         number = session.current_trace
         number = number if number in numbers and number is not None else numbers[0]
-        shown, picked = session.as_run(number), session.state.run
+        open_trace, picked = session.as_run(number), session.state.run
         if (
             picked is None
             or picked[0] != number
             or session.state.inferences is not (Inferences.AS_RUN)
         ):
-            return shown, None
-        run = shown.trace.runs[picked[1]]
-        return shown, run if shown.table.ran[run.scope] is method else None
+            return open_trace, None
+        run = open_trace.trace.runs[picked[1]]
+        return open_trace, run if open_trace.table.ran[run.scope] is method else None
 
     def _about(self, file: Executable, method: ExecutableMethod) -> _About:
         """Return what the question about a method depends on."""
@@ -308,9 +308,9 @@ class MemoryPanel(AnswerPanel[_Page]):
         table = self._session.traces[ref.trace].table
         scope = int(table.trace.keys.scope[table.trace.slices.key[ref.index]])
         method = table.ran[scope] if scope < len(table.ran) else None
-        for file, own in self._methods():
-            if own is method:
-                self._chosen = file.path, own.name
+        for file, executable_method in self._methods():
+            if executable_method is method:
+                self._chosen = file.path, executable_method.name
 
     def _offer(self) -> None:
         """List the methods of all program files, if there are several."""

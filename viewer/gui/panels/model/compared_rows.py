@@ -60,12 +60,14 @@ class ModelChanges:
     @cached_property
     def largest(self) -> float:
         """The largest change of a module, in ns."""
-        return max((abs(one.change_ns) for one in self.modules.compared if one), default=0.0)
+        return max(
+            (abs(compared.change_ns) for compared in self.modules.compared if compared), default=0.0
+        )
 
     @cached_property
     def in_sets(self) -> frozenset[int]:
         """The operators of rows by call of several operators."""
-        return frozenset(i for own in self.calls if len(own) > 1 for i in own)
+        return frozenset(i for call in self.calls if len(call) > 1 for i in call)
 
     @cached_property
     def shared(self) -> tuple[tuple[CostRow, ...], ...]:
@@ -78,18 +80,18 @@ class ModelChanges:
 
 
 def model_changes(
-    found: OpenComparison, program: Program, known: ModuleTree | None
+    open_comparison: OpenComparison, program: Program, known: ModuleTree | None
 ) -> ModelChanges:
     """Return the changes of the modules of A. known: the tree of its program, if it was built."""
-    modules = module_changes(found.at(MODULE), known or module_tree(program))
-    parts = found.calls.a.parts
+    modules = module_changes(open_comparison.at(MODULE), known or module_tree(program))
+    parts = open_comparison.calls.a.parts
     calls: dict[tuple[int, ...], int] = {}
-    for number, (row, _) in enumerate(found.rows):
+    for number, (row, _) in enumerate(open_comparison.rows):
         if row.level != DELEGATE_EVENT:
             own = {i for part in row.a for i in parts[part].operators}
             if own:
                 calls[tuple(sorted(own))] = number
-    return ModelChanges(found, modules, calls)
+    return ModelChanges(open_comparison, modules, calls)
 
 
 class ComparedRows(ModelRows):
@@ -121,18 +123,18 @@ class ComparedRows(ModelRows):
 
     def select(self, session: Session, row: ModelRow) -> None:
         """Select the slices of a row in both arms."""
-        call, found = self.call_of(row), self.changes.found
+        call, open_comparison = self.call_of(row), self.changes.found
         if row.kind is RowKind.MODULE:
-            select_rows(session, found, self.changes.modules.rows_in(row.number), MODULE)
+            select_rows(session, open_comparison, self.changes.modules.rows_in(row.number), MODULE)
         elif call >= 0:
-            select_row(session, found, call)
+            select_row(session, open_comparison, call)
 
     def bar_of(self, node: int) -> tuple[float, str]:
         """Return the change of a row as -1 to 1 of the largest one of a module, and its verdict."""
-        one, largest = self.change(self.items[node]), self.changes.largest
-        if one is None:
+        compared, largest = self.change(self.items[node]), self.changes.largest
+        if compared is None:
             return 0.0, ""
-        return one.change_ns / largest if largest else 0.0, one.verdict.value
+        return compared.change_ns / largest if largest else 0.0, compared.verdict.value
 
     def _sets(self, module: int) -> Sequence[CostRow]:
         return self.changes.shared[module]
@@ -153,39 +155,39 @@ class ComparedRows(ModelRows):
         return f"{why} · {hint}" if hint else why
 
     def explained(self, row: ModelRow) -> str:
-        one, lines = self.change(row), [self.full_name(row)]
-        if one is None:
+        compared, lines = self.change(row), [self.full_name(row)]
+        if compared is None:
             if row.kind is RowKind.MODULE:
                 lines.append("Its time is shared: it counts in a module around this one.")
             return "\n".join(lines)
         call = self.call_of(row)
         if call >= 0:
-            lines.append(row_sentence(self.changes.found.rows[call][0], one))
+            lines.append(row_sentence(self.changes.found.rows[call][0], compared))
         else:
-            lines.append(f"{verdict_text(one)}.")
+            lines.append(f"{verdict_text(compared)}.")
         return "\n".join(lines)
 
     def _record_key(self, row: ModelRow, cell: TreeColumn) -> float | str | None:
-        one = self.change(row)
-        if one is None:
+        compared = self.change(row)
+        if compared is None:
             return None
         if cell is ModelColumn.A:
-            return one.a_ns
+            return compared.a_ns
         if cell is ModelColumn.B:
-            return one.b_ns
+            return compared.b_ns
         if cell is ModelColumn.CHANGE:
-            return one.change_ns if change_ns_text(one) else None
-        return one.change
+            return compared.change_ns if change_ns_text(compared) else None
+        return compared.change
 
     def _record_text(self, row: ModelRow, cell: TreeColumn) -> str:
-        one = self.change(row)
-        if one is None:
+        compared = self.change(row)
+        if compared is None:
             return MISSING
         if cell is ModelColumn.CHANGE:
-            return change_ns_text(one) or MISSING
+            return change_ns_text(compared) or MISSING
         if cell is ModelColumn.RATIO:
-            return change_text(one) or MISSING
-        ns = one.a_ns if cell is ModelColumn.A else one.b_ns
+            return change_text(compared) or MISSING
+        ns = compared.a_ns if cell is ModelColumn.A else compared.b_ns
         return MISSING if ns is None else format_time(round(ns))
 
     def _plain(self, row: ModelRow, cell: TreeColumn) -> str:

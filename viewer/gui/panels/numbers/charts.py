@@ -120,13 +120,15 @@ class Histogram(BarChart):
         super().__init__(theme, "Histogram of the values")
         self.bottom.least_step = 0.0
 
-    def show_counts(self, shown: Histograms | None) -> None:
+    def show_counts(self, histograms: Histograms | None) -> None:
         """Show histograms, or nothing."""
-        self.shown = shown
+        self.shown = histograms
         self.weights = np.empty(0)
-        if shown is not None:
-            low, high, bins = shown.low, shown.high, len(shown.a)
-            self.weights = np.maximum(shown.a, shown.b if len(shown.b) else 0).astype(np.float64)
+        if histograms is not None:
+            low, high, bins = histograms.low, histograms.high, len(histograms.a)
+            self.weights = np.maximum(
+                histograms.a, histograms.b if len(histograms.b) else 0
+            ).astype(np.float64)
             step = high / bins - low / bins
             has_axis = np.isfinite(4 * bins * step) and step > _LEAST_SHARE * max(-low, high)
             self.origin, self.step = (low, step) if has_axis else (0.0, 1.0)
@@ -134,16 +136,16 @@ class Histogram(BarChart):
             self._ticks = None if has_axis else ends
             self.bottom.text_of = figure_text
             self.name_bottom(
-                "A filled, B as a line, log scale" if len(shown.b) else "Values, log scale"
+                "A filled, B as a line, log scale" if len(histograms.b) else "Values, log scale"
             )
         self._show_anew(stays=False)
 
     def accessible_value(self) -> str:
         """Return the text for screen readers: the current bin, or the range."""
-        shown = self.shown
-        if shown is None or self._chosen >= 0:
+        histograms = self.shown
+        if histograms is None or self._chosen >= 0:
             return super().accessible_value()
-        return f"{figure_text(shown.low)} to {figure_text(shown.high)}"
+        return f"{figure_text(histograms.low)} to {figure_text(histograms.high)}"
 
     def lines(self, box: int) -> Sequence[str]:
         assert self.shown is not None

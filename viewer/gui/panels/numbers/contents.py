@@ -55,24 +55,30 @@ _GROWS = Heading(
 )  # fmt: skip
 
 
-def contents_of(found: MeasuredNumbers, measure: Measure) -> OperatorContents:
+def contents_of(measured_numbers: MeasuredNumbers, measure: Measure) -> OperatorContents:
     """Return the table. measure: the column that comes first."""
-    numbers = found.numbers
+    numbers = measured_numbers.numbers
     order = [measure, *(one for one in _MEASURES if one is not measure)]
     if numbers.reference:
         headings = (
             _OPERATOR, _MEASURES[measure], _GROWS, _TENSOR,
-            *(_MEASURES[one] for one in order[1:]), _AT, *_RANGE,
+            *(_MEASURES[measure] for measure in order[1:]), _AT, *_RANGE,
         )  # fmt: skip
     else:
         headings = (_OPERATOR, _TENSOR, *_RANGE, *_SPREAD)
     rows = []
     for i, row in enumerate(numbers.rows):
-        figures = found.figures[i] if i < len(found.figures) else None
+        figures = measured_numbers.figures[i] if i < len(measured_numbers.figures) else None
         cells = _range_cells(row, figures)
         if numbers.reference:
             gap = _gap_cells(row, figures, order)
-            cells = [gap[0], _growth_cell(found, i), _tensor_cell(row), *gap[1:], *cells[:5]]
+            cells = [
+                gap[0],
+                _growth_cell(measured_numbers, i),
+                _tensor_cell(row),
+                *gap[1:],
+                *cells[:5],
+            ]
         else:
             cells = [_tensor_cell(row), *cells]
         module, name = name_parts(one_line(row.label))
@@ -126,8 +132,8 @@ def _gap_cells(row: NumbersRow, figures: Figures | None, order: Sequence[Measure
     return [*cells, (place, place)]
 
 
-def _growth_cell(found: MeasuredNumbers, row: int) -> _Cell:
-    growth = found.growths.get(row)
+def _growth_cell(measured_numbers: MeasuredNumbers, row: int) -> _Cell:
+    growth = measured_numbers.growths.get(row)
     if growth is None or growth.factor is None or growth.factor < _LEAST_GROWTH:
         return MISSING, -math.inf
     return times_text(growth.factor), growth.factor
@@ -183,32 +189,32 @@ def row_colors(numbers: LoggedNumbers, palette: Palette | None) -> Palette:
 # -- texts -----------------------------------------------------------------------------------------
 
 
-def subtitle_text(found: MeasuredNumbers) -> str:
+def subtitle_text(measured_numbers: MeasuredNumbers) -> str:
     """Return what is listed: "11 of 14 values compared"."""
-    numbers = found.numbers
+    numbers = measured_numbers.numbers
     # A value that is paired with several references has a row for each.
     own = len({id(row.value) for row in numbers.rows if row.value is not None})
     text = counted(own, "logged value")
     if numbers.reference:
         paired = {id(numbers.rows[i].value) for i in numbers.compared}
         text = f"{group_digits(len(paired))} of {text} compared"
-    if not found.is_complete:
-        text += f" · {group_digits(len(found.figures))} of {len(numbers.rows)} read…"
+    if not measured_numbers.is_complete:
+        text += f" · {group_digits(len(measured_numbers.figures))} of {len(numbers.rows)} read…"
     return text
 
 
-def conclusion_text(found: MeasuredNumbers) -> str:
+def conclusion_text(measured_numbers: MeasuredNumbers) -> str:
     """Return where the error grows most, or starts; "" without a reference."""
-    numbers = found.numbers
-    if not numbers.reference or not found.is_complete or not numbers.compared:
+    numbers = measured_numbers.numbers
+    if not numbers.reference or not measured_numbers.is_complete or not numbers.compared:
         return ""
-    gaps = [found.figures[i].gap for i in numbers.compared]
+    gaps = [measured_numbers.figures[i].gap for i in numbers.compared]
     if all(gap is None or gap.is_exact for gap in gaps):
         return "All compared values are equal" if any(gaps) else "No value can be compared"
-    growth = found.growths.get(found.most)
+    growth = measured_numbers.growths.get(measured_numbers.most)
     if growth is None:
         return ""
-    name = full_label(numbers.rows[found.most])
+    name = full_label(numbers.rows[measured_numbers.most])
     after = figure_text(growth.after)
     if growth.factor is None:
         return f"The error starts at {name}: {after} of the signal"
@@ -217,12 +223,12 @@ def conclusion_text(found: MeasuredNumbers) -> str:
     return f"The error grows most at {name}: {times}, from {before} to {after} of the signal"
 
 
-def jump_text(found: MeasuredNumbers) -> str:
+def jump_text(measured_numbers: MeasuredNumbers) -> str:
     """Return the label of the largest jump: "softmax · error 12 ×"."""
-    growth = found.growths.get(found.most)
+    growth = measured_numbers.growths.get(measured_numbers.most)
     if growth is None:
         return ""
-    name = full_label(found.numbers.rows[found.most])
+    name = full_label(measured_numbers.numbers.rows[measured_numbers.most])
     grown = "starts" if growth.factor is None else times_text(growth.factor)
     return f"{name} · error {grown}"
 
@@ -233,15 +239,15 @@ def full_label(row: NumbersRow) -> str:
     return label if row.number is None else f"{label} [{row.number}]"
 
 
-def tip_lines(found: MeasuredNumbers, row: int) -> tuple[str, ...]:
+def tip_lines(measured_numbers: MeasuredNumbers, row: int) -> tuple[str, ...]:
     """Return the lines about a row below the mouse, the first one as a title."""
-    own = found.numbers.rows[row]
-    figures = found.figures[row] if row < len(found.figures) else None
-    lines = [full_label(own), _tensor_cell(own)[0]]
+    numbers_row = measured_numbers.numbers.rows[row]
+    figures = measured_numbers.figures[row] if row < len(measured_numbers.figures) else None
+    lines = [full_label(numbers_row), _tensor_cell(numbers_row)[0]]
     if figures is None:
         return (*lines, "Not read yet")
     if figures.fault:
-        lines.append(fault_text(own, figures))
+        lines.append(fault_text(numbers_row, figures))
     summary = figures.summary
     if figures.gap is not None:
         lines += gap_lines(figures.gap)
@@ -250,8 +256,8 @@ def tip_lines(found: MeasuredNumbers, row: int) -> tuple[str, ...]:
             low, high = figure_text(summary.min), figure_text(summary.max)
             lines.append(f"from {low} to {high}, mean {figure_text(summary.mean)}")
         if summary.nan or summary.inf:
-            lines.append(_hint(own, figures))
-    growth = found.growths.get(row)
+            lines.append(_hint(numbers_row, figures))
+    growth = measured_numbers.growths.get(row)
     if growth is not None and growth.factor is not None:
         before, after = figure_text(growth.before), figure_text(growth.after)
         lines.append(f"error of the signal: {before} before, {after} here")

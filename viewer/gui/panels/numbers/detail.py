@@ -123,22 +123,22 @@ class DetailView(QWidget):
         self.map.show_plane(None, None)
         self.histogram.show_counts(None)
 
-    def show_row(self, found: MeasuredNumbers, row: int) -> None:
+    def show_row(self, measured_numbers: MeasuredNumbers, row: int) -> None:
         """Show a row: the plane with its largest error first."""
-        own = found.numbers.rows[row]
-        figures = found.figures[row] if row < len(found.figures) else None
+        numbers_row = measured_numbers.numbers.rows[row]
+        figures = measured_numbers.figures[row] if row < len(measured_numbers.figures) else None
         question = self._question
-        if question is not None and question.row is own and question.gap is not None:
+        if question is not None and question.row is numbers_row and question.gap is not None:
             return  # its figures are known
-        self.title.setText(full_label(own))
-        value = own.value_or_reference
+        self.title.setText(full_label(numbers_row))
+        value = numbers_row.value_or_reference
         self._shape = PlaneShape(() if value is None else value.layout.sizes)
         summary, gap = (None, None) if figures is None else (figures.summary, figures.gap)
-        plane = None if question is None or question.row is not own else question.plane
+        plane = None if question is None or question.row is not numbers_row else question.plane
         self.figures.setText("" if gap is None else _gap_text(gap))
-        self.tensor.setText(_tensor_text(own))
-        self.note.setText(fault_text(own, figures))
-        self._ask(DetailQuestion(own, self._shown, plane, summary, gap))
+        self.tensor.setText(_tensor_text(numbers_row))
+        self.note.setText(fault_text(numbers_row, figures))
+        self._ask(DetailQuestion(numbers_row, self._shown, plane, summary, gap))
 
     def _ask(self, question: DetailQuestion) -> None:
         answer = self.answer
@@ -152,28 +152,28 @@ class DetailView(QWidget):
     # -- answers ---------------------------------------------------------------------------------
 
     @Slot(object)
-    def _take(self, found: Detail) -> None:
-        self.answer = found
+    def _take(self, detail: Detail) -> None:
+        self.answer = detail
         self._set_opacity(1.0)
-        self._show_parts(has_values=found.plane is not None)
-        self.note.setText(one_line(found.fault or found.note or self.note.text()))
+        self._show_parts(has_values=detail.plane is not None)
+        self.note.setText(one_line(detail.fault or detail.note or self.note.text()))
         self.note.setVisible(bool(self.note.text()))
-        self.map.show_plane(found.plane, found.largest)
-        counted = found.counted
+        self.map.show_plane(detail.plane, detail.largest)
+        counted = detail.counted
         self.histogram.show_counts(None if counted is None else counted.histograms)
-        if found.question.gap is None and counted is not None:
+        if detail.question.gap is None and counted is not None:
             self.figures.setText(_summary_text(counted.summary))
         self.figures.setVisible(bool(self.figures.text()))
-        if found.plane is not None:
-            self.picks.setVisible(found.plane.b.size > 0)
-            self.picks.press(found.plane.shown)
-            self._show_fields(found.plane.plane)
+        if detail.plane is not None:
+            self.picks.setVisible(detail.plane.b.size > 0)
+            self.picks.press(detail.plane.shown)
+            self._show_fields(detail.plane.plane)
 
     def _show_parts(self, *, has_values: bool) -> None:
-        for one in (self.picks, self.map, self.histogram, self.index_name, *self.fields):
-            one.setVisible(has_values)
-        for one in (self.title, self.tensor, self.figures):
-            one.setVisible(self._question is not None)
+        for widget in (self.picks, self.map, self.histogram, self.index_name, *self.fields):
+            widget.setVisible(has_values)
+        for widget in (self.title, self.tensor, self.figures):
+            widget.setVisible(self._question is not None)
         self.note.setVisible(not has_values)
 
     @Slot()

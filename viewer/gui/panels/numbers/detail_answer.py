@@ -80,21 +80,23 @@ def detail_of(question: DetailQuestion) -> Detail:
 
 def _detail_of(question: DetailQuestion) -> Detail:
     row = question.row
-    own, fault = _opened(row)
+    stored_tensor, fault = _opened(row)
     reference, note = _reference(row)
-    if own is None:
-        own, reference, fault = reference, None, fault or note
-    if own is None:
+    if stored_tensor is None:
+        stored_tensor, reference, fault = reference, None, fault or note
+    if stored_tensor is None:
         return Detail(question, fault=fault)
-    if reference is not None and not same_shape(own.layout.sizes, reference.layout.sizes):
+    if reference is not None and not same_shape(stored_tensor.layout.sizes, reference.layout.sizes):
         reference, note = None, OTHER_SHAPES
-    shape = PlaneShape(own.layout.sizes)
-    if not own.count:
+    shape = PlaneShape(stored_tensor.layout.sizes)
+    if not stored_tensor.count:
         return Detail(question, fault="The tensor has no values")
     gap = question.gap if reference is not None else None
     largest = None
     if gap is not None and gap.place is not None:
-        largest = int(np.ravel_multi_index(gap.place, own.layout.sizes)) if gap.place else 0
+        largest = (
+            int(np.ravel_multi_index(gap.place, stored_tensor.layout.sizes)) if gap.place else 0
+        )
     plane = question.plane
     if plane is None:
         plane = 0 if largest is None else largest // (shape.height * shape.width)
@@ -102,8 +104,8 @@ def _detail_of(question: DetailQuestion) -> Detail:
     shown = question.shown if reference is not None else Shown.A
     return Detail(
         question,
-        plane_of(own, reference, plane, shown),
-        question.known or _counted(own, reference, question.summary),
+        plane_of(stored_tensor, reference, plane, shown),
+        question.known or _counted(stored_tensor, reference, question.summary),
         largest,
         note=note,
     )
@@ -128,15 +130,17 @@ def _reference(row: NumbersRow) -> tuple[StoredTensor | None, str]:
         return None, f"Reference: {error}"
 
 
-def _counted(own: StoredTensor, reference: StoredTensor | None, summary: Summary | None) -> Counted:
-    summary = summary or summary_of(own)
+def _counted(
+    stored_tensor: StoredTensor, reference: StoredTensor | None, summary: Summary | None
+) -> Counted:
+    summary = summary or summary_of(stored_tensor)
     both = [summary] if reference is None else [summary, summary_of(reference)]
-    lows = [one.min for one in both if one.min is not None]
-    highs = [one.max for one in both if one.max is not None]
+    lows = [summary.min for summary in both if summary.min is not None]
+    highs = [summary.max for summary in both if summary.max is not None]
     if not lows:
         return Counted(summary, None)
     low, high = min(lows), max(highs)
     bins = BINS if high > low else 1
     none = np.empty(0, np.int64)
     b = none if reference is None else histogram_of(reference, low, high, bins)
-    return Counted(summary, Histograms(low, high, histogram_of(own, low, high, bins), b))
+    return Counted(summary, Histograms(low, high, histogram_of(stored_tensor, low, high, bins), b))

@@ -108,16 +108,16 @@ class HeatMap(Chart):
         assert self.plane is not None
         return divmod(box, int(self.plane.size.shape[1]))
 
-    def box_at(self, at: QPointF) -> int:
+    def box_at(self, point: QPointF) -> int:
         """Return the cell at a point: of several in a pixel, the largest."""
         room = self.plot_rect()
-        if self.plane is None or not room.contains(at):
+        if self.plane is None or not room.contains(point):
             return NONE
         view, size = self._view, self.plane.size
         wide, high = view.width() / room.width(), view.height() / room.height()
         x, y = (
-            view.left() + (at.x() - room.left()) * wide,
-            view.top() + (at.y() - room.top()) * high,
+            view.left() + (point.x() - room.left()) * wide,
+            view.top() + (point.y() - room.top()) * high,
         )
         rows = slice(int(y), max(int(y + high), int(y) + 1))
         columns = slice(int(x), max(int(x + wide), int(x) + 1))
@@ -342,9 +342,11 @@ def picture_of(
         part = (picked / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
     is_finite = np.isfinite(picked)
     part[~is_finite] = 0.0
-    found: Pixels = colors[np.clip(np.round(part * (_COLORS - 1)), 0, _COLORS - 1).astype(np.int64)]
-    found[~is_finite] = np.uint32(odd | 0xFF000000)
-    return np.ascontiguousarray(found)
+    pixels: Pixels = colors[
+        np.clip(np.round(part * (_COLORS - 1)), 0, _COLORS - 1).astype(np.int64)
+    ]
+    pixels[~is_finite] = np.uint32(odd | 0xFF000000)
+    return np.ascontiguousarray(pixels)
 
 
 def _reduced(values: Floats, pixels: int, axis: int, by: np.ufunc) -> Floats:

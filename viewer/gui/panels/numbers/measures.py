@@ -96,16 +96,16 @@ def value_of(measure: Measure, gap: Gap) -> float | None:
     }[measure]
 
 
-def bars_of(found: MeasuredNumbers, measure: Measure) -> Bars:
+def bars_of(measured_numbers: MeasuredNumbers, measure: Measure) -> Bars:
     """Return the bars of a measure; without a reference, of the largest absolute values."""
-    numbers, figures = found.numbers, found.figures
+    numbers, figures = measured_numbers.numbers, measured_numbers.figures
     rows: Sequence[int] = numbers.compared
     if not numbers.reference:
         rows = [i for i, row in enumerate(numbers.rows) if row.is_result and row.value is not None]
         own = [_largest(figures[i]) if i < len(figures) else None for i in rows]
         return _bars(LARGEST, rows, own, -1, is_log=True, rises=True)
     own = [_of_gap(measure, figures[i]) if i < len(figures) else None for i in rows]
-    most = list(rows).index(found.most) if found.most >= 0 else -1
+    most = list(rows).index(measured_numbers.most) if measured_numbers.most >= 0 else -1
     is_snr = measure is Measure.SNR
     title = {Measure.SNR: "SNR, dB", Measure.COSINE: DISTANCE}.get(measure, measure.value)
     return _bars(title, rows, own, most, is_log=not is_snr, rises=not is_snr)

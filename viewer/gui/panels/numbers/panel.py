@@ -101,15 +101,17 @@ class ReferenceChoice(QWidget):
         if automatic is not None:
             listed.append((f"B: {automatic.name}", Automatic.COMPARED))
         listed.append((NO_REFERENCE, Automatic.NOTHING))
-        known = feed.offered
+        references = feed.offered
         chosen = feed.chosen
         answer = feed.answer
         if isinstance(chosen, Reference):
-            known += [chosen] if chosen not in known else []
+            references += [chosen] if chosen not in references else []
             cases = () if answer is None else answer.cases
-            known += [Reference(chosen.path, case) for case in cases if case != chosen.case]
+            references += [Reference(chosen.path, case) for case in cases if case != chosen.case]
         listed += [
-            (one.name, one) for one in known if automatic is None or one.path != automatic.path
+            (reference.name, reference)
+            for reference in references
+            if automatic is None or reference.path != automatic.path
         ]
         self._choices = [choice for _, choice in listed]
         now = chosen
@@ -212,7 +214,7 @@ class NumbersPanel(PagePanel):
 
     @staticmethod
     def presence(session: Session) -> Presence:
-        return Presence.open_if(any(has_values(shown.trace) for shown in session.traces))
+        return Presence.open_if(any(has_values(open_trace.trace) for open_trace in session.traces))
 
     def _make_page(self) -> QWidget:
         theme = self._theme
@@ -320,54 +322,57 @@ class NumbersPanel(PagePanel):
 
     def _offer(self, numbers: LoggedNumbers) -> None:
         """List the inferences with values, if there are several."""
-        profile, shown = numbers.profile, numbers.inference
+        profile, logged_inference = numbers.profile, numbers.inference
         every = () if profile is None else profile.inferences
-        at = -1 if shown is None else every.index(shown)
+        at = -1 if logged_inference is None else every.index(logged_inference)
         self.inferences.offer((one_line(one.label) for one in every), at)
         self.inferences.setVisible(len(every) > 1)
 
     @Slot()
     def _show_figures(self) -> None:
-        found = self.figures
-        if found is None or self.is_empty:
+        measured_numbers = self.figures
+        if measured_numbers is None or self.is_empty:
             return
-        self.subtitle.setText(subtitle_text(found))
-        unused = found.numbers.unused
+        self.subtitle.setText(subtitle_text(measured_numbers))
+        unused = measured_numbers.numbers.unused
         self.subtitle.setToolTip(
             one_line(f"Arrays without a logged value: {', '.join(unused[:8])}") if unused else ""
         )
-        conclusion = one_line(conclusion_text(found))
+        conclusion = one_line(conclusion_text(measured_numbers))
         self.conclusion.setText(conclusion)
         self.conclusion.setToolTip(conclusion)
         self._show_chart()
-        at_once = len(found.numbers.rows) <= _ROWS_AT_ONCE
-        self._making.ask(at_once, _contents, found, self.measure)
-        self._show_detail(found)
+        at_once = len(measured_numbers.numbers.rows) <= _ROWS_AT_ONCE
+        self._making.ask(at_once, _contents, measured_numbers, self.measure)
+        self._show_detail(measured_numbers)
 
-    def _show_detail(self, found: MeasuredNumbers) -> None:
+    def _show_detail(self, measured_numbers: MeasuredNumbers) -> None:
         """Show the selected row; without one, that at which the error grows most."""
         row = self._rows[0] if self._rows else -1
-        if row < 0 and found.is_complete:
-            row = max(found.most, 0)
-        if 0 <= row < len(found.numbers.rows):
-            self.detail.show_row(found, row)
+        if row < 0 and measured_numbers.is_complete:
+            row = max(measured_numbers.most, 0)
+        if 0 <= row < len(measured_numbers.numbers.rows):
+            self.detail.show_row(measured_numbers, row)
         else:
             self.detail.clear()
 
     def _show_chart(self) -> None:
-        found = self.figures
-        if found is None:
+        measured_numbers = self.figures
+        if measured_numbers is None:
             return
-        bars = bars_of(found, self.measure)
+        bars = bars_of(measured_numbers, self.measure)
         self.axis_title.setText(f"{bars.title} · in order of execution")
-        colors = row_colors(found.numbers, operator_palette(self._session, found.numbers.program))
-        self.chart.show_bars(found, bars, colors[bars.rows])
+        colors = row_colors(
+            measured_numbers.numbers,
+            operator_palette(self._session, measured_numbers.numbers.program),
+        )
+        self.chart.show_bars(measured_numbers, bars, colors[bars.rows])
         self.chart.mark(self._rows)
 
     @Slot(object)
     def _show_contents(self, made: tuple[MeasuredNumbers, OperatorContents]) -> None:
-        found, contents = made
-        if found is not self.figures:
+        measured_numbers, contents = made
+        if measured_numbers is not self.figures:
             return
         at = self.table.verticalScrollBar().value()
         self.table.show_contents(contents, sorted_by=-1)
@@ -461,5 +466,7 @@ class NumbersPanel(PagePanel):
         self.table.mark_numbers(set(self._rows), scroll=scroll)
 
 
-def _contents(found: MeasuredNumbers, measure: Measure) -> tuple[MeasuredNumbers, OperatorContents]:
-    return found, contents_of(found, measure)
+def _contents(
+    measured_numbers: MeasuredNumbers, measure: Measure
+) -> tuple[MeasuredNumbers, OperatorContents]:
+    return measured_numbers, contents_of(measured_numbers, measure)

@@ -33,11 +33,11 @@ class ProgramTree(TreeView[ProgramRows]):
         self.copy_nodes([self._model.node(index) for index in rows], form)
 
     @Slot(QPoint)
-    def _menu(self, at: QPoint) -> None:
+    def _menu(self, point: QPoint) -> None:
         menu = QMenu(self)
         menu.addAction(_COPY, self.copy)
         offer_markdown(menu, _COPY, self.copy)
-        pop_up(menu, self, at)
+        pop_up(menu, self, point)
 
 
 class ProgramPanel(PagePanel):

@@ -62,31 +62,31 @@ def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
         return order[::-1] if by.descending else order
     value = np.zeros(len(hits), np.int64)
     ranks = _ranks([_texts(shown, by.column) for shown in traces])
-    for number, shown in enumerate(traces):
+    for number, open_trace in enumerate(traces):
         positions = np.flatnonzero(hits.trace == number)
-        index, slices = hits.slice[positions], shown.trace.slices
+        index, slices = hits.slice[positions], open_trace.trace.slices
         match by.column:
             case "name":
-                value[positions] = ranks[number][shown.labels[index]]
+                value[positions] = ranks[number][open_trace.labels[index]]
             case "operator":
                 # -1, for no operator, indexes the last rank: that of the empty text.
-                value[positions] = ranks[number][shown.table.set_of_key[slices.key[index]]]
+                value[positions] = ranks[number][open_trace.table.set_of_key[slices.key[index]]]
             case "track":
                 row = np.searchsorted(slices.row_ptr, index, side="right") - 1
                 value[positions] = ranks[number][slices.row_track[row]]
             case _:
                 ticks = slices.end[index] - slices.start[index]
-                length = ticks_to_ns(ticks, shown.axis.ns_per_tick)
+                length = ticks_to_ns(ticks, open_trace.axis.ns_per_tick)
                 length[np.isin(index, foreign(slices))] = -1
                 value[positions] = length
     return np.argsort(-value if by.descending else value, kind="stable")
 
 
-def _texts(shown: OpenTrace, column: str) -> list[str]:
-    table = shown.table
+def _texts(open_trace: OpenTrace, column: str) -> list[str]:
+    table = open_trace.table
     match column:
         case "name":
-            return list(shown.label_strings)
+            return list(open_trace.label_strings)
         case "operator":
             return [*(set_label(table, operators) for operators in table.sets), ""]
         case "track":
@@ -128,26 +128,26 @@ class HitRows:
 _Text = Callable[[OpenTrace, int], str]
 
 
-def _operator(shown: OpenTrace, i: int) -> str:
-    return set_label(shown.table, shown.link(i).operators)
+def _operator(open_trace: OpenTrace, i: int) -> str:
+    return set_label(open_trace.table, open_trace.link(i).operators)
 
 
-def _track(shown: OpenTrace, i: int) -> str:
-    return track_name(shown.table, shown.trace.slices.track(i))
+def _track(open_trace: OpenTrace, i: int) -> str:
+    return track_name(open_trace.table, open_trace.trace.slices.track(i))
 
 
-def _process(shown: OpenTrace, i: int) -> str:
-    return shown.trace.tracks[shown.trace.slices.track(i)].process
+def _process(open_trace: OpenTrace, i: int) -> str:
+    return open_trace.trace.tracks[open_trace.trace.slices.track(i)].process
 
 
-def _name_tip(shown: OpenTrace, i: int) -> str:
-    text, name = shown.label(i), shown.trace.name(i)
+def _name_tip(open_trace: OpenTrace, i: int) -> str:
+    text, name = open_trace.label(i), open_trace.trace.name(i)
     return text if name == text else f"{text}\n{name} in the file"
 
 
 def _swatch(c: HitRows, position: int, colors: Palette | None) -> Sequence[int] | None:
-    shown, i = c.slice(position)
-    return colors_of(shown.link(i).operators, c.colors(shown)) or None
+    open_trace, i = c.slice(position)
+    return colors_of(open_trace.link(i).operators, c.colors(open_trace)) or None
 
 
 def _column(
@@ -180,16 +180,16 @@ def _copied(c: HitRows, positions: Ints) -> Copied:
     return _TSV_TITLES, (_plain(*c.slice(position)) for position in positions.tolist())
 
 
-def _plain(shown: OpenTrace, i: int) -> tuple[str, ...]:
-    start, end = shown.span_ns(i)
+def _plain(open_trace: OpenTrace, i: int) -> tuple[str, ...]:
+    start, end = open_trace.span_ns(i)
     return (
-        shown.label(i),
-        _operator(shown, i),
+        open_trace.label(i),
+        _operator(open_trace, i),
         str(start),
-        str(end - start) if shown.native(i) is None else "",
-        _track(shown, i),
-        _process(shown, i),
-        shown.file.path,
+        str(end - start) if open_trace.native(i) is None else "",
+        _track(open_trace, i),
+        _process(open_trace, i),
+        open_trace.file.path,
     )
 
 

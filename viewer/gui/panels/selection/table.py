@@ -147,8 +147,8 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
     )
 
 
-def _copied(shown: SelectionContents, rows: Ints) -> Copied:
-    header, columns = plain_columns(shown, rows)
+def _copied(selection_contents: SelectionContents, rows: Ints) -> Copied:
+    header, columns = plain_columns(selection_contents, rows)
     return header, (map(str, values) for values in zip(*columns, strict=True))
 
 
@@ -197,12 +197,14 @@ SELECTION: PanelTable[SelectionContents] = PanelTable(
 )  # fmt: skip
 
 
-def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list[list[object]]]:
+def plain_columns(
+    selection_contents: SelectionContents, rows: Ints
+) -> tuple[list[str], list[list[object]]]:
     """Return rows as columns with headings: ns, rounded down, and exact ticks next to them."""
     by_part: dict[str, NDArray[Any]] = {}
     size = len(rows)
-    part, group = shown.part[rows], shown.group[rows]
-    for position, answer_part in enumerate(shown.answer.parts):
+    part, group = selection_contents.part[rows], selection_contents.group[rows]
+    for position, answer_part in enumerate(selection_contents.answer.parts):
         in_part = part == position
         group_of_row, rate = group[in_part], answer_part.open_trace.axis.ns_per_tick
         figures = answer_part.statistics.figures
@@ -232,10 +234,12 @@ def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list
             by_part.setdefault(f"{name}_ns", np.zeros(size))[in_part] = floats[
                 group_of_row
             ] * float(rate)
-    texts = [shown.labels[i] for i in rows.tolist()]
-    files = [display_name(shown.answer.parts[i].open_trace.file.path) for i in part.tolist()]
-    header, columns = [shown.answer.key, "file", "count"], [texts, files]
-    columns.append(shown.columns["count"][rows].astype(np.int64).tolist())
+    texts = [selection_contents.labels[i] for i in rows.tolist()]
+    files = [
+        display_name(selection_contents.answer.parts[i].open_trace.file.path) for i in part.tolist()
+    ]
+    header, columns = [selection_contents.answer.key, "file", "count"], [texts, files]
+    columns.append(selection_contents.columns["count"][rows].astype(np.int64).tolist())
     for name in (
         "total_ns",
         "self_ns",
@@ -251,5 +255,5 @@ def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list
         header.append(name)
         columns.append(by_part[name].tolist() if name in by_part else [])
     header.append("busy_percent")
-    columns.append(shown.columns["busy"][rows].tolist())
+    columns.append(selection_contents.columns["busy"][rows].tolist())
     return header, columns

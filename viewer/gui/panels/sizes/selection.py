@@ -45,9 +45,13 @@ def select_users(session: Session, answer: SizesAnswer, rows: Ints) -> bool:
     return False
 
 
-def _select_operators(session: Session, parts: FileParts, some: list[FilePart]) -> bool:
-    operators = tuple(sorted({i for part in some for i in part.operators}))
-    linked = [i for i, shown in enumerate(session.traces) if shown.table.program is parts.program]
+def _select_operators(session: Session, parts: FileParts, file_parts: list[FilePart]) -> bool:
+    operators = tuple(sorted({i for part in file_parts for i in part.operators}))
+    linked = [
+        i
+        for i, open_trace in enumerate(session.traces)
+        if open_trace.table.program is parts.program
+    ]
     if not operators or parts.program is None or not linked:
         return False
     current = session.current_trace
@@ -55,27 +59,27 @@ def _select_operators(session: Session, parts: FileParts, some: list[FilePart]) 
     return True
 
 
-def _select_slices(session: Session, parts: FileParts, some: list[FilePart]) -> bool:
+def _select_slices(session: Session, parts: FileParts, file_parts: list[FilePart]) -> bool:
     """Select the calls of the instructions that use some parts, in the first profile with any."""
-    numbers = sorted({call for part in some for call in calls_of(part)})
+    numbers = sorted({call for part in file_parts for call in calls_of(part)})
     for trace in range(len(session.traces)):
-        shown = session.as_run(trace)
+        open_trace = session.as_run(trace)
         found = [_NONE]
         for method, instruction in numbers[:_MOST]:
-            scopes = _scopes(shown, parts.executable.methods[method])
+            scopes = _scopes(open_trace, parts.executable.methods[method])
             if scopes:
-                found.append(slices_of_instruction(shown.trace, scopes, instruction))
+                found.append(slices_of_instruction(open_trace.trace, scopes, instruction))
         slices = np.unique(np.concatenate(found))
         if len(slices):
             session.show_inferences(Inferences.AS_RUN)
-            longest = SliceRef(trace, longest_slice(shown, slices))
+            longest = SliceRef(trace, longest_slice(open_trace, slices))
             session.select_slices(SliceSet({trace: slices}), longest, reveal=True)
             return True
     return False
 
 
-def _scopes(shown: OpenTrace, method: ExecutableMethod) -> list[int]:
-    return [i for i, ran in enumerate(shown.table.ran) if ran is method]
+def _scopes(open_trace: OpenTrace, method: ExecutableMethod) -> list[int]:
+    return [i for i, ran in enumerate(open_trace.table.ran) if ran is method]
 
 
 def selected_rows(session: Session, answer: SizesAnswer) -> UsedRows:

@@ -236,8 +236,8 @@ def beside_text(answer: SizesAnswer) -> str:
     parts = []
     missing = [
         name
-        for name, found in (("A", answer.a), ("B", answer.b))
-        if found is not None and found.program is None
+        for name, file_parts in (("A", answer.a), ("B", answer.b))
+        if file_parts is not None and file_parts.program is None
     ]
     if missing:
         of = f" of {' and '.join(missing)}" if answer.is_compared else ""

@@ -114,7 +114,7 @@ def _tree(answer: SizesAnswer, top: _Group, joint: str) -> SizeTree:
             parent.append(around)
             label.append("")
             row.append(one)
-        waiting += [(one, around, "") for one in reversed(group.groups.values())]
+        waiting += [(value, around, "") for value in reversed(group.groups.values())]
     above, rows = np.array(parent, np.int64), np.array(row, np.int64)
     is_row = rows != NONE
 
@@ -185,12 +185,12 @@ def _by_module(answer: SizesAnswer) -> Callable[[int], Path]:
         """The modules of A around, and inside them those that only B has."""
         assert tree_a is not None
         assert tree_b is not None
-        own: list[Step] = []
+        steps: list[Step] = []
         for number in tree_b.around(module):
             if number in partners:
-                return (*_chain(tree_a, partners[number]), *reversed(own))
-            own.append((("b", number), tree_b.name(number)))
-        return tuple(reversed(own))
+                return (*_chain(tree_a, partners[number]), *reversed(steps))
+            steps.append((("b", number), tree_b.name(number)))
+        return tuple(reversed(steps))
 
     return path
 

@@ -97,15 +97,17 @@ class ComparedLines(QObject):
 
     @Slot()
     def _follow(self) -> None:
-        found = self._feed.in_tables
-        is_linked = found is not None and all(found.program(side) is not None for side in (0, 1))
-        if found is None or not is_linked:
+        open_comparison = self._feed.in_tables
+        is_linked = open_comparison is not None and all(
+            open_comparison.program(side) is not None for side in (0, 1)
+        )
+        if open_comparison is None or not is_linked:
             self._latest.cancel()
             self._found = None
             self._take(None)
-        elif found is not self._found:
-            self._found = found
-            self._latest.ask(len(found.rows) <= _ROWS_AT_ONCE, by_line, found)
+        elif open_comparison is not self._found:
+            self._found = open_comparison
+            self._latest.ask(len(open_comparison.rows) <= _ROWS_AT_ONCE, by_line, open_comparison)
 
     @Slot(object)
     def _take(self, lines: Comparison | None) -> None:
@@ -114,9 +116,9 @@ class ComparedLines(QObject):
             self.changed.emit()
 
 
-def by_line(found: OpenComparison) -> Comparison:
+def by_line(open_comparison: OpenComparison) -> Comparison:
     """Return a comparison by line with its figures; a pure function."""
-    lines = found.at(LINE)
+    lines = open_comparison.at(LINE)
     _ = lines.compared
     return lines
 
@@ -127,10 +129,10 @@ def changes_of(lines: Comparison, side: int, path: str) -> dict[int, LineChange]
     Lines that share their time have none of their own.
     """
     found: dict[int, LineChange] = {}
-    for row, one in zip(lines.rows, lines.compared, strict=True):
+    for row, compared in zip(lines.rows, lines.compared, strict=True):
         places = _places(lines, side, row)
         if len(places) == 1 and (number := _line_in(path, places[0])):
-            found[number] = _change(row, one)
+            found[number] = _change(row, compared)
     return found
 
 
@@ -138,25 +140,25 @@ def shared_changes_of(lines: Comparison, side: int, path: str) -> tuple[SharedCh
     """Return the changes of time that several lines share, the largest first."""
     arm = lines.b if side else lines.a
     found: list[tuple[float, SharedChange]] = []
-    for row, one in zip(lines.rows, lines.compared, strict=True):
+    for row, compared in zip(lines.rows, lines.compared, strict=True):
         places = _places(lines, side, row)
         own = tuple(sorted(filter(None, (_line_in(path, place) for place in places))))
         if len(places) > 1 and own:
             parts = row.b if side else row.a
             operators = frozenset(i for part in parts for i in arm.parts[part].operators)
-            change = SharedChange(own, len(own) < len(places), operators, _change(row, one))
-            found.append((abs(one.change_ns), change))
+            change = SharedChange(own, len(own) < len(places), operators, _change(row, compared))
+            found.append((abs(compared.change_ns), change))
     return tuple(change for _, change in sorted(found, key=lambda each: -each[0]))
 
 
-def _change(row: Row, one: Compared) -> LineChange:
+def _change(row: Row, compared: Compared) -> LineChange:
     return LineChange(
-        median_text(one.a_ns),
-        median_text(one.b_ns),
-        change_ns_text(one),
-        change_text(one),
-        one.verdict.value,
-        row_sentence(row, one),
+        median_text(compared.a_ns),
+        median_text(compared.b_ns),
+        change_ns_text(compared),
+        change_text(compared),
+        compared.verdict.value,
+        row_sentence(row, compared),
     )
 
 

@@ -96,32 +96,32 @@ class GroupChanges:
         return f"{text} · {_OVERLAPPING}" if is_overview else text
 
 
-def level_of(found: OpenComparison | None, key: str) -> str:
+def level_of(open_comparison: OpenComparison | None, key: str) -> str:
     """Return the level that shows the changes by a key, "" if one profile's figures are shown."""
     level = _LEVELS.get(key, "")
-    if found is None or not level:
+    if open_comparison is None or not level:
         return ""
     if level == DELEGATE:
-        return level if found.calls.a.level in LEVELS_OF_CALLS else ""
-    is_linked = all(found.program(side) is not None for side in (0, 1))
+        return level if open_comparison.calls.a.level in LEVELS_OF_CALLS else ""
+    is_linked = all(open_comparison.program(side) is not None for side in (0, 1))
     return level if is_linked or level in _WITHOUT_PROGRAM else ""
 
 
-def not_compared(found: OpenComparison, path: str) -> str:
+def not_compared(open_comparison: OpenComparison, path: str) -> str:
     """Return that figures are those of one profile: "A only", "not compared" if it is in no arm."""
-    side = found.side_of(path)
+    side = open_comparison.side_of(path)
     return "not compared" if side is None else f"{'AB'[side]} only"
 
 
-def list_groups(found: OpenComparison, level: str, title: str) -> GroupChanges:
+def list_groups(open_comparison: OpenComparison, level: str, title: str) -> GroupChanges:
     """Return the changes of all groups of a level, the largest first."""
-    return GroupChanges(found, level, compared_contents(found.at(level), title))
+    return GroupChanges(open_comparison, level, compared_contents(open_comparison.at(level), title))
 
 
-def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
+def unit_contents(open_trace: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
     """Return the rows of NPU units, nested, with cycles if the clock counts cycles."""
-    rate = shown.axis.ns_per_tick
-    cycles = shown.trace.clock.unit == "cycle"
+    rate = open_trace.axis.ns_per_tick
+    cycles = open_trace.trace.clock.unit == "cycle"
     columns: RowColumns[Group] = (
         (Heading("Time", ColumnKind.TIME, 92, "Time in which the unit is active."),
             lambda group: (format_time(ns := tick_to_ns(group.total, rate)), ns)),

@@ -33,10 +33,10 @@ class CourseBar:
     text: str
 
 
-def course_bars(shown: OpenTrace) -> tuple[CourseBar, ...]:
+def course_bars(open_trace: OpenTrace) -> tuple[CourseBar, ...]:
     """Return the finished inferences of a trace in order of time."""
-    trace: Trace = shown.file
-    rate = shown.axis.ns_per_tick
+    trace: Trace = open_trace.file
+    rate = open_trace.axis.ns_per_tick
     at = [i for i, run in enumerate(trace.runs) if run.number and run.finished]
     at.sort(key=lambda i: trace.runs[i].start)
     series = list(dict.fromkeys(series_of(trace, trace.runs[i]) for i in at))
@@ -53,30 +53,35 @@ def course_bars(shown: OpenTrace) -> tuple[CourseBar, ...]:
     )
 
 
-def course_texts(shown: OpenTrace, of: Sequence[MedianInference]) -> Iterator[tuple[str, int]]:
+def course_texts(open_trace: OpenTrace, of: Sequence[MedianInference]) -> Iterator[tuple[str, int]]:
     """Yield the levels and the rate of each phase, with the inference that a text leads to, or -1.
 
     of: the median of each phase or method.
     """
-    rate, runs = shown.axis.ns_per_tick, shown.file.runs
-    for one in of:
-        own = series_of(shown.file, runs[one.run])
-        for level in one.levels:
-            name = f"{one.name} from" if one.name else "From"
+    rate, runs = open_trace.axis.ns_per_tick, open_trace.file.runs
+    for median_inference in of:
+        own = series_of(open_trace.file, runs[median_inference.run])
+        for level in median_inference.levels:
+            name = f"{median_inference.name} from" if median_inference.name else "From"
             time = format_time(tick_to_ns(level.ticks, rate))
             text = f"{name} inference {group_digits(level.first)} on: {time}"
             text += f" ({level.factor:.2f} times)" if level.factor != 1 else ""
             at = (i for i, run in enumerate(runs) if run.number == level.first)
-            yield text, next(i for i in at if series_of(shown.file, runs[i]) == own)
-        if one.rate is not None and (text := rate_text(one.rate, rate, noun_of(one.name))):
-            yield (f"{one.name}: {text}" if one.name else text), -1
+            yield text, next(i for i in at if series_of(open_trace.file, runs[i]) == own)
+        if median_inference.rate is not None and (
+            text := rate_text(median_inference.rate, rate, noun_of(median_inference.name))
+        ):
+            yield (f"{median_inference.name}: {text}" if median_inference.name else text), -1
 
 
 def wall_parts(wall: Sequence[WallPart], rate: Fraction) -> list[tuple[str, str, int]]:
     """Return the name, color token and ns of each part of the wall time; idle ones are hatched."""
     busy = [part.name for part in wall if not part.is_idle]
     tokens = {name: _WALL_TOKENS[at % len(_WALL_TOKENS)] for at, name in enumerate(busy)}
-    return [(one.name, tokens.get(one.name, ""), tick_to_ns(one.ticks, rate)) for one in wall]
+    return [
+        (wall_part.name, tokens.get(wall_part.name, ""), tick_to_ns(wall_part.ticks, rate))
+        for wall_part in wall
+    ]
 
 
 class CourseStrip(InferenceChart):
@@ -99,10 +104,10 @@ class CourseStrip(InferenceChart):
         self.chosen.connect(lambda bar: self.picked.emit(bars[bar].run))
 
 
-def strip_of(shown: OpenTrace, inference: Run | None, theme: Theme) -> CourseStrip | None:
+def strip_of(open_trace: OpenTrace, inference: Run | None, theme: Theme) -> CourseStrip | None:
     """Return the strip of a trace, None if all of its inferences are listed. inference: shown."""
-    bars = course_bars(shown)
+    bars = course_bars(open_trace)
     if len(bars) <= MOST_INFERENCES:
         return None
-    current = next((i for i, run in enumerate(shown.file.runs) if run is inference), -1)
+    current = next((i for i, run in enumerate(open_trace.file.runs) if run is inference), -1)
     return CourseStrip(bars, current, theme)

@@ -63,9 +63,9 @@ class SectionColumn(QWidget):
             row = QHBoxLayout()
             row.setSpacing(self._theme.px(8))
             row.addWidget(label(title, self._theme, "section", "text2"))
-            told = ElidedLabel(caption, self._theme, "caption", "text2")
-            told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            row.addWidget(told, 1)
+            elided_label = ElidedLabel(caption, self._theme, "caption", "text2")
+            elided_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            row.addWidget(elided_label, 1)
             self.column.addLayout(row)
 
     def figures(self, figures: Sequence[tuple[FigureLink, Action]]) -> None:

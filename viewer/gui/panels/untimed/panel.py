@@ -55,14 +55,14 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
 
     @staticmethod
     def presence(session: Session) -> Presence:
-        return Presence.open_if(any(len(shown.trace.untimed) for shown in session.traces))
+        return Presence.open_if(any(len(open_trace.trace.untimed) for open_trace in session.traces))
 
     def question(self) -> Question | None:
         """Return the question for the events in the scope; it is answered synchronously."""
-        self._of = shown, scope = self.current_scope()
-        if shown is None or not len(shown.trace.untimed):
+        self._of = open_trace, scope = self.current_scope()
+        if open_trace is None or not len(open_trace.trace.untimed):
             return None
-        return Question(_answer, (shown, scope))
+        return Question(_answer, (open_trace, scope))
 
     def empty_state(self) -> Sentence:
         """Explain how to log such events."""
@@ -73,14 +73,14 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
 
     def show_answer(self, answer: UntimedAnswer) -> None:
         """List the events, or count those of other inferences."""
-        shown, rows, scope = answer.shown, answer.rows, self._of[1]
-        events = shown.trace.untimed
-        where = "all inferences" if scope.run is None else run_label(shown.table, scope.run)
+        open_trace, rows, scope = answer.shown, answer.rows, self._of[1]
+        events = open_trace.trace.untimed
+        where = "all inferences" if scope.run is None else run_label(open_trace.table, scope.run)
         if not len(rows):
             self.show_sentence(f"None in {where}; {counts_text(events)} in other inferences.")
             return
         self._color()
-        self.model.show(UntimedRows(shown, rows, self.model.contents))
+        self.model.show(UntimedRows(open_trace, rows, self.model.contents))
         count = group_digits(len(rows))
         of = "" if len(rows) == len(events) else f" of {group_digits(len(events))}"
         self._show_table(f"{count}{of} events · {where} · {ORDER}")
@@ -93,9 +93,9 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
             self._select(rows.shown, index)
 
 
-def _answer(shown: OpenTrace, scope: TimeScope) -> UntimedAnswer:
-    events = shown.trace.untimed
+def _answer(open_trace: OpenTrace, scope: TimeScope) -> UntimedAnswer:
+    events = open_trace.trace.untimed
     if scope.run is None:
-        return UntimedAnswer(shown, np.arange(len(events)))
-    run = shown.trace.runs.index(scope.run)
-    return UntimedAnswer(shown, np.flatnonzero(events.run == run))
+        return UntimedAnswer(open_trace, np.arange(len(events)))
+    run = open_trace.trace.runs.index(scope.run)
+    return UntimedAnswer(open_trace, np.flatnonzero(events.run == run))

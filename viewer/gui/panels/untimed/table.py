@@ -36,17 +36,21 @@ class UntimedRows:
     they are of the same trace.
     """
 
-    def __init__(self, shown: OpenTrace, listed: Ints, known: UntimedRows | None = None) -> None:
-        self.shown, self.events, self.listed = shown, shown.trace.untimed, listed
-        if known is None or known.shown is not shown:
-            known = None
-        table = shown.table
-        self.keys: Ints = keys_of(shown.trace) if known is None else known.keys
-        self.runs: tuple[Ints, tuple[str, ...]] = runs_of(table) if known is None else known.runs
+    def __init__(
+        self, open_trace: OpenTrace, listed: Ints, untimed_rows: UntimedRows | None = None
+    ) -> None:
+        self.shown, self.events, self.listed = open_trace, open_trace.trace.untimed, listed
+        if untimed_rows is None or untimed_rows.shown is not open_trace:
+            untimed_rows = None
+        table = open_trace.table
+        self.keys: Ints = keys_of(open_trace.trace) if untimed_rows is None else untimed_rows.keys
+        self.runs: tuple[Ints, tuple[str, ...]] = (
+            runs_of(table) if untimed_rows is None else untimed_rows.runs
+        )
         self.operators: list[str] = (
             [set_label(table, link.operators) for link in table.links]
-            if known is None
-            else known.operators
+            if untimed_rows is None
+            else untimed_rows.operators
         )
 
     @cached_property
@@ -55,13 +59,13 @@ class UntimedRows:
 
         Scalars match by type, not by value.
         """
-        shown, events = self.shown, self.events
+        open_trace, events = self.shown, self.events
         is_tensor = (events.type == ValueType.TENSOR) | (events.type == ValueType.TENSOR_LIST)
         types = [TYPE_NAMES[type] for type in ValueType]
-        labels = np.append(shown.labels.astype(np.int64), -1)
+        labels = np.append(open_trace.labels.astype(np.int64), -1)
         texts: list[tuple[NDArray[Any], Sequence[str]]] = [
             self.runs,
-            (labels[events.after], [*shown.label_strings, ""]),
+            (labels[events.after], [*open_trace.label_strings, ""]),
             (events.kind, [kind.name for kind in UntimedKind]),
             (_codes(events.name), [*(events.name.strings or ()), ""]),
             (events.identifier, [*map(str, events.identifiers), ""]),

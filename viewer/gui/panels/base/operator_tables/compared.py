@@ -53,10 +53,10 @@ class ChangeScale:
 def scale_of(figures: Iterable[Compared]) -> ChangeScale:
     """Return the scale of some rows."""
     most, changed = 0.0, []
-    for one in figures:
-        most = max(most, abs(one.change_ns))
-        if one.verdict in CHANGED:
-            changed.append((one.verdict, _dots(one)))
+    for compared in figures:
+        most = max(most, abs(compared.change_ns))
+        if compared.verdict in CHANGED:
+            changed.append((compared.verdict, _dots(compared)))
     return ChangeScale(most, reach_of(changed))
 
 
@@ -93,33 +93,35 @@ def change_rows(
 
 def reach_of(rows: Iterable[tuple[Verdict, Dots]]) -> float:
     """Return the change at the edges of a column of dots: all sessions of what changed fit."""
-    changed = (own for verdict, own in rows if verdict in CHANGED)
-    farthest = max((abs(x) for own in changed for x in (*own.a, *own.b)), default=0.0)
+    changed = (dots for verdict, dots in rows if verdict in CHANGED)
+    farthest = max((abs(x) for dots in changed for x in (*dots.a, *dots.b)), default=0.0)
     # In steps of 5 %, so that the scale of the title is exact.
     return min(max(-(-farthest * 1.05 // 0.05) * 0.05, _LEAST_REACH), _MOST_REACH)
 
 
-def _dots(one: Compared) -> Dots:
-    return dots_of(one.sessions_a, one.sessions_b, one.a_ns, one.interval)
+def _dots(compared: Compared) -> Dots:
+    return dots_of(compared.sessions_a, compared.sessions_b, compared.a_ns, compared.interval)
 
 
 def _table_row(
     comparison: Comparison, number: int, scale: ChangeScale, has_lines: bool
 ) -> TableRow:
-    row, one = comparison.rows[number], comparison.compared[number]
+    row, compared = comparison.rows[number], comparison.compared[number]
     operators = _operators(comparison.a, row.a) or _operators(comparison.b, row.b)
     module, op = name_parts(row.label)
-    share = one.change_ns / scale.most if scale.most else 0.0
-    times = [MISSING if ns is None else format_time(round(ns)) for ns in (one.a_ns, one.b_ns)]
-    changes = change_ns_text(one) or MISSING, change_text(one) or MISSING
+    share = compared.change_ns / scale.most if scale.most else 0.0
+    times = [
+        MISSING if ns is None else format_time(round(ns)) for ns in (compared.a_ns, compared.b_ns)
+    ]
+    changes = change_ns_text(compared) or MISSING, change_text(compared) or MISSING
     texts = ("", *times, *changes, "")
-    change = one.change or 0.0
+    change = compared.change or 0.0
     drift = comparison.known_drifts[number]
     keys: tuple[float | str, ...] = (
         row.label.lower(),
-        one.a_ns or 0.0,
-        one.b_ns or 0.0,
-        one.change_ns,
+        compared.a_ns or 0.0,
+        compared.b_ns or 0.0,
+        compared.change_ns,
         change,
         change,
     )
@@ -135,8 +137,10 @@ def _table_row(
         texts,
         keys,
         group=number,
-        detail=row_sentence(row, one, drift),
-        compared=ComparedCell(one.verdict.value, share, _dots(one), scale.reach, THRESHOLD),
+        detail=row_sentence(row, compared, drift),
+        compared=ComparedCell(
+            compared.verdict.value, share, _dots(compared), scale.reach, THRESHOLD
+        ),
     )
 
 

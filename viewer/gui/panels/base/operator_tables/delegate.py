@@ -153,8 +153,8 @@ class OperatorDelegate(QStyledItemDelegate):
     def _share_color(self, row: TableRow) -> QColor:
         theme = self._theme
         if len(row.operators) == 1:
-            own = slice_color(colors_of(row.operators, self.colors)[0], theme)
-            return share_color(own, theme)
+            color = slice_color(colors_of(row.operators, self.colors)[0], theme)
+            return share_color(color, theme)
         token = theme.color(row.tone)
         return token if row.tone == "slab" else share_color(token, theme)
 

@@ -100,10 +100,10 @@ class ArrangedView(RowTable):
         add_copying(self, self.copy, self._menu)
 
     @Slot(QPoint)
-    def _menu(self, at: QPoint) -> None:
+    def _menu(self, point: QPoint) -> None:
         menu = QMenu(self)
         offer_rows(menu, len(marked_rows(self)), self.copy, "Copy table as TSV", self.copy_all)
-        pop_up(menu, self, at)
+        pop_up(menu, self, point)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
