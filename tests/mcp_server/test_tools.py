@@ -31,7 +31,7 @@ def test_no_tool_takes_a_path_but_of_an_open_file():
         for one in tool.arguments
         if one.kind is not Kind.NUMBER and not one.choices
     }
-    assert texts == {"profile", "query", "a", "b", "a_inferences", "b_inferences", "file"}
+    assert texts == {"by", "profile", "query", "a", "b", "a_inferences", "b_inferences", "file"}
 
 
 def test_the_words_are_those_of_the_project():

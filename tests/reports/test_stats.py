@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+import viewer
 from tests.builders.command_line import run
 from tests.paths import ROOT
 from viewer.reports.stats import NoSuchGroups, stats
@@ -259,7 +260,7 @@ def test_a_key_that_no_trace_has_is_one_line_that_says_which_there_are(capsys, t
     assert (code, out) == (1, "")
     assert err == (
         "opscope: no statistics by operator: No open ETRecord or source matches the trace. The "
-        "keys are unit, location, thread, name\n"
+        "keys are unit, location, thread, process, name\n"
     )
 
 
@@ -337,3 +338,51 @@ def test_what_the_file_cuts_to_0_has_a_bound_and_no_share(capsys):
     cut = rows["Static Reshape (NC) #1"]
     assert (cut["total_ns"], cut["rounded_zeros"], cut["rounded_to_ns"]) == (0, 30, 1000)
     assert "rounded_zeros" not in rows["OPERATOR_CALL"]
+
+
+# -- by two keys -----------------------------------------------------------------------------------
+
+
+def test_rows_by_two_keys_add_up_to_those_of_the_first_to_the_ns(capsys):
+    for files, keys in (
+        ((C3, TEXT), "operator,thread"), ((C3, TEXT), "type,operator"),
+        (ATTENTION, "operator,inference"), (ATTENTION, "inference,operator"),
+        (ATTENTION, "module,type"),
+    ):  # fmt: skip
+        facts = answer(capsys, *files, "--by", keys)
+        alone = answer(capsys, *files, "--by", keys.partition(",")[0])
+        assert facts["totals"] == alone["rows"]
+        assert facts["files"] == alone["files"]
+        for total in facts["totals"]:
+            cells = [row for row in facts["rows"] if row["key"] == total["key"]]
+            assert all("then" in row for row in cells)
+            for name in ("self_ticks", "self_ns", "wall_ticks", "wall_ns"):
+                assert sum(row[name] for row in cells) == total[name]
+            assert sum(row["total_ns"] for row in cells) == total["total_ns"]
+
+
+def test_two_keys_as_a_table_and_as_a_data_frame(capsys):
+    code, out, _ = run(capsys, "stats", *ATTENTION, "--by", "module,type")
+    assert code == 0
+    lines = out.splitlines()
+    assert next(line for line in lines if "Self" in line).endswith("Module, then type")
+    assert any(line.endswith("  blocks.0") for line in lines)
+    assert any(line.endswith("      chunk") for line in lines)
+    frame = viewer.open(*ATTENTION).stats(["module", "type"])
+    alone = viewer.open(*ATTENTION).stats("module").set_index("key")
+    sums = frame.groupby("key")[["self_ns", "wall_ns", "total_ns", "count"]].sum()
+    assert sums.eq(alone.loc[sums.index, sums.columns]).all().all()
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("operatr", "'operatr' is not a key; operator is similar"),
+        ("name,thread,type", "has 3 keys: use at most two"),
+        ("name,", "'' is not a key"),
+    ],
+)
+def test_wrong_keys_are_refused_with_the_similar_one(capsys, keys, message):
+    code, out, err = run(capsys, "stats", C3, "--by", keys)
+    assert (code, out) == (2, "")
+    assert message in err

@@ -101,7 +101,7 @@ class Profile(ProfileTables):
 
     def stats(
         self,
-        by: str = "operator",
+        by: str | Sequence[str] = "operator",
         *,
         inference: int | None = None,
         span: tuple[int, int] | None = None,
@@ -111,7 +111,10 @@ class Profile(ProfileTables):
 
         Args:
             by: unit, operator, node, type, module, line, caller, location, kernel, delegate,
-                backend, count, thread, inference, name or phase.
+                backend, count, thread, process, rank, inference, category, name, arg:NAME or phase.
+                Of two, such as `["operator", "inference"]`, the second divides the groups of the
+                first: a row for each pair, with the second group in the column `then`. The rows of
+                a group add up to its row by the first key alone.
             inference: Only inferences of this number, from 1.
             span: Only this range, in ns from the start of the clock.
             phase: Only inferences of this phase or method, such as "decode".
@@ -126,8 +129,9 @@ class Profile(ProfileTables):
         from viewer.reports.stats import NoSuchGroups, stats
 
         _check_span(span)
+        key = by if isinstance(by, str) else ",".join(by)
         try:
-            rows = stats(self.workspace, by, span, inference, phase)["rows"]
+            rows = stats(self.workspace, key, span, inference, phase)["rows"]
         except NoSuchGroups as error:
             raise ValueError(str(error)) from error
         return self._rows(ANSWERS["stats"], rows)

@@ -74,6 +74,10 @@ _INFERENCE = Argument(
     least=1,
     most=answers.MOST_INFERENCES,
 )
+_KEYS = (
+    f"The key to group by: {', '.join(KEYS)}, or arg:NAME for the values of an argument. Two "
+    "with a comma, such as operator,inference, divide each group of the first by the second."
+)
 _QUERY = (
     "Terms that must all match: a text that the name, label, operator, module, source file or ID "
     'contains; "two words" for a phrase; -x or not x; a or b; parentheses. One field: '
@@ -104,11 +108,11 @@ TOOLS = (
     Tool(
         "stats",
         "Statistics",
-        "Group the time of profiles by one key, most expensive first: total and self time, count, "
+        "Group the time of profiles by a key, most expensive first: total and self time, count, "
         "mean, median (p50), p90, minimum and maximum of each group, and its share.",
         answers.statistics,
         (
-            Argument("by", Kind.TEXT, "The key to group by.", is_required=True, choices=KEYS),
+            Argument("by", Kind.TEXT, _KEYS, is_required=True),
             _ALL,
             _INFERENCE,
             _limit("groups; profiles share them", 30, 500),

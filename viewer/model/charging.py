@@ -112,9 +112,14 @@ def charge_slices(trace: Trace, counts: Bools, scopes: Ints | None = None) -> Ch
 
     Two slices of one key can differ in what they cover.
     """
-    numbers = np.arange(len(trace.slices))
-    keys = replace(trace.slices, key=numbers.astype(np.uint32))
-    return charge(replace(trace, slices=keys), np.where(counts, numbers, -1), scopes)
+    return charge_groups(trace, np.where(counts, np.arange(len(counts)), -1), scopes)
+
+
+def charge_groups(trace: Trace, group_of_slice: Ints, scopes: Ints | None = None) -> Charged:
+    """Charge time as `charge` does, where slices of one key can be in several groups."""
+    numbers = np.arange(len(trace.slices), dtype=np.uint32)
+    keys = replace(trace.slices, key=numbers)
+    return charge(replace(trace, slices=keys), group_of_slice, scopes)
 
 
 def _joined(parts: Sequence[Segments]) -> Segments:

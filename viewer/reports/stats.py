@@ -16,9 +16,10 @@ from viewer.analysis.findings.finding import joined
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics import figure_terms
-from viewer.analysis.statistics.group_keys import KEYS
+from viewer.analysis.statistics.group_keys import KEYS, keys_named
 from viewer.analysis.statistics.group_table import GroupTable, clock_title
 from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.statistics.pivot import pivot, refused
 from viewer.model.figure_base import FigureBase, figure_base
 from viewer.model.inferences.logged_methods import only_inferences
 from viewer.model.scope import STEADY, LeftOut, left_out
@@ -46,6 +47,7 @@ from viewer.tables.statistics import (
     group_row,
     in_ticks_and_ns,
     is_below_rounding,
+    pivot_rows,
     time_text,
     titled_columns,
     wall_times,
@@ -76,7 +78,7 @@ def stats(
     *,
     per_inference: bool = False,
 ) -> Facts:
-    """Return the statistics by a key, as `opscope stats --json` prints them.
+    """Return the statistics by a key, or by two such as "operator,inference": `opscope stats`.
 
     span: ns from the start of each clock; None: everything. inference: only while inferences of
     this number ran, each of which has its own file and rows. phase: only inferences of this method
@@ -88,8 +90,10 @@ def stats(
     per_inference: only the inferences after the warm-up, and rows also have the mean of them.
     `rows` are the groups of all profiles, file by file; those with slices whose rate the user
     stated have lengths in ns alone, and `delegate_ns`. By `kernel`, rows on another clock name it,
-    and `clocks` of the file has what each timed: no part of the whole. Raises NoSuchGroups, and
-    `NoSuchRun` of `viewer.reports.inferences`, also for a phase.
+    and `clocks` of the file has what each timed: no part of the whole. By two keys, the rows are
+    those of the first one divided by the second (`then`), and `totals` has those of the first.
+    Raises NoSuchGroups, `NoSuchRun` of `viewer.reports.inferences`, also for a phase, and
+    ValueError for what is no key.
     """
     if not workspace.traces:
         raise NoSuchGroups("no profile is open")
@@ -108,9 +112,10 @@ def stats(
         )
         for trace in workspace.traces
     ]
-    own_key = "inference" if key == PHASE else key
+    keys = ("inference",) if key == PHASE else keys_named(key)
     missing = {
-        trace.path: without_mean.get(trace.path) or grouping.missing(own_key)
+        trace.path: without_mean.get(trace.path)
+        or _missing(grouping, keys, per_inference=per_inference)
         for trace, grouping in groupings
     }
     if all(missing.values()):
@@ -122,7 +127,7 @@ def stats(
     if inference is not None:
         scopes = [*numbered_inferences(workspace.traces, inference)]
     by_trace = dict(groupings)
-    files, rows = [], []
+    files, rows, totals = [], list[Facts](), list[Facts]()
     for trace, run in scopes:
         rate = workspace.clocks.ns_per_tick(trace)
         ticks = ticks_within(workspace, trace, span) if span is not None else None
@@ -131,32 +136,41 @@ def stats(
             ticks = run.start, run.end
             also = {"inference": plain_spaces(run_label(workspace.links(trace), run))}
         grouping, within = by_trace[trace], ticks or (None, None)
-        found = None
-        if not missing[trace.path]:
-            found = grouping.by_phase(*within) if key == PHASE else grouping.by(key, *within)
-        wall = wall_times(found, rate) if found else {}
+        grouped, pivoted = None, None
+        if not missing[trace.path] and len(keys) == 2:
+            pivoted = pivot(grouping, tables[trace.path].trace.slices, (keys[0], keys[1]), *within)
+            grouped = pivoted.table
+        elif not missing[trace.path]:
+            grouped = grouping.by_phase(*within) if key == PHASE else grouping.by(keys[0], *within)
+        wall = wall_times(grouped, rate) if grouped else {}
         absent, has_kernels = missing[trace.path], not by_trace[trace].missing("kernel")
-        facts = _file_facts(workspace, trace, ticks, found, wall, absent, has_kernels=has_kernels)
+        facts = _file_facts(workspace, trace, ticks, grouped, wall, absent, has_kernels=has_kernels)
         base = bases.get(trace.path)
         per: Facts = {}
-        if base is not None and found:
-            each = wall_times(found, rate / base.divisor)
+        if base is not None and grouped:
+            each = wall_times(grouped, rate / base.divisor)
             per = {
                 "per_inferences": base.count,
-                "whole_per_inference_ns": tick_to_ns(found.whole, rate / base.divisor),
+                "whole_per_inference_ns": tick_to_ns(grouped.whole, rate / base.divisor),
                 "ungrouped_per_inference_ns": each[UNGROUPED],
             }
         files.append(facts | also | ({"phase": phase} if phase else {}) | per)
-        if found:
-            also = {**also, "share_of": found.share_of}
-            new = [group_row(trace.path, rate, group, wall) | also for group in found.groups]
-            rows += new if base is None else _mean_rows(grouping, found, base, new)
+        if grouped:
+            also = {**also, "share_of": grouped.share_of}
+            if pivoted is None:
+                of_file = [group_row(trace.path, rate, group, wall) for group in grouped.groups]
+            else:
+                first, of_file = pivot_rows(trace.path, rate, pivoted, wall)
+                totals += [{**row, **also} for row in first]
+            new = [{**row, **also} for row in of_file]
+            rows += new if base is None else _mean_rows(grouping, grouped, base, new)
     return {
         **HEAD,
         "by": key,
         "range_ns": list(span) if span else None,
         "files": files,
         "rows": rows,
+        **({"totals": totals} if len(keys) == 2 else {}),
     }
 
 
@@ -195,6 +209,14 @@ def _mean_rows(
         )
         for group, row in zip(table.groups, rows, strict=True)
     ]
+
+
+def _missing(grouping: Grouping, keys: tuple[str, ...], *, per_inference: bool) -> str:
+    if len(keys) == 1:
+        return grouping.missing(keys[0])
+    if per_inference:
+        return "Means per inference are of groups by one key"
+    return refused(grouping, (keys[0], keys[1]))
 
 
 def ticks_within(workspace: Workspace, trace: Trace, span: tuple[int, int]) -> tuple[int, int]:
@@ -266,7 +288,7 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
     for file in answered:
         of_file = [
             row
-            for row in facts["rows"]
+            for row in _listed(facts)
             if row["file"] == file["path"] and row.get("inference") == file.get("inference")
         ]
         if "per_inferences" in file:
@@ -290,9 +312,31 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
     columns = [
         *_number_columns(rows, unit),
         *([("File", [one_line(names[row["file"]]) for row in rows])] if several else []),
-        (str(facts["by"]).capitalize(), [one_line(row["label"]) for row in rows]),
+        (
+            _title(str(facts["by"])),
+            ["  " * row["label"].startswith("  ") + one_line(row["label"]) for row in rows],
+        ),
     ]
     return "\n".join([*heads, "", *column_lines(columns, right=len(columns) - 1 - several)])
+
+
+def _listed(facts: Facts) -> list[Facts]:
+    """Return the rows of a table: by two keys, each of the first, and those of its cells below."""
+    if "totals" not in facts:
+        return list(facts["rows"])
+
+    def of(row: Facts) -> tuple[str, str, str]:
+        return row["file"], row.get("inference", ""), row["key"]
+
+    cells: dict[tuple[str, str, str], list[Facts]] = {}
+    for row in facts["rows"]:
+        cells.setdefault(of(row), []).append({**row, "label": f"  {row['then']}"})
+    return [row for total in facts["totals"] for row in (total, *cells.get(of(total), ()))]
+
+
+def _title(keys: str) -> str:
+    """Return the title of the groups: "Operator, then arg:Input Dims"."""
+    return keys[:1].upper() + keys[1:].replace(",", ", then ")
 
 
 def file_lines(file: Facts) -> list[str]:

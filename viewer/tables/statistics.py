@@ -12,6 +12,9 @@ Other profiles have no such column.
 By `kernel`, a row on another clock has the columns of `OTHER_CLOCKS`. If its unit is ns, `total_ns`
 is its sum too. Otherwise the row has no time, and lengths in that unit. Self times, shares and the
 whole never include such a row.
+
+By two keys, the rows are those of the first key divided by the second, which is `then`. Their times
+are rounded so that those of a group add up to its row.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from typing import Any
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import Group, Groups, GroupTable
+from viewer.analysis.statistics.pivot import PivotTable
 from viewer.model.times import format_bounded, format_in, tick_to_ns
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.tables.spec import OF_FILE, ColumnSpec, TableSpec, ticks_and_ns
@@ -64,6 +68,8 @@ STATISTICS = TableSpec("stats", (
     *ticks_and_ns("wall", "Each instant of a thread once; groups add up", None, "Int64",
         term=figure_terms.WALL),
 ))  # fmt: skip
+# Of rows by two keys.
+THEN = ColumnSpec("then", "string", "The group by the second key", "label")
 # Of groups that other clocks timed. Only tables that have such a group have them.
 OTHER_CLOCKS = TableSpec("other_clocks", (
     ColumnSpec(DELEGATE_NS, "Int64", "Time on a delegate's own clock, whose rate the user stated",
@@ -99,8 +105,8 @@ def wall_times(table: GroupTable, rate: Fraction) -> dict[str | int, int]:
     else:
         names = [group.key or group.number for group in groups]
         ticks = [group.wall or 0 for group in groups]
-    ends = [tick_to_ns(end, rate) for end in (*accumulate(ticks, initial=0), table.whole)]
-    return dict(zip((*names, UNGROUPED), map(sub, ends[1:], ends), strict=True))
+    rest = table.whole - sum(ticks)
+    return dict(zip((*names, UNGROUPED), _adding_up([*ticks, rest], rate), strict=True))
 
 
 def group_row(
@@ -133,6 +139,39 @@ def group_row(
         clocks = OTHER_CLOCKS.row(group)
         row |= {name: value for name, value in clocks.items() if value is not None}
     return row
+
+
+def pivot_rows(
+    file: str, rate: Fraction, table: PivotTable, wall: Mapping[str | int, int]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the rows of the first key of a pivot, and those of its cells, with `THEN`.
+
+    wall: `wall_times` of the table of the first key.
+    """
+    totals, cells, charged = list[dict[str, Any]](), list[dict[str, Any]](), 0
+    for pivoted in table.rows:
+        group = pivoted.group
+        totals.append(group_row(file, rate, group, wall))
+        head = {name: totals[-1][name] for name in ("key", "label")}
+        ns = {
+            "wall": _adding_up([cell.wall or 0 for cell in pivoted.cells], rate, charged),
+            "self": _adding_up([cell.self_ticks or 0 for cell in pivoted.cells], rate),
+            "total": _adding_up([cell.total for cell in pivoted.cells], rate),
+        }
+        for i, cell in enumerate(pivoted.cells):
+            row = group_row(file, rate, cell, {cell.number: ns["wall"][i]}) | head
+            row |= {"self_ns": ns["self"][i], THEN.name: THEN.of(cell)}
+            if row["total_ticks"] is not None:
+                row["total_ns"] = ns["total"][i]
+            cells.append(row)
+        charged += group.wall or 0
+    return totals, cells
+
+
+def _adding_up(ticks: Sequence[int], rate: Fraction, before: int = 0) -> list[int]:
+    """Return times in ns, each its part of the sum of those before it, rounded down."""
+    ends = [tick_to_ns(end, rate) for end in accumulate(ticks, initial=before)]
+    return list(map(sub, ends[1:], ends))
 
 
 def cut_facts(zeros: int, rate: Fraction) -> dict[str, int]:

@@ -36,7 +36,8 @@ def self_by_definition(table, key: str) -> Counter[str]:
     A slice without a group stays inside: what is nested in it is nested in what is around it.
     """
     trace, slices, parts = table.trace, table.trace.slices, GroupKeys(table).of(key)
-    group_of_key = stated_alone(trace, parts.of_key)
+    group_of = parts.of(slices, np.arange(len(slices)))
+    group_of[stated_alone(trace, np.zeros(len(trace.keys)))[slices.key] < 0] = -1
     counted, outside = counted_slices(trace), set(foreign(slices).tolist())
     rows = slices.rows()
     lanes: dict[tuple[int, int], list[int]] = {}
@@ -53,7 +54,7 @@ def self_by_definition(table, key: str) -> Counter[str]:
             depth = int(slices.row_depth[rows[index]])
             while open_slices and open_slices[-1][0] >= depth:
                 open_slices.pop()
-            group = -1 if index in outside else int(group_of_key[slices.key[index]])
+            group = -1 if index in outside else int(group_of[index])
             long = int(slices.end[index] - slices.start[index])
             counts = counted is None or bool(counted[index])
             around = next(((g, c) for _, g, c in reversed(open_slices) if g is not None), None)

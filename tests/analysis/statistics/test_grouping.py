@@ -238,7 +238,9 @@ def test_units_are_the_rows_of_the_overview(c3):
 
 
 def test_keys_that_a_trace_has_not_say_why(c3):
-    assert c3.keys == ("unit", "operator", "type", "line", "location", "thread", "name")
+    assert c3.keys == (
+        "unit", "operator", "type", "line", "location", "thread", "process", "name"
+    )  # fmt: skip
     assert c3.missing("module") == "The operators have no modules"
     assert c3.missing("node") == "Operations of an MLIR text have no nodes"
     assert c3.missing("inference") == "The file has no inferences"

@@ -23,7 +23,14 @@ from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.charging import Charged, Segments, charge, sum_per_key, total_per_group
+from viewer.model.charging import (
+    Charged,
+    Segments,
+    charge,
+    charge_groups,
+    sum_per_key,
+    total_per_group,
+)
 from viewer.model.queries import counted_slices, execute_keys, foreign, innermost_around
 from viewer.model.scope import WHOLE, TimeScope, counted_in
 from viewer.model.timing import rounded_zeros
@@ -174,6 +181,20 @@ class Costs:
         around = innermost_around(slices, (of_key >= 0)[slices.key])
         group = np.where(around >= 0, of_key[slices.key[around]], -1)
         return self._threads.of_slice_groups(group, len(self._table.node_sets)).charged
+
+    def charged_to(self, group: Ints) -> Charged:
+        """Return the time of operators charged to groups of their slices, as in `table`.
+
+        group: per slice, from 0; -1 for slices without an operator.
+        """
+        charged = charge_groups(self._trace, group)
+        if self._threads is None:
+            return charged
+        around = innermost_around(self._trace.slices, group >= 0)
+        of_around = np.where(around >= 0, group[around], -1)
+        groups = int(group.max(initial=-1)) + 1
+        busy = self._threads.of_slice_groups(of_around, groups).charged
+        return Charged(charged.of_lanes, busy.taken(np.flatnonzero(busy.group < groups)))
 
     @cached_property
     def _node_set_of_key(self) -> Ints:

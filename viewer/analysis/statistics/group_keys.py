@@ -16,16 +16,25 @@ from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.statistics.kernels import has_kernels, kernel_groups
 from viewer.analysis.statistics.npu_units import has_units
-from viewer.arrays import Ints
+from viewer.analysis.statistics.slice_keys import (
+    ARGUMENT,
+    CATEGORY,
+    PLACES,
+    SLICE_KEYS,
+    missing_of_slices,
+    nearest,
+    slice_groups,
+)
+from viewer.arrays import Codes, Ints
 from viewer.model.names.layers import BACKEND, COUNT, DESCRIBING
 from viewer.model.timing import Timing
-from viewer.model.trace import KeyKind, Trace
+from viewer.model.trace import KeyKind, Slices, Trace
 from viewer.program.program import GraphNode, type_of
 from viewer.program.sources.files import short_names
 
 KEYS = (
     "unit", "operator", "node", "type", "module", "line", "caller", "location", "kernel",
-    "delegate", BACKEND, COUNT, "thread", "inference", "name",
+    "delegate", BACKEND, COUNT, "thread", "process", "rank", "inference", CATEGORY, "name",
 )  # fmt: skip
 # The former name of a key, which scripts may still use.
 _FORMER = {"run": "inference"}
@@ -42,16 +51,48 @@ def key_named(name: str) -> str:
     return _FORMER.get(name, name)
 
 
+def keys_named(text: str) -> tuple[str, ...]:
+    """Return the key, or the two keys, of a text such as "operator,inference"."""
+    keys = tuple(key_named(part.strip()) for part in text.split(","))
+    if len(keys) > 2:
+        raise ValueError(f"{text!r} has {len(keys)} keys: use at most two, such as operator,name")
+    for key in keys:
+        if why := refusal(key):
+            raise ValueError(why)
+    return keys
+
+
+def is_of_slices(key: str) -> bool:
+    """Return whether a key is one of `viewer.analysis.statistics.slice_keys`."""
+    return key in SLICE_KEYS or key.startswith(ARGUMENT)
+
+
+def refusal(key: str) -> str:
+    """Return why a name is no key, with the most similar one, as a sentence, or ""."""
+    if key in KEYS or (key.startswith(ARGUMENT) and key != ARGUMENT):
+        return ""
+    keys = ", ".join((*KEYS, f"{ARGUMENT}NAME"))
+    similar = nearest(key, KEYS)
+    hint = f"; {similar} is similar" if similar else ""
+    return f"{key!r} is not a key{hint}: use one of {keys}"
+
+
 @dataclass(frozen=True, slots=True)
 class KeyGroups:
     """One grouping of a trace by the keys of its slices: a label per group, a group per key.
 
-    clocks: of kernels, the name of each group's clock where that is not the file's.
+    clocks: of kernels, the name of each group's clock where that is not the file's. of_slice: a
+    group per slice, where slices of one key can be in several; `of_key` is empty then.
     """
 
     labels: tuple[str, ...]
     of_key: Ints
     clocks: tuple[str, ...] = ()
+    of_slice: Ints | None = None
+
+    def of(self, slices: Slices, index: Ints | Codes | slice) -> Ints:
+        """Return the groups of some slices of the trace, -1 for none."""
+        return self.of_key[slices.key[index]] if self.of_slice is None else self.of_slice[index]
 
 
 class GroupKeys:
@@ -64,8 +105,8 @@ class GroupKeys:
 
     def missing(self, key: str) -> str:
         """Return why the trace has no such groups, as a sentence, or "". ValueError if unknown."""
-        if key not in KEYS:
-            raise ValueError(f"{key!r} is not a key: use one of {', '.join(KEYS)}")
+        if why := refusal(key):
+            raise ValueError(why)
         return "" if self.is_stated(key) else self._missing(key)
 
     def is_stated(self, key: str) -> bool:
@@ -101,6 +142,8 @@ class GroupKeys:
                 return f"The {table.program.title} has no source lines{only}"
             if key == "caller" and not any(part.caller for part in used):
                 return "No source line is in an installed package that your own files call"
+        if is_of_slices(key):
+            return missing_of_slices(trace, key)
         return self._absent.get(key, "")
 
     @cached_property
@@ -119,9 +162,12 @@ class GroupKeys:
         }
 
     def of(self, key: str) -> KeyGroups:
-        """Return the groups of a key that the trace has; not for units, threads and runs."""
+        """Return the groups of a key that the trace has; places are those of each slice."""
         if self.is_stated(key):
             return self._stated[key]
+        if (is_of_slices(key) or key in PLACES) and key not in self._made:
+            labels, of_slice = slice_groups(self._table, key)
+            self._made[key] = KeyGroups(labels, np.empty(0, np.int64), of_slice=of_slice)
         if key not in self._made:
             make: dict[str, Callable[[], KeyGroups]] = {
                 "name": self._names,

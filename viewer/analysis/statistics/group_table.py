@@ -80,6 +80,21 @@ class Spreads:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PartedGroups:
+    """The figures of groups divided into parts, in parallel: the group and the part of each cell.
+
+    self_ticks, wall, total: as in `Groups`.
+    """
+
+    group: Ints
+    part: Ints
+    self_ticks: Ints
+    wall: Ints
+    total: Ints
+    spreads: Spreads
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """One group: its label, its times in ticks, and its share of the whole.

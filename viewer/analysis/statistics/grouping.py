@@ -13,10 +13,14 @@ Each key divides a trace into groups in its own way:
     kernel     the kernel of the runtime or of a delegate, on each clock: see `kernels`
     delegate   a delegate call: its backend and instruction
     thread     a track: process > thread
+    process    a process
+    rank       the place of the file in a distributed job
     inference  an inference
+    category   the category of the slice, as its file states it
     backend    what runs a layer, as the file of a runtime states it
     count      how often a layer ran, as such a file states it
     name       the slice's name in the file
+    arg:NAME   the value of an argument of the slice
 
 Files of runtimes may also state the type, unit (the hardware) and kernel of a layer. These are the
 groups by such a key if operators, NPU units and kernels are not known otherwise.
@@ -57,7 +61,7 @@ By `inference` they are listed, with a share of 0, because they are no part of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -82,6 +86,7 @@ from viewer.analysis.statistics.group_table import (
     Group,
     Groups,
     GroupTable,
+    PartedGroups,
     Spreads,
     clock_sums,
     clock_times,
@@ -91,7 +96,13 @@ from viewer.analysis.statistics.kernels import OwnClocks, kernel_clocks, rated_c
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model import quantiles
-from viewer.model.charging import Charged, charge, covered_per_group, total_charged
+from viewer.model.charging import (
+    Charged,
+    charge,
+    charge_groups,
+    covered_per_group,
+    total_charged,
+)
 from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.quantiles import grouped
@@ -156,6 +167,10 @@ class Grouping:
     def missing(self, key: str) -> str:
         """Return why the trace has no such groups, as a sentence, or "". ValueError if unknown."""
         return self._keys.missing(key)
+
+    def is_stated(self, key: str) -> bool:
+        """Return whether the groups are those of a column that says what layers are."""
+        return self._keys.is_stated(key)
 
     def by(
         self,
@@ -229,12 +244,17 @@ class Grouping:
         found = self._keys.of(key)
         return found.labels, found.of_key
 
+    def groups_of_slices(self, key: str) -> tuple[Sequence[str], Ints]:
+        """Return the labels of a key that the trace has, and per slice its group, -1 for none."""
+        parts = self._keys.of(key)
+        return parts.labels, parts.of(self._trace.slices, np.arange(len(self._trace.slices)))
+
     def group_of_slice(self, key: str, index: int) -> int:
         """Return the group of a slice by a key that the trace has, or -1; not for units or runs."""
         slices = self._trace.slices
         if key == "thread":
             return int(slices.track(index))
-        return int(self._keys.of(key).of_key[slices.key[index]])
+        return int(self._keys.of(key).of(slices, slice(index, index + 1))[0])
 
     def group_of(self, key: str, operators: tuple[int, ...]) -> int:
         """Return the group of a set of operators by a key of operators, or -1.
@@ -385,17 +405,17 @@ class Grouping:
         spread, (self_ticks, wall, ungrouped, total) = on_two_threads(
             lambda work: work(), works, [len(slices)] * 2
         )
-        clocks, has_group = self._own(key), self._occurring(parts) >= 0
+        clocks, occurring = self._own(key), self._occurring(parts)
 
         def started(some: Ints) -> int:
             those, _ = those_in(own, some, some)
-            return self._started(those[has_group[slices.key[those]]], first, last)
+            return self._started(those[occurring.of(slices, those) >= 0], first, last)
 
         left_out, held = started(clocks.left_out), started(clocks.values)
         is_counted = None
         if not of_operators and len(self._scopes):
             is_scope = np.zeros(count, np.bool_)
-            group = parts.of_key[slices.key[self._scopes]]
+            group = parts.of(slices, self._scopes)
             is_scope[group[group >= 0]] = True
             is_counted = (wall != 0) | ~is_scope
         table = table_of(
@@ -418,12 +438,12 @@ class Grouping:
         made_for = key, counted is not None
         if made_for in known:
             return known[made_for]
-        slices, group_of_key = self._trace.slices, self._occurring(self._keys.of(key))
+        slices, groups = self._trace.slices, self._occurring(self._keys.of(key))
         out = np.zeros(len(slices), np.bool_) if counted is None else ~counted
         out[foreign(slices)] = True
 
         def of_block(block: TrackBlock) -> tuple[Codes, Codes]:
-            group = group_of_key[block.slices.key]
+            group = groups.of(slices, block.span)
             index = np.flatnonzero((group >= 0) & ~out[block.span])
             own = index[outermost(block.slices, index, group[index])]
             return (own + block.span.start).astype(np.uint32), group[own].astype(np.uint32)
@@ -461,15 +481,54 @@ class Grouping:
     def _charged_to(self, key: str) -> ChargedTime:
         """Return the time charged to the groups of a key, and the rest."""
         if key not in self._charged:
-            parts = self._keys.of(key)
+            parts, trace = self._keys.of(key), self._trace
+            if parts.of_slice is None:
+                groups = stated_alone(trace, parts.of_key)
+            else:  # each slice is a key
+                groups = np.where(made_of_others(trace), -1, parts.of_slice)
+                numbers = np.arange(len(groups), dtype=np.uint32)
+                trace = replace(trace, slices=replace(trace.slices, key=numbers))
             self._charged[key] = ChargedTime(
-                self._trace,
-                stated_alone(self._trace, parts.of_key),
+                trace,
+                groups,
                 len(parts.labels),
                 self._scopes,
                 within_calls=key == "delegate",
             )
         return self._charged[key]
+
+    # -- parts of groups ---------------------------------------------------------------------------
+
+    def parted(
+        self, key: str, part: Ints, first: int | None = None, last: int | None = None
+    ) -> PartedGroups:
+        """Return the figures of the groups of a key, each divided by what its slices are.
+
+        part: a number per slice, from 0. A slice that time is charged to, an outermost one, or one
+        that counts takes its figures to its part, so those of all parts are those of the group.
+        """
+        trace, slices = self._trace, self._trace.slices
+        parts = self._keys.of(key)
+        of_slice = parts.of(slices, np.arange(len(slices)))
+        pairs = of_slice * (int(part.max(initial=0)) + 1) + part
+        pairs, cell = np.unique(np.where(of_slice < 0, -1, pairs), return_inverse=True)
+        bare = int(len(pairs) > 0 and pairs[0] < 0)
+        cell, pairs = cell.reshape(-1) - bare, pairs[bare:]
+        alone = cell.copy()
+        alone[made_of_others(trace)] = -1
+        is_of_operators = self._keys.is_of_operators(key)
+        if is_of_operators:
+            charged = self._cost.charged_to(alone)
+        else:
+            charged = charge_groups(trace, alone, self._scopes)
+        self_ticks, wall = charged.per_group(len(pairs), first, last, warm_up=self._warm_up)
+        outer, _ = self._outer(key, is_whole=is_whole(first, last))
+        total = inclusive(slices, outer, cell[outer], len(pairs), first, last)
+        index, _ = self._counted(key)
+        group, of_part = np.divmod(pairs, int(part.max(initial=0)) + 1)
+        names = [parts.clocks[number] for number in group.tolist()] if parts.clocks else None
+        spreads = self._spreads_of(index, cell[index], len(pairs), first, last, key, names)
+        return PartedGroups(group, of_part, self_ticks, wall, total, spreads)
 
     # -- durations of slices -----------------------------------------------------------------------
 
@@ -509,15 +568,24 @@ class Grouping:
     def _tree(self) -> Tree:
         return tree(self._trace.slices)
 
-    def _occurring(self, parts: KeyGroups) -> Ints:
-        """Return per key the group that its slices are occurrences of, -1 for none.
+    def _occurring(self, parts: KeyGroups) -> KeyGroups:
+        """Return the groups that slices are occurrences of.
 
         A derived job next to its start and wait would be a third occurrence of their group. It
         counts only in a group without stated slices, as by name.
         """
-        mixed = stated_alone(self._trace, parts.of_key)
-        has_stated = np.bincount(mixed[mixed >= 0], minlength=len(parts.labels)) > 0
-        return np.where((parts.of_key >= 0) & has_stated[parts.of_key], mixed, parts.of_key)
+        if parts.of_slice is not None:
+            if not made_of_others(self._trace).any():
+                return parts
+            every = parts.of_slice
+            mixed = np.where(made_of_others(self._trace), -1, every)
+        else:
+            every, mixed = parts.of_key, stated_alone(self._trace, parts.of_key)
+        has_stated = np.bincount(mixed[mixed >= 0], minlength=len(parts.labels) + 1) > 0
+        occurring = np.where((every >= 0) & has_stated[every], mixed, every)
+        if parts.of_slice is not None:
+            return replace(parts, of_slice=occurring)
+        return replace(parts, of_key=occurring)
 
     def _counted(self, key: str) -> tuple[Codes, Codes]:
         """Return the slices that count as occurrences of groups, and the group of each.
@@ -529,7 +597,7 @@ class Grouping:
         if key in known:
             return known[key]
         slices = self._trace.slices
-        group = self._occurring(self._keys.of(key))[slices.key]
+        group = self._occurring(self._keys.of(key)).of(slices, np.arange(len(slices)))
         clocks = self._own(key)
         group[clocks.left_out] = group[clocks.values] = -1
         if key in _EACH_SLICE:
@@ -557,8 +625,12 @@ class Grouping:
         first: int | None,
         last: int | None,
         key: str = "",
+        clock_names: Sequence[str] | None = None,
     ) -> Spreads:
-        """Return the durations of the slices that start in a range, for each group."""
+        """Return the durations of the slices that start in a range, for each group.
+
+        clock_names: the clock of each group, if the groups are not those of the key.
+        """
         slices, started = self._trace.slices, self._counted_within(index, first, last)
         found, of = index[started], group[started].astype(np.int64)
         durations = slices.end[found] - slices.start[found]
@@ -574,6 +646,7 @@ class Grouping:
         sums = grouped(durations[own], of[own], count)
         apart = {number: int(sums.total[number]) for number in np.flatnonzero(has_own).tolist()}
         parts = self._keys.of(key).clocks if key == "kernel" else ()
+        parts = parts if clock_names is None else tuple(clock_names)
         if not parts:
             return Spreads(grouped(durations, of, count), apart, zeros=zeros)
         totals = {number: ("ns", total, int(sums.count[number])) for number, total in apart.items()}

@@ -6,7 +6,7 @@ import argparse
 import json
 
 from viewer.analysis.statistics import figure_terms
-from viewer.analysis.statistics.group_keys import KEYS, key_named
+from viewer.analysis.statistics.group_keys import KEYS, keys_named
 from viewer.cli.arguments import Parser, add_files, add_inference, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.model.times import parse_range
@@ -31,6 +31,14 @@ def _figures_text() -> str:
     return "\n".join(["columns of the table:", *lines])
 
 
+def _keys(text: str) -> str:
+    """Return the keys of an option. Raises ArgumentTypeError."""
+    try:
+        return text if text == PHASE else ",".join(keys_named(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     parser = Parser(
@@ -43,10 +51,10 @@ def run(arguments: list[str]) -> int:
     parser.add_argument(
         "--by",
         required=True,
-        type=key_named,
-        choices=(*KEYS, PHASE),
-        metavar="KEY",
-        help=", ".join((*KEYS, PHASE)),
+        type=_keys,
+        metavar="KEY[,KEY]",
+        help=f"{', '.join((*KEYS, 'arg:NAME', PHASE))}; with a second key, it divides "
+        "each group: operator,inference",
     )
     parser.add_argument(
         "--range",

@@ -57,7 +57,8 @@ TITLES = {
     "unit": "Unit", "operator": "Operator", "node": "Node", "type": "Operator type",
     "module": "Module", "line": "Line", "caller": "Called from", "location": "Location",
     "kernel": "Kernel", "delegate": "Delegate", "backend": "Backend", "count": "Count",
-    "thread": "Thread", "inference": "Inference", "name": "Name",
+    "thread": "Thread", "process": "Process", "rank": "Rank", "inference": "Inference",
+    "category": "Category", "name": "Name",
 }  # fmt: skip
 # The default key of a trace is the first of these that it has.
 _FIRST = ("unit", "type", "name")

@@ -1,0 +1,131 @@
+"""Pivots: the groups of one key, each divided by a second key.
+
+The cells of a group add up to its row in `Grouping.by`: self, wall and total time, and its slices.
+A cell takes what a slice of the group does: its time, if it is charged to the slice; its length, if
+it is an outermost one; its duration, if it counts. The second key is that of the slice, or of the
+innermost slice around it that has one; without any, the cell is that of no group, "(no operator)".
+
+Where the first key is a place (thread, process, rank, inference) and the second is none, a cell is
+what the second key has there, as `Grouping.by` charges it. The rest of the place is time in no
+group. It is negative where threads ran at the same time, which the length of an inference counts
+once. The slices of cells are then those of the second key, and their totals include one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.analysis.statistics.group_table import Group, GroupTable, PartedGroups
+from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.statistics.slice_keys import ARGUMENT, PLACES
+from viewer.model.queries import innermost_around
+from viewer.model.trace import Slices
+
+
+@dataclass(frozen=True, slots=True)
+class PivotRow:
+    """A group of the first key, and its cells: groups of the second key, largest wall time first.
+
+    A cell with the number -1 is what is in no group of the second key.
+    """
+
+    group: Group
+    cells: tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PivotTable:
+    """The groups of a first key, as `Grouping.by` has them, divided by the key `then`."""
+
+    table: GroupTable
+    then: str
+    rows: tuple[PivotRow, ...]
+
+
+def refused(grouping: Grouping, keys: tuple[str, str]) -> str:
+    """Return why a trace has no pivot by two keys, as a sentence, or "". ValueError if unknown."""
+    key, then = keys
+    if why := grouping.missing(key) or grouping.missing(then):
+        return why
+    if key == then:
+        return f"The second key is the first one, {key}"
+    if key == "unit" and not grouping.is_stated(key):
+        return "The rows of units overlap: unit can only be the second key"
+    return ""
+
+
+def pivot(
+    grouping: Grouping,
+    slices: Slices,
+    keys: tuple[str, str],
+    first: int | None = None,
+    last: int | None = None,
+) -> PivotTable:
+    """Return the groups of a trace by two keys in the ticks [first, last], or in all of it.
+
+    slices: those of the trace. Raises ValueError with the text of `refused`.
+    """
+    if why := refused(grouping, keys):
+        raise ValueError(why)
+    key, then = keys
+    table = grouping.by(key, first, last)
+    by_place = _is_place(grouping, key) and not _is_place(grouping, then)
+    owner, other = (then, key) if by_place else keys
+    part_labels, part = grouping.groups_of_slices(other)
+    if not _is_place(grouping, other):
+        around = innermost_around(slices, part >= 0)
+        part = np.where(around >= 0, part[around], -1)
+    cells = grouping.parted(owner, np.where(part < 0, len(part_labels), part), first, last)
+    labels: Sequence[str] = part_labels
+    group, within = cells.group, np.where(cells.part < len(labels), cells.part, -1)
+    if by_place:
+        labels, group, within = grouping.groups_of_slices(then)[0], within, group
+    name = f"(no {then.removeprefix(ARGUMENT)})"
+    order = np.lexsort((-cells.self_ticks, -cells.total, -cells.wall, within < 0, group))
+    ordered = group[order]
+    rows, whole = list[PivotRow](), table.whole or 1
+    for row in table.groups:
+        mine = order[slice(*np.searchsorted(ordered, [row.number, row.number + 1]))]
+        listed = [
+            _cell(cells, i, labels[within[i]] if within[i] >= 0 else name, int(within[i]), whole)
+            for i in mine.tolist()
+        ]
+        if _is_place(grouping, key):
+            listed.append(_rest(row, listed, name, whole))
+        rows.append(PivotRow(row, tuple(filter(_has_any, listed))))
+    return PivotTable(table, then, tuple(rows))
+
+
+def _is_place(grouping: Grouping, key: str) -> bool:
+    return key in PLACES and not grouping.is_stated(key)
+
+
+def _cell(cells: PartedGroups, i: int, label: str, number: int, whole: int) -> Group:
+    wall = int(cells.wall[i])
+    return Group(
+        label,
+        int(cells.total[i]),
+        wall / whole,
+        int(cells.self_ticks[i]),
+        wall,
+        cells.spreads.of(i),
+        number=number,
+        delegate_ns=cells.spreads.delegate_ns.get(i),
+        clock=cells.spreads.clocks.get(i),
+    )
+
+
+def _rest(group: Group, cells: Sequence[Group], label: str, whole: int) -> Group:
+    """Return what the cells of a place lack of its time."""
+    self_ticks = (group.self_ticks or 0) - sum(cell.self_ticks or 0 for cell in cells)
+    wall = (group.wall or 0) - sum(cell.wall or 0 for cell in cells)
+    total = group.total - sum(cell.total for cell in cells)
+    return Group(label, max(total, 0), wall / whole, self_ticks, wall)
+
+
+def _has_any(cell: Group) -> bool:
+    has_slices = cell.spread is not None and cell.spread.count > 0
+    return bool(has_slices or cell.total or cell.self_ticks or cell.wall)
