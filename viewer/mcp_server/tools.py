@@ -81,7 +81,8 @@ _KEYS = (
 _QUERY = (
     "Terms that must all match: a text that the name, label, operator, module, source file or ID "
     'contains; "two words" for a phrase; -x or not x; a or b; parentheses. One field: '
-    f"{', '.join(f'{name}: ({text})' for name, text in FIELDS.items())}, such as op:conv. "
+    f"{', '.join(f'{name}: ({text})' for name, text in FIELDS.items())}, such as op:conv; "
+    "arg:NAME for an argument, also arg:NAME>5, arg:NAME=relu, arg:NAME:text. "
     f"{', '.join(MEASURES)} with >, >=, <, <= or = and a time, such as dur > 1ms. "
     f"Properties: {', '.join(f'{name} ({text})' for name, text in FLAGS.items())}."
 )

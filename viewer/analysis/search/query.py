@@ -4,6 +4,8 @@
     "two words"  -conv      an exact phrase; everything except conv (also: not conv)
     a b   a or b   (a b)    both; at least one; parentheses group
     op:conv  file:model.py:12   a single field, see `FIELDS`
+    arg:NAME  arg:NAME > 5      an argument of a slice: any value, or one that compares so
+    arg:"a b"=relu  arg:NAME:re a name in quotation marks; equal to a text; containing it
     dur > 1ms  self >= 10us     duration, self time, start: see `MEASURES`
     linked  zero            properties, see `FLAGS`
 
@@ -13,9 +15,12 @@ Case never matters: text is casefolded here. Numbers are exact fractions of ns, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fractions import Fraction
 
+from viewer.analysis.search.arguments import ARGUMENT, FORM, Argument, named_number
 from viewer.model.times import MINUS, NARROW_SPACE, THIN_SPACE
 
 FIELDS = {
@@ -28,6 +33,7 @@ FIELDS = {
     "delegate": "backend",
     "thread": "thread",
     "process": "process",
+    "category": "category in the file",
     "inference": "inference by its number, or load",
 }
 _ALIASES = {"run": "inference"}  # fields under their earlier names
@@ -109,7 +115,7 @@ class AnyOf:
     parts: tuple[Node, ...]
 
 
-Node = Text | Measure | FlagTerm | Not | AllOf | AnyOf
+Node = Text | Measure | Argument | FlagTerm | Not | AllOf | AnyOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,26 +132,35 @@ class Query:
 
     @property
     def advice(self) -> str:
-        """A hint to show if there are no matches, or ""."""
+        """Why it is an error if it has no matches, or ""."""
         if not self.unknown:
             return ""
-        return f"No matches. Unknown field {self.unknown}; the fields are {', '.join(FIELDS)}."
+        fields = (*FIELDS, ARGUMENT)
+        similar = get_close_matches(self.unknown, fields, 1, 0.5)
+        nearest = f"; {similar[0]}: is similar" if similar else ""
+        listed = ", ".join(fields)
+        return f"No matches. Unknown field {self.unknown}; the fields are {listed}{nearest}."
+
+    @property
+    def terms(self) -> Iterator[Node]:
+        """All terms of its tree, without what joins them."""
+        return iter(()) if self.node is None else _terms(self.node)
 
     @property
     def asks_cycles(self) -> bool:
         """Whether it compares with a number of cycles."""
-        return self.node is not None and _asks_cycles(self.node)
+        return any(isinstance(term, Measure) and term.cycles for term in self.terms)
 
 
-def _asks_cycles(node: Node) -> bool:
+def _terms(node: Node) -> Iterator[Node]:
     match node:
-        case Measure():
-            return node.cycles
         case Not(part):
-            return _asks_cycles(part)
+            yield from _terms(part)
         case AllOf(parts) | AnyOf(parts):
-            return any(map(_asks_cycles, parts))
-    return False
+            for part in parts:
+                yield from _terms(part)
+        case _:
+            yield node
 
 
 # -- reading ---------------------------------------------------------------------------------
@@ -261,6 +276,8 @@ class _Reader:
             return self._group()
         if here == '"':
             return Text(self._phrase())
+        if argument := FORM.match(self._text, self._at):
+            return self._argument(argument)
         measure = _MEASURE.match(self._text, self._at)
         return self._measure(measure) if measure else self._word()
 
@@ -327,6 +344,27 @@ class _Reader:
         cycles = unit.startswith("cycle")
         return Measure(what, sign, number * (1 if cycles else UNITS.get(unit, 1)), cycles)
 
+    def _argument(self, match: re.Match[str]) -> Node:
+        self._at = match.end()
+        name, sign = (match[1] or match[2]).casefold(), match[3] or match[4] or ""
+        if not sign:
+            return Argument(name)
+        written = f"{match[0].strip()[-24:]}"
+        if (sign == ":" and self._text[self._at : self._at + 1].isspace()) or not self._peek():
+            raise _WrongQuery(f"`{written}`: expected a value after {sign}")
+        if self._peek() == '"':
+            return Argument(name, sign, text := self._phrase(), named_number(text))
+        word = _WORD.match(self._text, self._at)
+        text = word[0].casefold() if word else ""
+        number = named_number(text)
+        if not text or (number is None and sign not in (":", "=")):
+            raise _WrongQuery(
+                f"`{written}{text[:24]}`: expected a number after {sign}, such as "
+                f"{ARGUMENT}:batch{sign}8"
+            )
+        self._at += len(text) if word is None else len(word[0])
+        return Argument(name, sign, text, number)
+
     def _word(self) -> Node:
         found = _WORD.match(self._text, self._at)
         assert found is not None  # the caller has handled everything that is not a word
@@ -343,6 +381,11 @@ class _Reader:
                     f"{field}:{_EXAMPLES[field]}"
                 )
             return Text(rest, field)
+        if colon and field == ARGUMENT:
+            raise _WrongQuery(
+                f"`{ARGUMENT}:`: expected the name of an argument right after the colon, such "
+                f"as {ARGUMENT}:batch>8"
+            )
         if rest and field.isalpha() and rest[0] not in ":/\\":  # not a C++ name or URL
             self.unknown = self.unknown or field[:24]
         return FlagTerm(word) if word in FLAGS else Text(word)
@@ -350,6 +393,6 @@ class _Reader:
 
 _EXAMPLES = {
     "name": "conv", "op": "conv", "type": "linear", "module": "blocks.0", "file": "model.py:12",
-    "id": "12", "delegate": "xnnpack", "thread": "forward", "process": "npu",
+    "id": "12", "delegate": "xnnpack", "thread": "forward", "process": "npu", "category": "kernel",
     "inference": "2",
 }  # fmt: skip

@@ -9,7 +9,7 @@ ns: it only matches its own unit, and never `self`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.text_positions import positions_of
+from viewer.analysis.search.arguments import COMPARED, Argument, compares
 from viewer.analysis.search.query import (
     CYCLES,
     UNITS,
@@ -33,11 +34,12 @@ from viewer.analysis.search.query import (
     Query,
     Text,
 )
+from viewer.analysis.statistics.slice_keys import CATEGORY, nearest
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.json_values import whole_number
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_time
 from viewer.model.timing import Timing, timings
-from viewer.model.trace import RunKind, Slices
+from viewer.model.trace import Column, RunKind, Slices
 from viewer.program.program import type_of
 
 # Why a query that asks for cycles finds nothing.
@@ -77,6 +79,8 @@ class SearchedTrace:
                 return self._texts(node)
             case Measure():
                 return self._measured(node)
+            case Argument():
+                return self._argued(node)
             case FlagTerm(name):
                 return self._flagged(name)
             case Not(part):
@@ -118,6 +122,8 @@ class SearchedTrace:
                 tracks = _having(text, self._threads if node.field == "thread" else self._processes)
                 rows = _spread(tracks, slices.row_track)
                 return np.repeat(rows, np.diff(slices.row_ptr))
+            case "category":
+                return self._argued(Argument(CATEGORY, ":", text))
         runs = self.table.trace.runs
         if (number := whole_number(text)) is not None:
             selected = [r.kind is RunKind.INFERENCE and r.number == number for r in runs]
@@ -187,6 +193,15 @@ class SearchedTrace:
                 value = node.value / (scale or 1)
                 found[native[own]] = _compared(values[own], node.sign, value)
         return found
+
+    def _argued(self, node: Argument) -> Bools:
+        """Return per slice whether an argument has any value, or one that compares so."""
+        hits = np.zeros(len(self._slices), np.bool_)
+        for name, column in self._slices.columns.items():
+            if name.casefold() == node.name:
+                here = _compared_values(column, node)
+                hits |= here if column.valid is None else here & column.valid
+        return hits
 
     def _started(self, node: Measure) -> Bools:
         trace = self.table.trace
@@ -334,12 +349,34 @@ def _spread(found: Bools, codes: Codes) -> Bools:
     return np.asarray(found[codes])
 
 
-_COMPARED: dict[str, Callable[[NDArray[Any], int], Any]] = {
-    ">": lambda numbers, low: numbers > low,
-    ">=": lambda numbers, low: numbers >= low,
-    "<": lambda numbers, low: numbers < low,
-    "<=": lambda numbers, low: numbers <= low,
-}
+def _compared_values(column: Column, node: Argument) -> Bools:
+    """Return which values of a column compare as asked; those that are not valid count for none."""
+    values, texts = column.values, column.strings
+    if not node.sign:
+        return np.ones(len(values), np.bool_)
+    if texts is not None:
+        hits = [compares(text.casefold(), node) for text in texts]
+        return np.array([*hits, False], np.bool_)[values]
+    if values.dtype.kind == "b" or node.sign == ":" or node.number is None:
+        distinct, number = np.unique(values, return_inverse=True)
+        texts = [str(value).casefold() for value in distinct.tolist()]
+        hits = [compares(text, node) for text in texts]
+        return np.array([*hits, False], np.bool_)[number.reshape(-1)]
+    return _compared(values, node.sign, node.number)
+
+
+def refusal(query: Query, searched: Sequence[SearchedTrace]) -> str:
+    """Return what a query asks for that no open trace has, as a sentence, or ""."""
+    if query.asks_cycles and not any(trace.counts_cycles for trace in searched):
+        return NO_CYCLES
+    names = {name for trace in searched for name in trace.table.trace.slices.columns}
+    folded = {name.casefold() for name in names}
+    for term in query.terms:
+        if isinstance(term, Argument) and term.name not in folded:
+            similar = nearest(term.name, names)
+            hint = f": {similar} is similar" if similar else ""
+            return f"no slice has the argument {term.name[:40]}{hint}"
+    return ""
 
 
 def _compared(numbers: NDArray[Any], sign: str, value: Fraction) -> Bools:
@@ -348,7 +385,7 @@ def _compared(numbers: NDArray[Any], sign: str, value: Fraction) -> Bools:
         exact = float(min(max(value, -_FARTHEST), _FARTHEST))
         if sign == "=":
             return np.asarray(numbers == exact)
-        return np.asarray(_COMPARED[sign](numbers, exact))  # type: ignore[arg-type]
+        return np.asarray(COMPARED[sign](numbers, exact))  # type: ignore[arg-type]
     floor, limits = value.numerator // value.denominator, np.iinfo(numbers.dtype)
     is_whole = value.denominator == 1
     if sign == "=":
@@ -360,4 +397,4 @@ def _compared(numbers: NDArray[Any], sign: str, value: Fraction) -> Bools:
         sign = {">": ">", ">=": ">", "<": "<=", "<=": "<="}[sign]
     if not limits.min <= floor <= limits.max:
         return np.full(len(numbers), (floor > 0) == (sign[0] == "<"))
-    return np.asarray(_COMPARED[sign](numbers, floor))
+    return np.asarray(COMPARED[sign](numbers, floor))

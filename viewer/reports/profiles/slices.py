@@ -16,7 +16,7 @@ from viewer.analysis.links.labels import describe_near, run_label, slice_labels
 from viewer.analysis.links.link_table import LinkState, LinkTable
 from viewer.analysis.links.remedies import remedy
 from viewer.analysis.search.query import Query
-from viewer.analysis.search.search import NO_CYCLES, SearchedTrace
+from viewer.analysis.search.search import SearchedTrace, refusal
 from viewer.arrays import Ints
 from viewer.model.queries import children_of, foreign, parent_of, run_of_slices, self_time_of
 from viewer.model.times import plain_spaces, tick_to_ns
@@ -145,8 +145,8 @@ def ready_for(
     if query.complaint or query.node is None:
         raise WrongQuery(query.complaint or "the query is empty")
     ready = [prepared(one) for one in traces]
-    if query.asks_cycles and not any(one.counts_cycles for one in ready):
-        raise WrongQuery(NO_CYCLES)
+    if why := refusal(query, ready):
+        raise WrongQuery(why)
     return ready
 
 

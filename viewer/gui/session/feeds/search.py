@@ -13,7 +13,7 @@ import numpy as np
 from PySide6.QtCore import Slot
 
 from viewer.analysis.search.query import Query, parse
-from viewer.analysis.search.search import NO_CYCLES, SearchedTrace
+from viewer.analysis.search.search import SearchedTrace, refusal
 from viewer.arrays import Bools, Codes, Ints
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
@@ -186,7 +186,7 @@ class Search(Feed[SearchQuestion, Hits]):
 
     @property
     def advice(self) -> str:
-        """Hint to show for a valid query without hits; "" if there is none."""
+        """What is wrong with a query without hits; "" if nothing is."""
         return "" if not self.is_on or self.pending or len(self.hits) else self.query.advice
 
     @property
@@ -287,8 +287,8 @@ class Search(Feed[SearchQuestion, Hits]):
         self.query = parse(text)
         self.complaint = self.query.complaint
         self._step = 0
-        if self.query.asks_cycles and not any(trace.counts_cycles for trace in searched):
-            self.complaint = NO_CYCLES.capitalize() if searched else ""
+        if searched and (why := refusal(self.query, searched)):
+            self.complaint = why[:1].upper() + why[1:]
         if not self.is_on:
             self._latest.cancel()
             self._set(None)

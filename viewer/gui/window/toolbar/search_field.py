@@ -39,6 +39,7 @@ SYNTAX = (
     ("file:model.py:12", "source file, or one of its lines"),
     ("id: delegate:", "delegate identifier or debug handle, backend"),
     ("inference:2 thread: process:", "inference, thread, process"),
+    ("arg:batch>5 category:", "argument, also = : < <= >=; category in the file"),
     ("dur > 1ms", "duration; also self and start, < = <= >=, ns us ms s cycles"),
     ("linked unlinked shared zero derived", "linked, not linked, fused, zero-length, derived"),
 )
@@ -99,7 +100,8 @@ class SearchField(EscapeField):
     @Slot()
     def _follow(self) -> None:
         """Update to the view's query and its hits."""
-        query, complaint = self._session.state.query, self._searching.complaint
+        query = self._session.state.query
+        complaint = self._searching.complaint or self._searching.advice
         if self.text() != query:
             self.setText(query)
         self.setEnabled(bool(self._session.traces))
@@ -111,7 +113,7 @@ class SearchField(EscapeField):
         self.count.setText(self._count_text())
         token = "error" if complaint else "text2"
         self.count.setStyleSheet(f"color: {self._theme.color(token).name()}; border: 0;")
-        self.setAccessibleDescription(complaint or self._searching.advice or self.count.text())
+        self.setAccessibleDescription(complaint or self.count.text())
         self._place()
         self._show_help()
 
