@@ -8,16 +8,24 @@ read or to write, except through `read_only_files`.
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.schemas import FLOAT, INT, TABLES, TEXT, LakeTable, lake_type
-from viewer.model.text import bytes_text
+from viewer.query.engine import (
+    GRACE_S,
+    Limits,
+    NoDuckDB,
+    WrongQuery,
+    as_wrong_query,
+    line_of,
+    lock,
+    named,
+    package,
+    quoted,
+    run,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,41 +33,13 @@ if TYPE_CHECKING:
     from viewer.fleet.read_only_files import ReadOnlyFiles
 
 T = TypeVar("T")
+__all__ = ["Limits", "NoDuckDB", "WrongQuery", "connect", "query", "with_connection"]
+
 HOW_TO_INSTALL = 'queries of a lake need duckdb and fsspec: pip install "opscope[fleet]"'
 _TYPES = {TEXT: "VARCHAR", INT: "BIGINT", FLOAT: "DOUBLE"}
 # A compaction can remove files between the moment they are listed and the moment they are read.
 _ATTEMPTS = 3
-_READ_ONLY = ("SELECT", "EXPLAIN", "RELATION")
-_ROWS_AT_ONCE = 10_000
-# Of addresses, for what DuckDB does not count: single large values, and what each thread reserves.
-_UNCOUNTED, _OF_THREAD = 512 << 20, 128 << 20
-# A function that DuckDB cannot interrupt gets so much longer.
-_GRACE_S = 5.0
-
-
-class NoDuckDB(Exception):
-    """duckdb is not installed; the message says how to install it."""
-
-
-class WrongQuery(Exception):
-    """DuckDB does not accept a query, or a query is not allowed; the message is its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How long a query may take, in seconds, and how much memory, in bytes.
-
-    overdue: called in a thread if DuckDB does not stop then.
-    """
-
-    seconds: float = 60.0
-    memory: int = 2_000_000_000
-    overdue: Callable[[], None] | None = None
-
-    @property
-    def too_slow(self) -> str:
-        """What is said of a query that takes too long."""
-        return f"the query takes more than {self.seconds:g} s (--max-seconds)"
+_GRACE_S = GRACE_S
 
 
 @contextlib.contextmanager
@@ -90,7 +70,6 @@ def _connected(
     outdated = sorted(lake.manifest.outdated)
     files = ReadOnlyFiles(lake.folder, [path for paths in listed.values() for path in paths])
     with duckdb.connect() as connection:
-        connection.execute("SET enable_progress_bar = false")
         connection.register_filesystem(files)
         connection.execute("CREATE TABLE opscope_outdated (key VARCHAR)")
         if outdated:
@@ -99,20 +78,14 @@ def _connected(
             for table in TABLES.values():
                 names = [files.name(path) for path in listed[table.name]]
                 connection.execute(_view(table, names, bool(outdated)))
-        if limits is not None:
-            connection.execute(f"SET memory_limit = '{limits.memory}B'")
-            connection.execute("SET temp_directory = ''")
-        allowed = ", ".join(_quoted(files.name(path)) for path in files.paths)
-        connection.execute(f"SET allowed_paths = [{allowed}]")
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
+        lock(connection, limits, [files.name(path) for path in files.paths])
         yield connection, files
 
 
 def _duckdb() -> Any:
     """The package, in the place of an import at the top. Raises NoDuckDB."""
+    duckdb = package(HOW_TO_INSTALL)
     try:
-        import duckdb
         import fsspec  # noqa: F401
     except ImportError as error:
         raise NoDuckDB(HOW_TO_INSTALL) from error
@@ -136,7 +109,7 @@ def _named(lake: Lake, files: ReadOnlyFiles) -> Iterator[None]:
         raise  # of the query, not of a file
     except duckdb.Error as error:
         if files.is_gone:
-            raise _Gone(_line(error)) from error
+            raise _Gone(line_of(error)) from error
         for file in lake.manifest.live_files():
             if file.path in files.paths and (reason := lake.checks.damage(file)):
                 raise UnusableLake(lake.damage(file.path, reason)) from error
@@ -166,115 +139,37 @@ def with_connection(lake: Lake, work: Callable[[duckdb.DuckDBPyConnection], T]) 
     try:
         return _answer(lake, work)
     except duckdb.Error as error:
-        raise UnusableLake(f"{lake.path}: its values have no answer ({_line(error)})") from error
+        raise UnusableLake(f"{lake.path}: its values have no answer ({line_of(error)})") from error
 
 
 def query(
     lake: Lake, sql: str, limits: Limits | None = None
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return the columns and rows of one query. Raises WrongQuery, NoDuckDB, UnusableLake."""
-    errors, most = _duckdb(), limits or Limits()
-
-    def made(connection: duckdb.DuckDBPyConnection) -> tuple[list[str], list[tuple[Any, ...]]]:
-        statements = connection.extract_statements(sql)
-        if len(statements) != 1 or statements[0].type.name not in _READ_ONLY:
-            raise WrongQuery("a query is one SELECT, such as SELECT * FROM files LIMIT 10")
-        with _limited(connection, most):
-            result = connection.execute(statements[0])
-            rows: list[tuple[Any, ...]] = []
-            size = 0
-            while part := result.fetchmany(_ROWS_AT_ONCE):
-                rows += part
-                size += sum(sys.getsizeof(value) for row in part for value in row)
-                if size > most.memory:
-                    raise MemoryError
-            return [str(column[0]) for column in result.description or ()], rows
-
-    try:
-        return _answer(lake, made, most)
-    except errors.InterruptException as error:
-        raise WrongQuery(most.too_slow) from error
-    except (errors.OutOfMemoryException, MemoryError) as error:
-        raise WrongQuery(
-            f"the query needs more than {bytes_text(most.memory)} of memory (--max-memory)"
-        ) from error
-    except errors.Error as error:
-        raise WrongQuery(_line(error)) from error
-
-
-@contextlib.contextmanager
-def _limited(connection: duckdb.DuckDBPyConnection, limits: Limits) -> Iterator[None]:
-    """Interrupt what runs too long, and leave it no more memory than allowed."""
-    timers = [threading.Timer(limits.seconds, connection.interrupt)]
-    if limits.overdue is not None:
-        timers.append(threading.Timer(limits.seconds + _GRACE_S, limits.overdue))
-    for timer in timers:
-        timer.daemon = True
-        timer.start()
-    try:
-        threads = os.cpu_count() or 1
-        with _bounded(2 * limits.memory + _UNCOUNTED + threads * _OF_THREAD):
-            yield
-    finally:
-        for timer in timers:
-            timer.cancel()
-        for timer in timers:
-            timer.join()  # none outlives its query: a cancelled timer wakes and ends at once
-
-
-@contextlib.contextmanager
-def _bounded(more: int) -> Iterator[None]:
-    """Let this process take so many bytes more of addresses, where the system can limit them.
-
-    DuckDB does not count a single large value, such as that of repeat('x', 1000000000).
-    """
-    if sys.platform != "linux":
-        yield
-        return
-    import resource
-
-    with open("/proc/self/statm", encoding="ascii") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = used + more if soft == resource.RLIM_INFINITY else min(used + more, soft)
-    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _line(error: Exception) -> str:
-    """The line of a message that says what is wrong."""
-    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    return lines[-1 if "Traceback (most recent call last)" in lines[0] else 0]
+    _duckdb()
+    most = limits or Limits()
+    with as_wrong_query(most):
+        result = _answer(lake, lambda connection: run(connection, sql, most, None, _GRACE_S), most)
+    return result.columns, result.rows
 
 
 def _view(table: LakeTable, files: list[str], has_outdated: bool) -> str:
     columns = ", ".join(
-        f"NULL::{_TYPES.get(lake_type(column), 'BOOLEAN')} AS {_name(column.name)}"
+        f"NULL::{_TYPES.get(lake_type(column), 'BOOLEAN')} AS {named(column.name)}"
         for column in table.columns
     )
     rows = f"SELECT {columns} WHERE false"
     if files:
-        listed = ", ".join(map(_quoted, files))
+        listed = ", ".join(map(quoted, files))
         rows += (
             " UNION ALL BY NAME SELECT * FROM "
             f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
         )
     renamed = ", ".join(
-        f"coalesce({_name(column.name)}, {_name(column.former)}) AS {_name(column.name)}"
+        f"coalesce({named(column.name)}, {named(column.former)}) AS {named(column.name)}"
         for column in table.columns
         if column.former
     )
     chosen = f"* REPLACE ({renamed})" if renamed else "*"
     where = " WHERE key NOT IN (SELECT key FROM opscope_outdated)" if has_outdated else ""
-    return f"CREATE VIEW {_name(table.name)} AS SELECT {chosen} FROM ({rows}){where}"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+    return f"CREATE VIEW {named(table.name)} AS SELECT {chosen} FROM ({rows}){where}"

@@ -1,0 +1,214 @@
+"""Runs one query on a connection of DuckDB: read-only, in bounded time and memory. Needs duckdb."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from viewer.model.text import bytes_text
+
+if TYPE_CHECKING:
+    import duckdb
+
+HOW_TO_INSTALL = 'queries need duckdb: pip install "opscope[query]"'
+READ_ONLY = ("SELECT", "EXPLAIN", "RELATION")
+# A function that DuckDB cannot interrupt gets so much longer.
+GRACE_S = 5.0
+_ROWS_AT_ONCE = 10_000
+# Of addresses, for what DuckDB does not count: single large values, and what each thread reserves.
+_UNCOUNTED, _OF_THREAD = 512 << 20, 128 << 20
+
+
+class NoDuckDB(Exception):
+    """duckdb is not installed; the message says how to install it."""
+
+
+class WrongQuery(Exception):
+    """DuckDB does not accept a query, or a query is not allowed; the message is its own.
+
+    place: the line of the query that is wrong and a mark below it, "" if that is not known.
+    """
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(message)
+        self.place = place
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a query may take, in seconds, and how much memory, in bytes.
+
+    overdue: called in a thread if DuckDB does not stop then. rows: at most so many are returned.
+    """
+
+    seconds: float = 60.0
+    memory: int = 2_000_000_000
+    overdue: Callable[[], None] | None = None
+    rows: int | None = None
+
+    @property
+    def too_slow(self) -> str:
+        """What is said of a query that takes too long."""
+        return f"the query takes more than {self.seconds:g} s (--max-seconds)"
+
+    @property
+    def too_large(self) -> str:
+        """What is said of a query that needs too much memory."""
+        return f"the query needs more than {bytes_text(self.memory)} of memory (--max-memory)"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The columns of a query, their types in DuckDB, and its rows; count: how many there are."""
+
+    columns: list[str]
+    types: list[str]
+    rows: list[tuple[Any, ...]]
+    count: int
+
+
+def package(how_to_install: str = HOW_TO_INSTALL) -> Any:
+    """Return duckdb, in the place of an import at the top. Raises NoDuckDB."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise NoDuckDB(how_to_install) from error
+    return duckdb
+
+
+def lock(
+    connection: duckdb.DuckDBPyConnection, limits: Limits | None, paths: Collection[str] = ()
+) -> None:
+    """Close a connection to all files but `paths`, and to changes of its settings.
+
+    limits: bounds its memory, without files for what exceeds it.
+    """
+    connection.execute("SET enable_progress_bar = false")
+    if limits is not None:
+        connection.execute(f"SET memory_limit = '{limits.memory}B'")
+        connection.execute("SET temp_directory = ''")
+    connection.execute(f"SET allowed_paths = [{', '.join(map(quoted, paths))}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def only_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    """Return the statement of a query. Raises WrongQuery for several, or one that changes."""
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type.name not in READ_ONLY:
+        raise WrongQuery("a query is one SELECT, such as SELECT * FROM slices LIMIT 10")
+    return statements[0]
+
+
+def run(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    limits: Limits,
+    parameters: Mapping[str, object] | None = None,
+    grace_s: float = GRACE_S,
+) -> Result:
+    """Return the columns and rows of one query. Raises WrongQuery, MemoryError, DuckDB's errors."""
+    statement = only_statement(connection, sql)
+    rows: list[tuple[Any, ...]] = []
+    size = count = 0
+    with limited(connection, limits, grace_s):
+        answer = connection.execute(statement, dict(parameters) if parameters else None)
+        while part := answer.fetchmany(_ROWS_AT_ONCE):
+            count += len(part)
+            rows += part if limits.rows is None else part[: max(limits.rows - len(rows), 0)]
+            size += sum(sys.getsizeof(value) for row in part for value in row)
+            if size > limits.memory:
+                raise MemoryError
+        described = answer.description or ()
+        return Result(
+            [str(column[0]) for column in described],
+            [str(column[1]) for column in described],
+            rows,
+            count,
+        )
+
+
+@contextlib.contextmanager
+def as_wrong_query(limits: Limits) -> Iterator[None]:
+    """Raise errors of DuckDB, and of memory, as WrongQuery."""
+    errors = package()
+    try:
+        yield
+    except errors.InterruptException as error:
+        raise WrongQuery(limits.too_slow) from error
+    except (errors.OutOfMemoryException, MemoryError) as error:
+        raise WrongQuery(limits.too_large) from error
+    except errors.Error as error:
+        raise WrongQuery(line_of(error), place_of(error)) from error
+
+
+@contextlib.contextmanager
+def limited(
+    connection: duckdb.DuckDBPyConnection, limits: Limits, grace_s: float = GRACE_S
+) -> Iterator[None]:
+    """Interrupt what runs too long, and leave it no more memory than allowed."""
+    timers = [threading.Timer(limits.seconds, connection.interrupt)]
+    if limits.overdue is not None:
+        timers.append(threading.Timer(limits.seconds + grace_s, limits.overdue))
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        threads = os.cpu_count() or 1
+        with _bounded(2 * limits.memory + _UNCOUNTED + threads * _OF_THREAD):
+            yield
+    finally:
+        for timer in timers:
+            timer.cancel()
+        for timer in timers:
+            timer.join()  # none outlives its query: a cancelled timer wakes and ends at once
+
+
+@contextlib.contextmanager
+def _bounded(more: int) -> Iterator[None]:
+    """Let this process take so many bytes more of addresses, where the system can limit them.
+
+    DuckDB does not count a single large value, such as that of repeat('x', 1000000000).
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    with open("/proc/self/statm", encoding="ascii") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = used + more if soft == resource.RLIM_INFINITY else min(used + more, soft)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def line_of(error: Exception) -> str:
+    """Return the line of a message of DuckDB that says what is wrong."""
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return lines[-1 if "Traceback (most recent call last)" in lines[0] else 0]
+
+
+def place_of(error: Exception) -> str:
+    """Return the lines of a message of DuckDB that show where a query is wrong, or ""."""
+    lines = str(error).splitlines()
+    marked = next((i for i, line in enumerate(lines) if line.startswith("LINE ")), len(lines))
+    return "\n".join(lines[marked:])
+
+
+def quoted(text: str) -> str:
+    """Return a text of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def named(text: str) -> str:
+    """Return a name of SQL."""
+    return '"' + text.replace('"', '""') + '"'
