@@ -30,7 +30,6 @@ FEWEST_LINES = 100  # of a module that only a neighbor imports
 
 # Modules of fewer lines that stand alone, with the reason.
 SMALL_MODULES = {
-    "viewer.api.arrow": "imported late: pandas and the writer of Parquet",
     "viewer.formats.chrome.json_texts": "makes files, which no other module there does",
     "viewer.formats.contents": "imports the model, which the registry of formats loads late",
     "viewer.formats.foreign": "patterns that the registry of formats loads late",

@@ -16,7 +16,7 @@ READERS = [
 ]
 NEEDED = {
     "stats": ["--by", "name"], "export": ["-o", "x.csv"], "report": ["-o", "x.html"],
-    "screenshot": ["-o", "x.png"],
+    "screenshot": ["-o", "x.png"], "query": ["SELECT 1"],
 }  # fmt: skip
 
 USAGE = [
@@ -48,6 +48,14 @@ USAGE = [
     ["compare", DUMP, "--with", DUMP, "--fail-if-unknown"],
     ["screenshot", DUMP, "-o", "x.gif"],
     ["screenshot", DUMP, "-o", "x.png", "--size", "big"],
+    ["query"],
+    ["query", DUMP],
+    ["query", DUMP, "SELECT 1; SELECT 2"],
+    ["query", DUMP, "COPY slices TO 'x.csv'"],
+    ["query", DUMP, "SELECT 1", "--param", "x"],
+    ["query", DUMP, "SELECT 1", "--parquet", "x.csv"],
+    ["query", DUMP, "SELECT 1", "--max-seconds", "0"],
+    ["query", DUMP, "--file", "missing.sql"],
     ["info", DUMP, "--clock", "fast"],
     ["info", DUMP, "--pair", "a"],
     ["info", DUMP, "--columns", "x"],

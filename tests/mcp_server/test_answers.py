@@ -200,3 +200,25 @@ def test_tools_answer_about_files_of_every_kind():
             if tool.name in calls:
                 text, _ = answer(opened, tool, calls[tool.name])
                 assert "error in Opscope" not in text, (name, tool.name, text)
+
+
+def test_a_query_has_the_rows_of_the_tables(opened):
+    facts = answered(opened, "query", sql="SELECT name, dur_ns FROM slices ORDER BY id", limit=3)
+    assert [column["name"] for column in facts["columns"]] == ["name", "dur_ns"]
+    slices = opened.tables.slices
+    assert facts["rows"] == slices[["name", "dur_ns"]][:3].to_numpy().tolist()
+    assert (facts["total"], facts["shown"]) == (len(slices), 3)
+    sql = "SELECT 'nan'::DOUBLE, [1, 2], DATE '2026-01-01'"
+    (odd,) = answered(opened, "query", sql=sql)["rows"]
+    assert odd == ["nan", "[1, 2]", "2026-01-01"]
+    assert "one SELECT" in refused(opened, "query", sql="DROP VIEW slices")
+    assert 'Referenced column "nam"' in refused(opened, "query", sql="SELECT nam FROM slices")
+
+
+def test_the_schema_names_tables_columns_and_meanings(opened):
+    facts = answered(opened, "schema")
+    assert {"slices", "operators", "arguments"} <= set(facts["tables"])
+    assert "meaning" not in facts["tables"]["slices"][0]
+    (table,) = answered(opened, "schema", table="inferences")["tables"].values()
+    assert {"name": "dur_ns", "type": "int64", "unit": "ns", "meaning": "Duration"} in table
+    assert "no table x" in refused(opened, "schema", table="x")

@@ -12,6 +12,7 @@ from viewer.mcp_server.tools import INSTRUCTIONS, TOOLS, tools_for
 def test_tools_have_the_names_that_clients_rely_on():
     assert [tool.name for tool in TOOLS] == [
         "files", "summary", "stats", "search", "slice", "findings", "compare", "source", "memory",
+        "schema", "query",
     ]  # fmt: skip
 
 
@@ -31,7 +32,18 @@ def test_no_tool_takes_a_path_but_of_an_open_file():
         for one in tool.arguments
         if one.kind is not Kind.NUMBER and not one.choices
     }
-    assert texts == {"by", "profile", "query", "a", "b", "a_inferences", "b_inferences", "file"}
+    assert texts == {
+        "by",
+        "profile",
+        "query",
+        "a",
+        "b",
+        "a_inferences",
+        "b_inferences",
+        "file",
+        "sql",
+        "table",
+    }
 
 
 def test_the_words_are_those_of_the_project():

@@ -99,6 +99,42 @@ class Profile(ProfileTables):
             raise ValueError(query.advice)
         return self.slices[matching]
 
+    def sql(
+        self,
+        select: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        max_seconds: float = 60.0,
+        max_memory: str = "2G",
+    ) -> pd.DataFrame:
+        """Run one query with DuckDB on the tables: `opscope query`. Needs the extra `query`.
+
+        Every property is a table with its columns; also `threads`, `arguments`, and Perfetto's
+        `slice`, `thread`, `process`, `counter` and `args`: see *SQL* in the help.
+
+        Args:
+            select: One SELECT; nothing is written.
+            parameters: Values of `$name` in it.
+            max_seconds: How long it may take.
+            max_memory: How much memory it may take, such as "512M".
+
+        Returns:
+            The columns of the query. Whole numbers, texts and truth values are of pandas' types
+            that can be missing.
+
+        Raises:
+            WrongQuery: If DuckDB does not accept it, or it reaches a limit.
+            NoDuckDB: If the extra `query` is not installed.
+            ValueError: For another form of `max_memory`.
+        """
+        from viewer.api.sql import frame_of_result, sql_result
+        from viewer.codecs.memory_budget import parse_limit
+        from viewer.query.engine import Limits
+
+        limits = Limits(max_seconds, parse_limit(max_memory))
+        result = sql_result(self, select, limits, parameters)
+        return frame_of_result(result.columns, result.rows)
+
     def stats(
         self,
         by: str | Sequence[str] = "operator",

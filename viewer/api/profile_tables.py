@@ -155,6 +155,16 @@ class ProfileTables:
     def _info(self) -> Facts:
         return self.info()
 
+    @property
+    def linked(self) -> Sequence[LinkedTrace]:
+        """The open profiles with their links and clocks; not public."""
+        return self._snapshot.traces
+
+    @property
+    def sliced(self) -> Sequence[SliceTable]:
+        """The slices of each of them; not public."""
+        return self._slice_tables
+
     @cached_property
     def _snapshot(self) -> Snapshot:
         return Snapshot.of(self.workspace)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from viewer.api.sql import frame_of_result
 from viewer.codecs.memory_budget import parse_limit
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.query import Limits, NoDuckDB, WrongQuery, query
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["NoDuckDB", "ProfileLake", "UnusableLake", "WrongQuery"]
-
-_DTYPES = {int: "Int64", bool: "boolean", str: "string", float: "float64"}
 
 
 def lake(path: str | os.PathLike[str]) -> ProfileLake:
@@ -78,15 +76,8 @@ class ProfileLake:
             UnusableLake: If files of the lake are damaged.
             ValueError: For another form of `max_memory`.
         """
-        import pandas as pd
-
         limits = replace(Limits(max_seconds), memory=parse_limit(max_memory))
-        columns, rows = query(self._lake, select, limits)
-        values = zip(*rows, strict=True) if rows else [()] * len(columns)
-        series = [pd.Series(each, dtype=_dtype(each)) for each in values]
-        frame = pd.concat(series, axis=1) if series else pd.DataFrame()
-        frame.columns = pd.Index(columns)
-        return frame
+        return frame_of_result(*query(self._lake, select, limits))
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -99,11 +90,3 @@ class ProfileLake:
 
     def __repr__(self) -> str:
         return f"viewer.lake({self.path!r})"
-
-
-def _dtype(values: Sequence[object]) -> str:
-    """The type of a column, so that a missing value makes no float of a whole number."""
-    types = {type(value) for value in values if value is not None}
-    if types == {int} and any(abs(v) >= 1 << 63 for v in values if isinstance(v, int)):
-        return "object"  # a sum of DuckDB has 128 bits
-    return _DTYPES.get(types.pop(), "object") if len(types) == 1 else "object"

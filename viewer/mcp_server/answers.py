@@ -6,14 +6,19 @@ raise `WrongArgument`, or another ValueError or `NoSuchGroups` whose message is 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from viewer import SCHEMA, __version__
 from viewer.analysis.comparison.changes.path_changes import comparison_by
 from viewer.analysis.search.query import parse
+from viewer.api.sql import sql_result
+from viewer.api.sql_tables import PERFETTO_VIEWS
+from viewer.api.sql_tables import schema as sql_schema
 from viewer.mcp_server.arguments import WrongArgument
 from viewer.mcp_server.limits import limited, limited_by_file, of_each
 from viewer.mcp_server.open_files import OpenFiles
+from viewer.query.engine import Limits, NoDuckDB, WrongQuery
 from viewer.reports.compare import compare_facts, with_notes
 from viewer.reports.findings import findings_facts
 from viewer.reports.info import Facts, info
@@ -26,6 +31,7 @@ from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.inference_methods import parse_numbers
 from viewer.workspace.run_choice import RunChoice, of_numbers
 
+_QUERY_SECONDS, _QUERY_MEMORY = 30.0, 1_000_000_000
 MOST_INFERENCES = 1_000_000
 _PAIRING = ("pairs", "only_a", "only_b")
 
@@ -151,6 +157,52 @@ def memory(opened: OpenFiles, limit: int) -> Facts:
     """
     facts = memory_facts(opened.workspace)
     return {"schema": SCHEMA, **facts, "methods": [_plan(one, limit) for one in facts["methods"]]}
+
+
+def schema(opened: OpenFiles, table: str | None) -> Facts:
+    """Return the tables of SQL with their columns, or those of one table with their meanings."""
+    tables = sql_schema(opened.tables)
+    if table is not None and table not in tables:
+        raise WrongArgument(f"no table {table}: the tables are {', '.join(tables)}")
+    chosen = {table: tables[table]} if table else tables
+    return {
+        "schema": SCHEMA,
+        "tables": {
+            name: [
+                {"name": column.name, "type": column.dtype, "unit": column.unit or None}
+                | ({"meaning": column.meaning} if table else {})
+                for column in columns
+            ]
+            for name, columns in chosen.items()
+        },
+        "views": list(PERFETTO_VIEWS),
+    }
+
+
+def query(opened: OpenFiles, sql: str, limit: int) -> Facts:
+    """Return the columns and rows of one query, and how many rows it has."""
+    limits = Limits(_QUERY_SECONDS, _QUERY_MEMORY, rows=limit)
+    try:
+        result = sql_result(opened.tables, sql, limits)
+    except (WrongQuery, NoDuckDB) as error:
+        raise WrongArgument(str(error)) from error
+    return {
+        "schema": SCHEMA,
+        "columns": [
+            {"name": name, "type": kind}
+            for name, kind in zip(result.columns, result.types, strict=True)
+        ],
+        "rows": [list(map(_plain, row)) for row in result.rows],
+        "total": result.count,
+        "shown": len(result.rows),
+    }
+
+
+def _plain(value: object) -> object:
+    """Return a value of a query as JSON has it."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def _plan(method: Facts, limit: int) -> Facts:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from viewer.analysis.search.search import SearchedTrace
+from viewer.api.profile import Profile
 from viewer.mcp_server.arguments import WrongArgument
 from viewer.model.trace import Trace
 from viewer.reports.profiles.slices import searched
@@ -42,6 +43,11 @@ class OpenFiles:
     def has_program_file(self) -> bool:
         """Whether a program file is open, which has a memory plan."""
         return bool(self.workspace.executables)
+
+    @cached_property
+    def tables(self) -> Profile:
+        """The tables of the open files, each made once."""
+        return Profile(self.workspace)
 
     def profile(self, name: str | None) -> Trace:
         """Return the profile of a name, or the only one. Raises `WrongArgument`."""

@@ -240,6 +240,33 @@ TOOLS = (
         (_limit("tensors of each method", 30, 500),),
         needs_program=True,
     ),
+    Tool(
+        "schema",
+        "Tables for SQL",
+        "List the tables that `query` can read, with their columns, types and units, and the views "
+        "with Perfetto's names.",
+        answers.schema,
+        (Argument("table", Kind.TEXT, "Only this table, with the meanings of its columns."),),
+    ),
+    Tool(
+        "query",
+        "SQL query",
+        "Run one SELECT of DuckDB over the tables of the open files: slices, operators, "
+        "inferences, arguments and more, and Perfetto's slice, thread, process, counter and args. "
+        "Nothing is written. Times are in ns.",
+        answers.query,
+        (
+            Argument(
+                "sql",
+                Kind.TEXT,
+                "One SELECT, such as SELECT name, count(*), sum(dur_ns) FROM slices GROUP BY 1 "
+                "ORDER BY 3 DESC.",
+                is_required=True,
+                most=20_000,
+            ),
+            _limit("rows", 50, 1000),
+        ),
+    ),
 )
 
 

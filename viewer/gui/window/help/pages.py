@@ -26,8 +26,8 @@ _PANELS = sorted(PANELS, key=lambda spec: spec.area.value)
 PAGES = (
     INDEX, RECORDING, "formats", "pytorch", "onnxruntime", KEYS, TIMELINE, "clocks",
     *(page.help_page for spec in _PANELS for page in spec.pages), "export", "report",
-    "command_line", "fleets", "python", "api", "assistants", "delegates", "migrating", "trust",
-    "accessibility", GLOSSARY,
+    "command_line", "sql", "fleets", "python", "api", "assistants", "delegates", "migrating",
+    "trust", "accessibility", GLOSSARY,
 )  # fmt: skip
 _COMMAND = re.compile(r"\[\[([a-z_]+\.\w+)\]\]")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)

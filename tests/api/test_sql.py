@@ -1,0 +1,286 @@
+"""`Profile.sql`: the rows of the tables, equal to plain loops, to `stats` and to Perfetto's own."""
+
+import math
+import os
+import threading
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import viewer
+from tests.analysis.statistics.test_pivot import generated, value
+from tests.builders.clocked_traces import space_of
+from tests.fleet.test_query import WRITES
+from tests.paths import DATA, ROOT
+from tests.peers.trace_processor import TraceProcessor
+from viewer.api import sql_tables
+from viewer.api.profile import Profile
+from viewer.api.sql import sql_result
+from viewer.api.sql_tables import PERFETTO_VIEWS, schema
+from viewer.model.queries import parent_of, self_time
+from viewer.query.engine import Limits, WrongQuery
+from viewer.tables.catalog import TABLES
+
+pytestmark = pytest.mark.slow
+SAMPLE = ROOT / "resources" / "samples" / "attention_xnnpack"
+ATTENTION = [str(SAMPLE / "attn_xnnpack_x5.etdp"), str(SAMPLE / "attn_teal_xnnpack.etrecord")]
+C3 = [str(DATA / "torq" / "compile_c3_taskid.csv"), str(DATA / "torq" / "tiny_cnn.mlir")]
+KINETO, CSV = DATA / "chrome_json" / "kineto_cpu.json", DATA / "table_csv" / "two_threads.csv"
+
+
+@pytest.fixture(scope="module")
+def attention() -> Profile:
+    return viewer.open(*ATTENTION)
+
+
+def rows(profile: Profile, sql: str, **parameters: object) -> list[tuple]:
+    return sql_result(profile, sql, Limits(30), parameters).rows
+
+
+def plain(frame: pd.DataFrame) -> list[tuple]:
+    """The rows of a table as Python's values."""
+    return [
+        tuple(None if not isinstance(v, list | dict) and pd.isna(v) else v for v in row)
+        for row in frame.astype(object).itertuples(index=False, name=None)
+    ]
+
+
+@pytest.mark.parametrize("files", [ATTENTION, C3, [str(KINETO)], [str(CSV), C3[0]]])
+def test_tables_have_the_rows_of_their_data_frames(files):
+    profile = viewer.open(*files)
+    for name in TABLES:
+        frame = getattr(profile, name)
+        listed = ", ".join(f'"{column}"' for column in frame.columns)
+        found = rows(profile, f"SELECT {listed} FROM {name}")
+        assert len(found) == len(frame), name
+        expected = plain(frame)
+        objects = {i for i, c in enumerate(frame.columns) if frame[c].dtype == object}
+        for row, other in zip(found, expected, strict=True):
+            for i, (a, b) in enumerate(zip(row, other, strict=True)):
+                assert i in objects or a == b or (a is not None and math.isclose(a, b)), name
+    assert set(schema(profile)) == {*TABLES, "threads", "arguments"}
+    for name, columns in schema(profile).items():
+        found = sql_result(profile, f"FROM {name} LIMIT 0", Limits(30)).columns
+        assert found == [column.name for column in columns]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_and_joins_equal_loops(seed):
+    trace = generated(seed)
+    profile, slices = Profile(space_of([trace])), trace.slices
+    total, most = Counter[str](), dict[str, int]()
+    for i in range(len(slices)):
+        ticks = int(slices.end[i] - slices.start[i])
+        total[trace.name(i)] += ticks
+        most[trace.name(i)] = max(most.get(trace.name(i), 0), ticks)
+    found = rows(profile, "SELECT name, sum(dur_ns), max(dur_ns) FROM slices GROUP BY 1")
+    assert {name: (s, m) for name, s, m in found} == {n: (total[n], most[n]) for n in total}
+    parents = {i: parent_of(slices, i) for i in range(len(slices))}
+    assert dict(rows(profile, "SELECT id, parent FROM slices")) == {
+        i: None if parent < 0 else parent for i, parent in parents.items()
+    }
+    assert dict(rows(profile, "SELECT id, self_ns FROM slices")) == dict(
+        enumerate(self_time(slices).tolist())
+    )
+    pairs = Counter(
+        (trace.name(parent), trace.name(i)) for i, parent in parents.items() if parent >= 0
+    )
+    joined = "FROM slices a JOIN slices b ON b.parent = a.id GROUP BY 1, 2"
+    assert {
+        (a, b): n for a, b, n in rows(profile, f"SELECT a.name, b.name, count(*) {joined}")
+    } == (pairs)
+    by_value = Counter(value(trace, "arg:a", i) for i in range(len(slices)))
+    del by_value[None]
+    sql = "SELECT text, count(*) FROM arguments WHERE name = 'a' GROUP BY 1"
+    assert dict(rows(profile, sql)) == by_value
+    inside = "SELECT sum(overlap(start_ns, dur_ns, 100, 200)) FROM slices"
+    assert rows(profile, inside) == [(
+        sum(max(min(int(slices.end[i]), 200) - max(int(slices.start[i]), 100), 0)
+            for i in range(len(slices))),
+    )]  # fmt: skip
+
+
+def test_figures_are_those_of_stats(attention):
+    stats = attention.stats("name").set_index("label")
+    found = rows(
+        attention,
+        "SELECT name, sum(self_ns), count(*), median(dur_ns) FROM slices "
+        "WHERE name NOT LIKE 'unattr%' GROUP BY 1",
+    )
+    for name, self_ns, count, median in found:
+        assert stats.loc[name, "count"] == count
+        assert stats.loc[name, "p50_ns"] == int(median)
+        if name in ("Method::execute", "Program::load_method"):
+            assert stats.loc[name, "self_ns"] == self_ns
+    per_run = attention.stats(["operator", "inference"], inference=None)
+    assert per_run["self_ns"].sum() == attention.stats("operator")["self_ns"].sum()
+
+
+def test_times_of_cycles_are_rounded_as_in_tables():
+    profile = viewer.open(*C3)
+    (trace,) = profile.workspace.traces
+    rate = Fraction(5, 4)
+    expected = [int(end * rate // 1 - start * rate // 1)
+                for start, end in zip(trace.slices.start.tolist(), trace.slices.end.tolist(),
+                                      strict=True)]  # fmt: skip
+    assert [dur for (dur,) in rows(profile, "SELECT dur_ns FROM slices ORDER BY id")] == expected
+
+
+def test_parameters_and_dtypes(attention):
+    frame = attention.sql(
+        "SELECT name, count(*) AS n FROM slices WHERE inference = $i GROUP BY 1", {"i": 2}
+    )
+    assert [str(dtype) for dtype in frame.dtypes] == ["string", "Int64"]
+    assert frame["n"].sum() == (attention.slices["inference"] == 2).sum()
+    with pytest.raises(WrongQuery):
+        attention.sql("SELECT $missing")
+
+
+def test_a_profile_without_slices_and_one_without_a_profile():
+    record = viewer.open(ATTENTION[1])
+    assert rows(record, "SELECT count(*) FROM slices") == [(0,)]
+    assert rows(record, "SELECT count(*) FROM slice JOIN thread ON true") == [(0,)]
+    assert rows(record, "SELECT count(*) FROM nodes")[0][0] > 0
+
+
+def test_only_the_columns_of_the_plan_are_made(attention, monkeypatch):
+    made = []
+    original = sql_tables._slices_arrow
+    monkeypatch.setattr(
+        sql_tables, "_slices_arrow", lambda *args: made.append(args[-1]) or original(*args)
+    )
+    rows(attention, "SELECT name, count(*), sum(dur_ns) FROM slices GROUP BY 1")
+    rows(attention, "SELECT count(*) FROM slices WHERE module LIKE 'blocks%'")
+    assert [sorted(names) for names in made] == [["_end", "_start", "name"], ["module"]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *WRITES, "CREATE TABLE x AS SELECT 1", "DROP VIEW slices", "SET threads = 9",
+        "SELECT 1; SELECT 2",
+        "INSTALL httpfs", "LOAD httpfs", "SELECT getenv('HOME')", "SELECT * FROM '/etc/passwd'",
+        "SELECT * FROM read_text('/etc/passwd')", "SELECT * FROM read_csv('{0}')",
+        "SELECT * FROM glob('/etc/*')", "PRAGMA database_list", "CALL pragma_version()",
+        "SELECT * FROM read_parquet('https://example.com/x')", "DELETE FROM _slices_0",
+        "UPDATE _slices_0 SET _start = 1", "INSERT INTO _slices_0 VALUES (1)", "VACUUM",
+        "CHECKPOINT", "BEGIN", "RESET memory_limit", "SET memory_limit = '9GB'", "USE memory",
+        "ALTER TABLE _slices_0 RENAME TO x", "IMPORT DATABASE '{0}'", "PREPARE x AS SELECT 1",
+        "EXECUTE x", "DETACH memory", "SELECT * FROM sniff_csv('{0}')", "", ";", "--", "SELECT",
+        "COMMENT ON TABLE _slices_0 IS 'x'", "SELECT * FROM read_blob('{0}')",
+        "SELECT * FROM parquet_schema('{0}')",
+    ],
+)  # fmt: skip
+def test_hostile_statements_touch_nothing(attention, tmp_path, monkeypatch, sql):
+    monkeypatch.chdir(tmp_path)
+    for place in (str(tmp_path / "new"), "new"):
+        with pytest.raises(WrongQuery) as error:
+            rows(attention, sql.replace("{0}", place))
+        assert "\n" not in str(error.value)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM slices a, slices b, slices c, slices d",
+        "WITH RECURSIVE t AS (SELECT 1 n UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t",
+        "SELECT repeat('x', 1000000000) || repeat('y', 1000000000)",
+        "SELECT list(range) FROM range(1000000000)",
+        "SELECT * FROM range(1000000000)",
+    ],
+)
+def test_endless_queries_end(attention, tmp_path, monkeypatch, sql):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(WrongQuery) as error:
+        sql_result(attention, sql, Limits(1.0, 100_000_000))
+    assert "\n" not in str(error.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_query_can_be_stopped(attention):
+    def stop_soon(stop):
+        threading.Timer(0.2, stop).start()
+
+    with pytest.raises(WrongQuery):
+        sql_result(
+            attention, "SELECT count(*) FROM range(100000000000)", Limits(60), None, stop_soon
+        )
+
+
+# -- Perfetto --------------------------------------------------------------------------------------
+
+QUERIES = (
+    "SELECT ts, dur, name FROM slice",
+    "SELECT ts, dur, depth FROM slice WHERE depth = 0",
+    "SELECT count(*) FROM slice",
+    "SELECT name, count(*) FROM slice GROUP BY name",
+    "SELECT name, sum(dur) FROM slice GROUP BY name",
+    "SELECT name, min(dur), max(dur), avg(dur) FROM slice GROUP BY name",
+    "SELECT name, dur FROM slice WHERE dur > 1000",
+    "SELECT name FROM slice WHERE name LIKE '%o%'",
+    "SELECT name FROM slice WHERE name GLOB '*e'",
+    "SELECT DISTINCT name FROM slice",
+    "SELECT max(ts + dur) - min(ts) FROM slice",
+    "SELECT name, dur FROM slice ORDER BY dur DESC, name LIMIT 3",
+    "SELECT parent.name, child.name FROM slice child "
+    "JOIN slice parent ON child.parent_id = parent.id",
+    "SELECT name FROM slice WHERE parent_id IS NULL",
+    "SELECT depth, count(*) FROM slice GROUP BY depth",
+    "SELECT s.name, t.name FROM slice s JOIN thread_track tt ON s.track_id = tt.id "
+    "JOIN thread t USING (utid)",
+    "SELECT t.name, sum(s.dur) FROM slice s JOIN thread_track tt ON s.track_id = tt.id "
+    "JOIN thread t USING (utid) WHERE s.depth = 0 GROUP BY t.name",
+    "SELECT p.name, t.name, s.name, s.dur FROM slice s JOIN thread_track tt ON s.track_id = tt.id "
+    "JOIN thread t USING (utid) JOIN process p USING (upid)",
+    "SELECT thread.name, process.name FROM thread JOIN process USING (upid) WHERE upid > -1 "
+    "AND process.name IS NOT NULL",
+    "SELECT name, cast(dur / 1e6 AS DOUBLE) FROM slice",
+    "SELECT count(DISTINCT track_id) FROM slice",
+    "SELECT slice.name, args.flat_key, args.int_value FROM slice JOIN args USING (arg_set_id) "
+    "WHERE flat_key LIKE 'debug.%' AND int_value IS NOT NULL AND name NOT LIKE 'Opscope%'",
+    "SELECT slice.name, args.string_value FROM slice JOIN args USING (arg_set_id) "
+    "WHERE flat_key = 'debug.note'",
+    "SELECT count(*) FROM slice WHERE ts BETWEEN 0 AND 5000000",
+    "SELECT name, ts, lead(ts) OVER (PARTITION BY track_id ORDER BY ts, id) - ts FROM slice "
+    "WHERE depth = 0",
+    "WITH long AS (SELECT * FROM slice WHERE dur > 100) SELECT name, count(*) FROM long GROUP BY 1",
+    "SELECT CASE WHEN dur > 1000 THEN 'long' ELSE 'short' END, count(*) FROM slice GROUP BY 1",
+    "SELECT thread_name, name, dur FROM thread_slice",
+    "SELECT process_name, sum(dur) FROM thread_slice WHERE depth = 0 GROUP BY 1",
+    "SELECT name FROM slice EXCEPT SELECT name FROM slice WHERE depth > 0",
+)
+
+
+@pytest.fixture(scope="module", params=["csv", "generated"])
+def exported(request, tmp_path_factory) -> tuple[Profile, Path]:
+    profile = viewer.open(str(CSV))
+    if request.param == "generated":
+        profile = Profile(space_of([replace(generated(4), runs=())]))
+    path = tmp_path_factory.mktemp("sql") / "out.pftrace"
+    profile.to_perfetto(path)
+    return profile, path
+
+
+def test_simple_queries_of_perfetto_give_the_rows_of_trace_processor(exported):
+    profile, path = exported
+    with TraceProcessor(str(path)) as peer:
+        for sql in QUERIES:
+            theirs = sql
+            if "thread_slice" in sql or "FROM thread_slice" in sql:
+                theirs = f"INCLUDE PERFETTO MODULE slices.with_context; {sql}"
+            assert by_text(rows(profile, sql)) == by_text(peer.rows(theirs)), sql
+    assert len(QUERIES) == 30
+    for view in PERFETTO_VIEWS:
+        assert sql_result(profile, f"FROM {view}", Limits(30)).columns
+
+
+def by_text(found: list[tuple]) -> list[str]:
+    """Rows in an order of their own: without ORDER BY, a query has none."""
+    return sorted(str(tuple(float(v) if isinstance(v, int | np.integer) else v for v in row))
+                  for row in found)  # fmt: skip

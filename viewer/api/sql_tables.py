@@ -1,0 +1,315 @@
+"""The tables of open files for SQL: those of `viewer.tables`, and views with Perfetto's names.
+
+A table is a *base table* whose columns are made when a query needs them, and a view with its name.
+Times of slices are computed from their ticks, which DuckDB reads where they are: a table of ten
+million slices with all columns would take 900 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from viewer.analysis.links.labels import track_name
+from viewer.arrays import Ints
+from viewer.model.queries import self_time, tree
+from viewer.model.times import tick_to_ns, ticks_to_ns
+from viewer.model.trace import Trace
+from viewer.query.engine import named, quoted
+from viewer.tables.catalog import TABLES
+from viewer.tables.slices import SLICES, SliceTable
+from viewer.tables.spec import ColumnSpec, TableSpec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from viewer.api.profile_tables import ProfileTables
+
+_TYPES = {"int64": "BIGINT", "Int64": "BIGINT", "float64": "DOUBLE", "bool": "BOOLEAN"}
+_KINDS = {"f": "DOUBLE", "b": "BOOLEAN", "i": "BIGINT", "u": "BIGINT"}
+
+THREADS = TableSpec("threads", (
+    ColumnSpec("id", "int64", "Number of the thread"),
+    ColumnSpec("file", "category", "Path of the profile"),
+    ColumnSpec("process", "category", "Process, as displayed"),
+    ColumnSpec("thread", "category", "Thread, as displayed"),
+    ColumnSpec("unit", "category", "Part of an NPU that works on it"),
+))  # fmt: skip
+ARGUMENTS = TableSpec("arguments", (
+    ColumnSpec("slice_id", "int64", "Slice that has it: its `id` in `slices`"),
+    ColumnSpec("name", "category", "Name of the argument"),
+    ColumnSpec("text", "category", "Its value as a text"),
+    ColumnSpec("number", "float64", "Its value, if it is a number"),
+    ColumnSpec("whole", "Int64", "Its value, if it is a whole number"),
+))  # fmt: skip
+# Columns of `slices` in front of those of `profile.slices`.
+OF_SLICES = (
+    ColumnSpec("id", "int64", "Number of the slice: its row in `profile.slices`"),
+    ColumnSpec("parent", "Int64", "`id` of the slice around it"),
+    ColumnSpec("file", "category", "Path of the profile"),
+    ColumnSpec("thread_id", "int64", "Its `id` in `threads`"),
+    ColumnSpec("self_ns", "Int64", "Duration without the slices inside", unit="ns"),
+)
+PERFETTO_VIEWS = (
+    "slice", "process", "thread", "thread_track", "track", "thread_slice", "counter_track",
+    "counter", "args",
+)  # fmt: skip
+_START, _END = "_start", "_end"
+
+
+@dataclass(frozen=True, slots=True)
+class BaseTable:
+    """Columns by name with their types in DuckDB, and what makes some of them for Arrow."""
+
+    name: str
+    columns: Mapping[str, str]
+    arrow: Callable[[Sequence[str]], pa.Table]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTables:
+    """The base tables of open files, and the statements that make views of them, in order."""
+
+    tables: tuple[BaseTable, ...]
+    views: tuple[str, ...]
+
+
+def sql_tables(profile: ProfileTables) -> SqlTables:
+    """Return the tables of open files."""
+    sliced = [*_slice_tables(profile)]
+    others = [_whole(spec, partial(getattr, profile, name)) for name, spec in TABLES.items()
+              if name != "slices"]  # fmt: skip
+    threads = _whole(THREADS, partial(_threads, profile))
+    arguments = _whole(ARGUMENTS, partial(_arguments, profile))
+    slices = " UNION ALL BY NAME ".join(view for _, view in sliced)
+    empty = ", ".join(f"NULL::{_type(c)} AS {named(c.name)}" for c in (*OF_SLICES, *SLICES.columns))
+    views = [f"CREATE VIEW slices AS {slices or f'SELECT {empty} WHERE false'}"]
+    whole = (*others, threads, arguments)
+    views += [f"CREATE VIEW {named(t.name[1:])} AS FROM {named(t.name)}" for t in whole]
+    return SqlTables((*(base for base, _ in sliced), *whole), (*views, *_perfetto_views(profile)))
+
+
+def schema(profile: ProfileTables) -> dict[str, tuple[ColumnSpec, ...]]:
+    """Return the columns of all tables; those that only files have are without a meaning."""
+    stated = dict.fromkeys(
+        name for table in profile.sliced for name in table.names if name not in SLICES.names
+    )
+    of_files = (ColumnSpec(name, "object", "Argument of the file") for name in stated)
+    tables = {"slices": (*OF_SLICES, *SLICES.columns, *of_files)}
+    tables |= {name: spec.columns for name, spec in TABLES.items() if name != "slices"}
+    return {**tables, "threads": THREADS.columns, "arguments": ARGUMENTS.columns}
+
+
+def _type(column: ColumnSpec) -> str:
+    return _TYPES.get(column.dtype, "VARCHAR")
+
+
+def _whole(spec: TableSpec, frame: Callable[[], Any]) -> BaseTable:
+    """Return a table that is made as a whole when a query names it."""
+
+    def arrow(names: Sequence[str]) -> pa.Table:
+        from viewer.api.arrow import arrow_table
+
+        return arrow_table(frame()[list(names)])
+
+    return BaseTable(f"_{spec.name}", {c.name: _type(c) for c in spec.columns}, arrow)
+
+
+# -- slices ----------------------------------------------------------------------------------------
+
+
+def _slice_tables(profile: ProfileTables) -> Iterator[tuple[BaseTable, str]]:
+    """Return for each profile its base table, and the statement that selects its slices."""
+    first = thread = 0
+    for number, table in enumerate(profile.sliced):
+        trace, source = table.source.table.trace, table.source
+        rate, offset = source.ns_per_tick, source.offset_ns
+        columns = {_START: "BIGINT", _END: "BIGINT", **{c.name: _type(c) for c in OF_SLICES}}
+        columns |= {name: _type_of(table, name) for name in table.names}
+        del columns["file"]
+        chosen = {name: named(name) for name in columns if name not in (_START, _END)}
+        chosen["file"] = f"{quoted(trace.path)}"
+        if rate.denominator == 1:
+            ns = rate.numerator
+            chosen["start_ns"] = f"{_START} * {ns} + {offset}" if (ns, offset) != (1, 0) else _START
+            chosen["dur_ns"] = f"({_END} - {_START}) * {ns}" if ns != 1 else f"{_END} - {_START}"
+        base = BaseTable(f"_slices_{number}", columns, partial(_slices_arrow, table, first, thread))
+        order = [*(c.name for c in OF_SLICES), *table.names]
+        listed = ", ".join(f"{chosen[name]} AS {named(name)}" for name in order)
+        yield base, f"SELECT {listed} FROM {named(base.name)}"
+        first, thread = first + len(table), thread + len(trace.tracks)
+
+
+def _type_of(table: SliceTable, name: str) -> str:
+    """Return the type of a column of slices in DuckDB, without making the column."""
+    if name in SLICES.names:
+        return _type(SLICES[name])
+    stated = table.source.table.trace.slices.columns
+    bare = name
+    while bare not in stated and bare.startswith("column "):
+        bare = bare.removeprefix("column ")
+    column = stated.get(bare)
+    if column is None or (column.strings is None and column.values.dtype.kind == "u"):
+        column = table.column(name)[1]
+    return "VARCHAR" if column.strings is not None else _KINDS[column.values.dtype.kind]
+
+
+def _slices_arrow(table: SliceTable, first: int, thread: int, names: Sequence[str]) -> pa.Table:
+    """Return some columns of the slices of one profile.
+
+    first, thread: the numbers of its first slice and thread among those of all profiles.
+    """
+    import pyarrow
+
+    from viewer.api.arrow import arrow_table
+    from viewer.api.frames import frame_of_slices
+
+    trace = table.source.table.trace
+    slices = trace.slices
+    made: dict[str, Callable[[], Any]] = {
+        _START: lambda: pyarrow.array(np.ascontiguousarray(slices.start)),
+        _END: lambda: pyarrow.array(np.ascontiguousarray(slices.end)),
+        "id": lambda: pyarrow.array(np.arange(first, first + len(slices))),
+        "parent": lambda: _parents(trace, first),
+        "thread_id": lambda: pyarrow.array(
+            slices.row_track[slices.rows()].astype(np.int64) + thread
+        ),
+        "self_ns": lambda: pyarrow.array(ticks_to_ns(self_time(slices), table.source.ns_per_tick)),
+        "name": lambda: _names(trace),
+    }
+    listed = [name for name in names if name not in made]
+    frame = arrow_table(frame_of_slices([table], listed)) if listed else None
+    arrays = [made[name]() if name in made else frame[name] for name in names]  # type: ignore[index]
+    return pyarrow.Table.from_arrays(arrays, names=list(names))
+
+
+def _names(trace: Trace) -> Any:
+    """Return the names of slices as a dictionary over the codes of the trace."""
+    import pyarrow
+
+    from viewer.export.tables.parquet import storable
+
+    codes, strings = np.ascontiguousarray(trace.slices.name), trace.strings
+    is_empty = codes == strings.index("") if "" in strings else None
+    texts = pyarrow.array([storable(text) for text in strings], pyarrow.string())
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, mask=is_empty), texts)
+
+
+def _parents(trace: Trace, first: int) -> Any:
+    import pyarrow
+
+    shape = tree(trace.slices)
+    parent: Ints = np.full(len(shape.index), -1)
+    parent[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
+    return pyarrow.array(parent + first, mask=parent < 0)
+
+
+# -- threads and arguments -------------------------------------------------------------------------
+
+
+def _threads(profile: ProfileTables) -> Any:
+    from viewer.api.frames import frame_of_columns
+
+    rows = [
+        (table.source.table.trace.path, table.source.processes[i],
+         track_name(table.source.table, i), track.unit.name.lower())
+        for table in profile.sliced
+        for i, track in enumerate(table.source.table.trace.tracks)
+    ]  # fmt: skip
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 4
+    of_row = (range(len(rows)), *columns)
+    return frame_of_columns(dict(zip(THREADS.names, map(list, of_row), strict=True)), THREADS)
+
+
+def _arguments(profile: ProfileTables) -> Any:
+    """Return the arguments of all slices, one after another."""
+    import pandas as pd
+
+    parts, first = [], 0
+    for table in profile.sliced:
+        slices = table.source.table.trace.slices
+        for name, column in slices.columns.items():
+            index = np.arange(len(slices)) if column.valid is None else np.flatnonzero(column.valid)
+            values, kind = column.values[index], column.values.dtype.kind
+            is_text = column.strings is not None
+            if is_text:
+                texts: Any = pd.Categorical.from_codes(
+                    *_codes(values, column.strings or ())
+                ).astype(object)
+            else:
+                texts = pd.array([str(value) for value in values.tolist()], dtype=object)
+            number = np.full(len(index), np.nan) if is_text else values.astype(np.float64)
+            whole = kind in "iu" and not is_text and not (values > np.iinfo(np.int64).max).any()
+            parts.append(pd.DataFrame({
+                "slice_id": index + first, "name": name, "text": texts, "number": number,
+                "whole": pd.array(values.astype(np.int64) if whole else [pd.NA] * len(index),
+                                  dtype="Int64"),
+            }))  # fmt: skip
+        first += len(slices)
+    empty = pd.DataFrame({name: [] for name in ARGUMENTS.names})
+    frame = pd.concat(parts, ignore_index=True) if parts else empty
+    for name in ("name", "text"):
+        frame[name] = frame[name].astype("category")
+    return frame
+
+
+def _codes(values: Ints, strings: Sequence[str]) -> tuple[Ints, list[str]]:
+    """Return the codes of texts over their distinct values."""
+    number: dict[str, int] = {}
+    of_text = np.array([number.setdefault(text, len(number)) for text in strings], np.int64)
+    return of_text[values], list(number)
+
+
+# -- Perfetto's names ------------------------------------------------------------------------------
+
+
+def _perfetto_views(profile: ProfileTables) -> tuple[str, ...]:
+    """Return views with the names and columns of Perfetto, so that its simple queries run.
+
+    Times count from the earliest one, as in an exported trace. With unrelated clocks there is none.
+    """
+    traces = profile.linked
+    is_one = len({one.place.key for one in traces}) <= 1
+    starts = [
+        tick_to_ns(one.trace.start, one.rate.ns_per_tick) + table.source.offset_ns
+        for one, table in zip(traces, profile.sliced, strict=True)
+        if len(one.trace.slices)
+    ]  # fmt: skip
+    ts = f"start_ns - {min(starts, default=0)}" if is_one else "NULL::BIGINT"
+    columns = {name for table in profile.sliced for name in table.names}
+    category = "category" if "category" in columns else "NULL::VARCHAR"
+    counters = "file, process, name, unit"
+    same = " AND ".join(f"c.{name} IS NOT DISTINCT FROM t.{name}" for name in counters.split(", "))
+    return (
+        f"CREATE VIEW slice AS SELECT id, {ts} AS ts, dur_ns AS dur, thread_id AS track_id, "
+        f"{category} AS category, name, depth, parent AS parent_id, id AS arg_set_id FROM slices",
+        "CREATE VIEW process AS SELECT row_number() OVER (ORDER BY min(id)) - 1 AS upid, "
+        "row_number() OVER (ORDER BY min(id)) - 1 AS id, NULL::BIGINT AS pid, process AS name "
+        "FROM threads GROUP BY file, process",
+        "CREATE VIEW thread AS SELECT t.id AS utid, t.id AS id, NULL::BIGINT AS tid, "
+        "t.thread AS name, p.upid AS upid, NULL::BOOLEAN AS is_main_thread FROM threads t "
+        "JOIN (SELECT file, process, row_number() OVER (ORDER BY min(id)) - 1 AS upid "
+        "FROM threads GROUP BY file, process) p "
+        "ON t.file = p.file AND t.process IS NOT DISTINCT FROM p.process",
+        "CREATE VIEW thread_track AS SELECT id, NULL::VARCHAR AS name, id AS utid, "
+        "NULL::BIGINT AS parent_id FROM threads",
+        "CREATE VIEW track AS SELECT id, NULL::VARCHAR AS name, 'thread_execution' AS type "
+        "FROM threads",
+        "CREATE VIEW thread_slice AS SELECT s.*, t.name AS thread_name, t.utid, t.tid, "
+        "p.name AS process_name, p.upid, p.pid FROM slice s JOIN thread t ON s.track_id = t.utid "
+        "JOIN process p USING (upid)",
+        f"CREATE VIEW counter_track AS SELECT row_number() OVER (ORDER BY {counters}) - 1 AS id, * "
+        f"FROM (SELECT DISTINCT {counters} FROM counters)",
+        f"CREATE VIEW counter AS SELECT row_number() OVER (ORDER BY c.start_ns) - 1 AS id, "
+        f"{ts} AS ts, c.value AS value, t.id AS track_id FROM counters c "
+        f"JOIN counter_track t ON {same}",
+        "CREATE VIEW args AS SELECT slice_id AS arg_set_id, 'debug.' || name AS flat_key, "
+        "'debug.' || name AS key, "
+        "whole AS int_value, CASE WHEN number IS NULL THEN text END AS string_value, "
+        "CASE WHEN whole IS NULL THEN number END AS real_value, text AS display_value "
+        "FROM arguments",
+    )
