@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import sys
 import threading
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     import duckdb
 
 HOW_TO_INSTALL = 'queries need duckdb: pip install "opscope[query]"'
+NOT_BUNDLED = (
+    "queries need duckdb, which the installer leaves out for its size: install Opscope with "
+    'pip install "opscope[query]"'
+)
 READ_ONLY = ("SELECT", "EXPLAIN", "RELATION")
 # A function that DuckDB cannot interrupt gets so much longer.
 GRACE_S = 5.0
@@ -72,12 +77,19 @@ class Result:
     count: int
 
 
-def package(how_to_install: str = HOW_TO_INSTALL) -> Any:
+def why_missing() -> str:
+    """Return how to get duckdb if it is not installed, or ""."""
+    if importlib.util.find_spec("duckdb") is not None:
+        return ""
+    return NOT_BUNDLED if getattr(sys, "frozen", False) else HOW_TO_INSTALL
+
+
+def package(how_to_install: str = "") -> Any:
     """Return duckdb, in the place of an import at the top. Raises NoDuckDB."""
     try:
         import duckdb
     except ImportError as error:
-        raise NoDuckDB(how_to_install) from error
+        raise NoDuckDB(how_to_install or HOW_TO_INSTALL) from error
     return duckdb
 
 

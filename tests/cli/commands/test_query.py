@@ -15,7 +15,7 @@ from viewer.tables.catalog import TABLES
 
 pytestmark = pytest.mark.slow
 DUMP = str(DATA / "etdump" / "demo_portable_x3.etdp")
-SQL = "SELECT name, count(*) AS n, sum(dur_ns) AS ns FROM slices GROUP BY ALL ORDER BY ns DESC, name"
+SQL = "SELECT name, count(*) AS n, sum(dur_ns) AS ns FROM slices GROUP BY ALL ORDER BY 3 DESC, 1"
 
 
 @pytest.fixture(scope="module")

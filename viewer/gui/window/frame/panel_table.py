@@ -26,6 +26,7 @@ from viewer.gui.panels import (
     operators,
     problems,
     program,
+    query,
     search,
     selection,
     sizes,
@@ -48,6 +49,7 @@ PANELS = (
         "Operators by", f"{_OPERATORS}.by_panel:OperatorsByPanel",
     ),
     calls.PANEL,
+    query.PANEL,
     model.PANEL,
     graph.PANEL,
     PanelSpec(

@@ -1,0 +1,318 @@
+"""The Query panel: one SQL query on the open files, as `opscope query`.
+
+The tables stand at the left, the text above its rows. A query runs in a thread and can be stopped.
+A click on a row selects the slice that it names, a double click zooms to it.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, Qt, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QPushButton, QTreeWidget, QTreeWidgetItem, QWidget
+
+from viewer.gui.panels.base.page_panel import (
+    PagePanel,
+    head_row,
+    page_splitter,
+    plain_column,
+    subtitle_label,
+)
+from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_slices
+from viewer.gui.panels.query.editor import QueryEditor
+from viewer.gui.panels.query.rows import RowsView
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.widgets.labels import label, literal, tip
+from viewer.gui.session import navigation
+from viewer.gui.session.session import Session
+from viewer.model.inferences.inference_views import Inferences
+from viewer.model.text import one_line
+from viewer.model.times import counted, format_time, group_digits
+from viewer.query.engine import Limits, NoDuckDB, Result, WrongQuery, why_missing
+from viewer.view.state import SliceRef
+
+if TYPE_CHECKING:
+    from viewer.api.profile import Profile
+
+NOTHING = "Open a profile to query it with SQL."
+MOST_ROWS = 100_000
+FIRST = """SELECT name, count(*) AS n, sum(self_ns) AS self_ns
+FROM slices
+GROUP BY name
+ORDER BY self_ns DESC"""
+_LIMITS = Limits(seconds=300.0, memory=1_000_000_000, rows=MOST_ROWS)
+_MOST_REMEMBERED = 30
+
+
+@dataclass(eq=False)
+class _Running:
+    """A query that runs, and what stops it. Its thread adds `stop` when DuckDB has begun."""
+
+    text: str
+    is_stopped: threading.Event = field(default_factory=threading.Event)
+    stop: Callable[[], None] | None = None
+
+    def started(self, stop: Callable[[], None]) -> None:
+        """Take what stops the query, which may be stopped already."""
+        self.stop = stop
+        if self.is_stopped.is_set():
+            stop()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answered:
+    """The rows of a query, and how long it took."""
+
+    result: Result
+    seconds: float
+
+
+Reply = Answered | WrongQuery | NoDuckDB
+
+
+def answer(profile: Profile, running: _Running) -> Reply:
+    """Return the rows of a query, or why there are none."""
+    from viewer.api.sql import sql_result
+
+    began = time.monotonic()
+    try:
+        result = sql_result(profile, running.text, _LIMITS, None, running.started)
+    except (WrongQuery, NoDuckDB) as error:
+        return WrongQuery("The query was stopped") if running.is_stopped.is_set() else error
+    return Answered(result, time.monotonic() - began)
+
+
+class QueryPanel(PagePanel):
+    """The editor, the tables and the rows."""
+
+    def __init__(self, host: PanelHost) -> None:
+        super().__init__(host)
+        theme = host.theme
+        self._profile: Profile | None = None
+        self._running: _Running | None = None
+        self._past: list[str] = []
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self._latest.failed.connect(self._fail)
+        self.editor = QueryEditor(theme)
+        self.editor.setPlainText(FIRST)
+        self.editor.run_requested.connect(self.run)
+        self.tables = QTreeWidget()
+        self.tables.setAccessibleName("Tables and columns")
+        self.tables.setHeaderHidden(True)
+        self.tables.itemActivated.connect(self._insert)
+        self.run_button = QPushButton("Run")
+        self.run_button.setToolTip("Run the text, or its selected part")
+        self.run_button.clicked.connect(self.run)
+        self.stop_button = QPushButton("Stop")
+        self.stop_button.setToolTip("Stop the query")
+        self.stop_button.clicked.connect(self._stop)
+        self.history_button = QPushButton("History")
+        self.history_button.setToolTip("Queries that ran, the last one first")
+        self.history = QMenu(self)
+        self.history.aboutToShow.connect(self._list_past)
+        self.history.triggered.connect(self._choose_past)
+        self.history_button.setMenu(self.history)
+        self.subtitle = subtitle_label(theme)
+        head = head_row(theme, 8)
+        for button in (self.run_button, self.stop_button, self.history_button):
+            head.addWidget(button)
+        head.addWidget(self.subtitle, 1)
+        self.rows: RowsView | None = None
+        self.message = label("", theme, "code", "error", wrap=True)
+        below = QWidget()
+        self._below = plain_column(below)
+        self._below.addWidget(self.message)
+        self._below.addStretch()
+        self.message.setContentsMargins(*(4 * [theme.px(8)]))
+        self.message.hide()
+        asked = page_splitter(Qt.Orientation.Vertical, self.editor, below, 38)
+        self.set_page(page_splitter(Qt.Orientation.Horizontal, self.tables, asked, 22), head=head)
+        self.refresh_on(self._session.workspace_changed)
+        self._session.selection_changed.connect(self._mark)
+        self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        return Presence.available_if(has_slices(session) or bool(session.workspace.programs))
+
+    @Slot()
+    def refresh(self) -> None:
+        """List the tables of what is open; the rows of other files go."""
+        self._stop()
+        self._latest.cancel()
+        self._running = self._profile = None
+        self._show_rows(None)
+        self._show_state()
+        if why := why_missing():
+            self.show_sentence(f"{why[:1].upper()}{why[1:]}.")
+        elif not (self._session.traces or self._session.workspace.programs):
+            self.show_sentence(NOTHING)
+        else:
+            self.show_page()
+            self._list_tables()
+
+    def _list_tables(self) -> None:
+        # Late, as the window starts without them.
+        from viewer.api.profile import Profile
+        from viewer.api.sql_tables import PERFETTO_VIEWS, schema
+
+        workspace = copy.copy(self._session.workspace)
+        workspace.traces = list(workspace.traces)
+        self._profile = Profile(workspace)
+        columns = schema(self._profile)
+        views = dict.fromkeys(PERFETTO_VIEWS, ())
+        self.editor.schema = {t: [c.name for c in of] for t, of in {**columns, **views}.items()}
+        self.tables.clear()
+        for table, of_table in columns.items():
+            item = QTreeWidgetItem(self.tables, [table])
+            for column in of_table:
+                child = QTreeWidgetItem(item, [column.name])
+                unit = f", {column.unit}" if column.unit else ""
+                child.setToolTip(0, tip(f"{column.meaning}{unit}"))
+        perfetto = QTreeWidgetItem(self.tables, ["Perfetto's names"])
+        for name in PERFETTO_VIEWS:
+            QTreeWidgetItem(perfetto, [name])
+
+    # -- running -----------------------------------------------------------------------------------
+
+    @Slot()
+    def run(self) -> None:
+        """Run the text of the editor, or its selected part."""
+        text = self.editor.textCursor().selectedText().replace("\u2029", "\n")
+        text = text.strip() or self.editor.toPlainText().strip()
+        if self._profile is None or not text:
+            return
+        self._stop()
+        self._past = [text, *(past for past in self._past if past != text)][:_MOST_REMEMBERED]
+        self._running = _Running(text)
+        self._show_state()
+        self._latest.submit(answer, self._profile, self._running)
+
+    def stop(self) -> str:
+        """Stop the query that runs; Esc asks for it."""
+        if self._running is None:
+            return ""
+        self._stop()
+        return "The query is stopped"
+
+    @Slot()
+    def _stop(self) -> None:
+        if self._running is not None:
+            self._running.is_stopped.set()
+            if self._running.stop is not None:
+                self._running.stop()
+
+    @Slot(object)
+    def _take(self, reply: Reply) -> None:
+        self._running = None
+        self._show_state()
+        is_wrong = not isinstance(reply, Answered)
+        if isinstance(reply, Answered):
+            self._show_rows(reply.result)
+            count, listed = reply.result.count, len(reply.result.rows)
+            rows = counted(count, "row")
+            if listed < count:
+                rows = f"the first {group_digits(listed)} of {rows}"
+            self.subtitle.setText(f"{rows} · {format_time(round(reply.seconds * 1e9))}")
+        else:
+            self._show_rows(None)
+            text = str(reply).partition(" (--")[0]
+            place = getattr(reply, "place", "")
+            self.message.setText(f"{text[:1].upper()}{text[1:]}\n{place}".strip())
+            self.subtitle.setText("")
+        self.message.setVisible(is_wrong)
+
+    @Slot(str)
+    def _fail(self, text: str) -> None:
+        self._take(WrongQuery(text))
+
+    def _show_state(self) -> None:
+        is_running = self._running is not None
+        self.stop_button.setEnabled(is_running)
+        if is_running:
+            self.subtitle.setText("Running …")
+
+    def _show_rows(self, result: Result | None) -> None:
+        if self.rows is not None:
+            self._below.removeWidget(self.rows)
+            self.rows.hide()
+            self.rows.deleteLater()
+            self.rows = None
+        if result is not None:
+            self.rows = RowsView(result, self._theme)
+            self.rows.chosen.connect(self._choose)
+            self.rows.doubleClicked.connect(self._fit)
+            self._below.insertWidget(0, self.rows, 1)
+
+    # -- tables and past queries -------------------------------------------------------------------
+
+    @Slot(QTreeWidgetItem, int)
+    def _insert(self, item: QTreeWidgetItem) -> None:
+        if item.parent() is not None or item.toolTip(0) or item.text(0) in self.editor.schema:
+            self.editor.insert_word(item.text(0))
+
+    @Slot()
+    def _list_past(self) -> None:
+        self.history.clear()
+        for number, text in enumerate(self._past):
+            action = self.history.addAction(literal(one_line(text)))
+            action.setData(number)
+        if not self._past:
+            self.history.addAction("No query ran").setEnabled(False)
+
+    @Slot(QAction)
+    def _choose_past(self, action: QAction) -> None:
+        number = action.data()
+        if isinstance(number, int):
+            self.editor.setPlainText(self._past[number])
+            self.editor.setFocus()
+
+    # -- selecting ---------------------------------------------------------------------------------
+
+    def _ref(self, number: int) -> SliceRef | None:
+        """Return the slice of an `id`: they are numbered over all files."""
+        for trace in range(len(self._session.traces)):
+            count = len(self._session.as_run(trace).trace.slices)
+            if 0 <= number < count:
+                return SliceRef(trace, number)
+            number -= count
+        return None
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        """Select the slice that a row names, or show its source line."""
+        if self.rows is None:
+            return
+        number = self.rows.slice_id(row, self.rows.currentIndex().column())
+        ref = None if number is None else self._ref(number)
+        if ref is not None:
+            self._session.show_inferences(Inferences.AS_RUN)
+            with self.choosing():
+                self._session.select_slice(ref, reveal=True)
+        elif number is None and (place := self.rows.source_line(row)) is not None:
+            self.host.show_source(*place)
+
+    @Slot(QModelIndex)
+    def _fit(self, index: QModelIndex) -> None:
+        if self.rows is not None and self.rows.slice_id(index.row(), index.column()) is not None:
+            navigation.fit_selection(self._session)
+
+    @Slot()
+    def _mark(self) -> None:
+        """Mark the row of the selected slice."""
+        ref = self._session.state.slice
+        if self.rows is None or ref is None or self._choosing:
+            return
+        before = range(ref.trace)
+        number = ref.index + sum(len(self._session.as_run(i).trace.slices) for i in before)
+        row = self.rows.row_of(number)
+        if row >= 0:
+            self.rows.selectRow(row)
+            self.rows.scrollTo(self.rows.arranged.index(row, 0))

@@ -1,0 +1,133 @@
+"""The table of a result, and what its cells select."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHeaderView
+
+from viewer.gui.panels.base.tables.columns import ColumnKind, CopyScope, PanelColumn, PanelTable
+from viewer.gui.panels.base.tables.model import TableModel
+from viewer.gui.panels.base.tables.view import TableView
+from viewer.gui.qt.theme.theme import Theme
+from viewer.model.text import one_line
+from viewer.model.times import format_time, group_digits
+from viewer.query.engine import Result
+
+MISSING = "–"
+# Columns whose values are the `id` of a slice.
+SLICE_IDS = ("id", "slice_id", "slice", "arg_set_id", "parent", "parent_id", "producer", "consumer")
+_TIMES = ("_ns", "dur", "ts")
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
+          "UINTEGER", "UBIGINT", "UHUGEINT")  # fmt: skip
+_NUMBERS = (*_WHOLE, "DOUBLE", "FLOAT", "DECIMAL")
+_WIDEST, _LOOKED_AT = 360, 200  # px of a column; rows that decide about widths
+
+
+def _kind(name: str, type_name: str) -> ColumnKind:
+    base = type_name.partition("(")[0]
+    if base in _WHOLE and (name.endswith(_TIMES[0]) or name in _TIMES[1:]):
+        return ColumnKind.TIME
+    return ColumnKind.NUMBER if base in _NUMBERS else ColumnKind.TEXT
+
+
+def _text(i: int, kind: ColumnKind, is_id: bool, result: Result, row: int) -> str:
+    value = result.rows[row][i]
+    if value is None:
+        return MISSING
+    if kind is ColumnKind.TIME:
+        return format_time(value)
+    if kind is ColumnKind.NUMBER and not is_id:
+        return group_digits(value) if isinstance(value, int) else f"{value:.6g}"
+    return one_line(str(value))
+
+
+def _plain(i: int, result: Result, row: int) -> str:
+    value = result.rows[row][i]
+    return "" if value is None else str(value)
+
+
+def _keys(i: int, kind: ColumnKind, result: Result) -> NDArray[Any]:
+    values = [row[i] for row in result.rows]
+    if kind is ColumnKind.TEXT:
+        return np.array(["" if value is None else str(value) for value in values])
+    return np.array([np.nan if value is None else float(value) for value in values])
+
+
+def table_of(result: Result) -> PanelTable[Result]:
+    """Return the table of a result."""
+    columns = []
+    for i, (name, type_name) in enumerate(zip(result.columns, result.types, strict=True)):
+        kind = _kind(name, type_name)
+        columns.append(
+            PanelColumn[Result](
+                name,
+                kind,
+                96,
+                f"{type_name}",
+                f"{i}",
+                text=partial(_text, i, kind, name in SLICE_IDS),
+                plain=partial(_plain, i),
+                tooltip=partial(_plain, i),
+                keys=partial(_keys, i, kind),
+                tone="accent" if name in SLICE_IDS else "text1",
+            )
+        )
+    return PanelTable(
+        "Rows of the query",
+        tuple(columns),
+        least=96,
+        rows=lambda result: np.arange(len(result.rows)),
+        copies=CopyScope.TABLE,
+    )
+
+
+class RowsView(TableView):
+    """The rows: as wide as its columns, with a scroll bar where they do not fit."""
+
+    def __init__(self, result: Result, theme: Theme) -> None:
+        super().__init__(TableModel(table_of(result), theme), theme)
+        self._table_model.setParent(self)
+        self._table_model.show(result)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setStretchLastSection(False)
+        metrics = self.fontMetrics()
+        for i, column in enumerate(self.arranged.columns):
+            texts = [column.text(result, row) for row in range(min(len(result.rows), _LOOKED_AT))]
+            widest = max(map(metrics.horizontalAdvance, [f"{column.title}   ", *texts]))
+            self.setColumnWidth(i, min(widest + theme.px(28), theme.px(_WIDEST)))
+
+    def fit_columns(self) -> None:
+        """Keep the widths."""
+
+    def slice_id(self, row: int, column: int) -> int | None:
+        """Return the slice that a cell names, or else the first one that its row names."""
+        result = self.arranged.contents
+        values = result.rows[int(self.arranged.items[row])]
+        named = [i for i, name in enumerate(result.columns) if name in SLICE_IDS]
+        for i in (column, *named):
+            if i in named and isinstance(values[i], int):
+                return int(values[i])
+        return None
+
+    def row_of(self, number: int) -> int:
+        """Return the row of a slice in the first column that names slices, -1 for none."""
+        result = self.arranged.contents
+        column = next((i for i, name in enumerate(result.columns) if name in SLICE_IDS), -1)
+        if column < 0:
+            return -1
+        items = self.arranged.items.tolist()
+        return next((i for i, item in enumerate(items) if result.rows[item][column] == number), -1)
+
+    def source_line(self, row: int) -> tuple[str, int] | None:
+        """Return the source line that a row names, as `source` and `line`."""
+        result = self.arranged.contents
+        values = dict(zip(result.columns, result.rows[int(self.arranged.items[row])], strict=True))
+        path, line = values.get("source"), values.get("line")
+        return (path, line) if isinstance(path, str) and isinstance(line, int) else None
