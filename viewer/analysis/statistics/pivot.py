@@ -21,6 +21,7 @@ import numpy as np
 from viewer.analysis.statistics.group_table import Group, GroupTable, PartedGroups
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.slice_keys import ARGUMENT, PLACES
+from viewer.arrays import Ints
 from viewer.model.queries import innermost_around
 from viewer.model.trace import Slices
 
@@ -97,6 +98,30 @@ def pivot(
             listed.append(_rest(row, listed, name, whole))
         rows.append(PivotRow(row, tuple(filter(_has_any, listed))))
     return PivotTable(table, then, tuple(rows))
+
+
+def slices_of_cell(
+    grouping: Grouping,
+    slices: Slices,
+    keys: tuple[str, str],
+    cell: tuple[int, int],
+    first: int | None = None,
+    last: int | None = None,
+) -> Ints:
+    """Return the slices that a cell counts, ascending. cell: its group and its number, or -1."""
+    key, then = keys
+    group, number = cell
+    if _is_place(grouping, key) and not _is_place(grouping, then):
+        if number < 0:
+            return np.empty(0, np.int64)
+        index = grouping.slices(then, number, first, last)
+        return index[grouping.groups_of_slices(key)[1][index] == group]
+    index = grouping.slices(key, group, first, last)
+    _, part = grouping.groups_of_slices(then)
+    if not _is_place(grouping, then):
+        around = innermost_around(slices, part >= 0)
+        part = np.where(around >= 0, part[around], -1)
+    return index[part[index] == number]
 
 
 def _is_place(grouping: Grouping, key: str) -> bool:

@@ -212,16 +212,19 @@ def select_group(
 
     Not for units and inferences, which are not slices.
     """
-    number = session.number_of(open_trace)
-    if number is None:
-        return
     slices = open_trace.trace.slices
     indices = grouping.slices(key, group, *scope.span[:2])
     if not len(indices):
         indices = grouping.slices(key, group)
         first, last = span_of(open_trace, scope)
         indices = indices[(slices.end[indices] >= first) & (slices.start[indices] <= last)]
-    if len(indices):
+    select_indices(session, open_trace, indices)
+
+
+def select_indices(session: Session, open_trace: OpenTrace, indices: Ints) -> None:
+    """Select some slices of a trace, and reveal the longest."""
+    number = session.number_of(open_trace)
+    if number is not None and len(indices):
         longest = SliceRef(number, longest_slice(open_trace, indices))
         session.select_slices(SliceSet({number: indices}), longest, reveal=True, keep_area=True)
 

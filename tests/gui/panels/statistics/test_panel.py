@@ -1,6 +1,7 @@
 """The statistics panel: units of the whole trace and of a range, and that the bar adds up."""
 
 import csv
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tests.builders.clocked_traces import NS, clocked_trace
 from viewer.formats import open_file
 from viewer.gui.panels.statistics import panel as statistics_panel
+from viewer.gui.panels.statistics import then_by
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
@@ -16,6 +18,7 @@ from viewer.gui.session.clocks import set_delegate_clock
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import operator_of
 from viewer.model.inferences.inference_views import Inferences
+from viewer.model.queries import run_of_slices
 from viewer.model.scope import STEADY
 from viewer.model.times import NARROW_SPACE
 from viewer.view.state import Area, SliceRef
@@ -383,3 +386,75 @@ def test_layers_are_grouped_by_the_hardware_that_their_table_states(show_files):
 
 def marked(panel):
     return [panel.model.rows[row] for row in marked_rows(panel.table)]
+
+
+# -- then by ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pivoted(show_files):
+    """Operators of three inferences, divided by inference."""
+    panel = show_files(StatisticsPanel, "etdump/demo_portable_x3.etdp")
+    panel.session.change(replace(panel.session.state, run=None))
+    panel.by.setCurrentIndex(panel.by.findData("name"))
+    panel.by.activated.emit(panel.by.currentIndex())
+    panel.then.setCurrentIndex(panel.then.findData("inference"))
+    panel.then.activated.emit(panel.then.currentIndex())
+    return panel
+
+
+def test_a_second_key_puts_rows_that_add_up_below_each_group(pivoted):
+    wall = next(i for i, h in enumerate(pivoted.model.contents.headings) if h.key == "self_ns")
+    sums, names = {}, []
+    for row in pivoted.model.rows:
+        if not row.indent:
+            names.append(row.name)
+            sums[row.name] = [row.keys[wall], 0]
+        else:
+            sums[names[-1]][1] += row.keys[wall]
+    assert len(names) > 3
+    assert all(total == of_cells for total, of_cells in sums.values())
+    assert any(row.indent and "run 1 of 3" in row.op for row in pivoted.model.rows)
+
+
+def test_sorting_and_filtering_keep_parts_below_their_group(pivoted):
+    model = pivoted.model
+    count = len(model.rows)
+    for column in range(model.columnCount()):
+        model.sort(column)
+        assert not model.rows[0].indent
+        assert len(model.rows) == count
+    name = next(row.name for row in model.rows if not row.indent)
+    pivoted.filter.setText(name)
+    assert [row.name for row in model.rows if not row.indent] == [name]
+    assert any(row.indent for row in model.rows)
+
+
+def test_a_click_on_a_part_selects_its_slices(pivoted):
+    row = next(i for i, row in enumerate(pivoted.model.rows) if row.indent and "run 2" in row.op)
+    pivoted._choose(row)
+    (shown,) = pivoted.session.traces
+    state = pivoted.session.state
+    chosen = [state.slice.index, *(state.others.of[0].tolist() if len(state.others) else ())]
+    runs = {run_of_slices(shown.trace)[index] for index in chosen}
+    assert {shown.trace.runs[run].number for run in runs} == {2}
+
+
+def test_the_parts_are_exported(pivoted, tmp_path):
+    path = tmp_path / "out.csv"
+    answer = pivoted.groups
+    then_by.pivot_job(str(path), answer.shown, answer.pivoted)(lambda *done: None, lambda: False)
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["then_by"] for row in rows} == {"inference"}
+    assert len(rows) == sum(len(cells) for cells in answer.cells)
+
+
+def test_the_overview_of_units_has_no_second_key(panel):
+    assert panel.key == "unit"
+    assert not panel.then.isVisible()
+    panel.by.setCurrentIndex(panel.by.findData("operator"))
+    panel.by.activated.emit(panel.by.currentIndex())
+    assert panel.then.isVisible()
+    assert panel.then.findData("operator") < 0
+    assert panel.then.findData("unit") >= 0

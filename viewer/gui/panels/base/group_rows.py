@@ -5,7 +5,7 @@ Shared by all panels that show a `GroupTable`, so that a figure is the same in e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -43,6 +43,7 @@ from viewer.view.open_trace import OpenTrace
 
 # 5,000 rows take 0.2 s to create and stay instant to sort and filter; a million would take 40 s.
 MOST_ROWS = 5_000
+_NO_SLICES = Spread(0, 0.0, 0, 0, 0.0, 0.0)
 _WHOLE = "All rows and the time without a row add up to the whole."
 _INFERENCES = "How many inferences are counted."
 _OWN_CLOCK = (
@@ -52,13 +53,19 @@ _OWN_CLOCK = (
 
 
 def group_contents(
-    open_trace: OpenTrace, table: GroupTable, title: str, base: FigureBase | None = None
+    open_trace: OpenTrace,
+    table: GroupTable,
+    title: str,
+    base: FigureBase | None = None,
+    cells: Sequence[Sequence[Group]] = (),
 ) -> OperatorContents:
     """Return the rows of other groups: self, wall and total time, and statistics of the slices.
 
-    base: what the times are per; by default they are sums, which their titles do not say.
+    base: what the times are per; by default they are sums, which their titles do not say. cells:
+    what each group is divided into, as rows below it; the group of the first one is -2, of the next
+    one -3, and so on.
 
-    At most `MOST_ROWS`, the first groups of the table.
+    About `MOST_ROWS`, the first groups of the table.
 
     What a delegate's own clock timed has a column of its own, if there is any; so has wall time
     where it differs from self time.
@@ -138,18 +145,25 @@ def group_contents(
         *(((summed_heading(base, figure_terms.TOTAL, ColumnKind.TIME, 92), summed),)
             if base.is_mean else ()),
     )  # fmt: skip
-    rows = []
-    for group in groups:
+    rows, number = list[TableRow](), -2
+    for place, group in enumerate(groups):
+        if len(rows) >= MOST_ROWS:
+            break
         operators = open_trace.table.sets[group.number] if table.key == "operator" else ()
         module, dot, name = group.label.partition(" · ")
         if not (operators and dot):
             module, name = "", group.label
         part = (group.wall or 0) / most if most else 0.0
-        cells = cells_of(columns, group, group.label.lower())
+        texts = cells_of(columns, group, group.label.lower())
         rows.append(
-            TableRow(operators, module, name, "", *cells, part, "accent", group=group.number)
+            TableRow(operators, module, name, "", *texts, part, "accent", group=group.number)
         )
-    return OperatorContents(headings_of(title, columns), tuple(rows))
+        for cell in cells[place] if cells else ():
+            part = max((cell.wall or 0) / most, 0.0) if most else 0.0
+            texts = cells_of(columns, cell, cell.label.lower())
+            rows.append(TableRow((), "", cell.label, "", *texts, part, "text3", 1, group=number))
+            number -= 1
+    return OperatorContents(headings_of(title, columns), tuple(rows), is_nested=bool(cells))
 
 
 def _with_base(
@@ -163,8 +177,7 @@ def _with_base(
 
 
 def _spread(group: Group) -> Spread:
-    assert group.spread is not None  # only units have none
-    return group.spread
+    return group.spread or _NO_SLICES  # units, and the rest of a place, have none
 
 
 def _stated(spec: ColumnSpec, group: Group) -> Cell:

@@ -18,6 +18,8 @@ from PySide6.QtWidgets import QPushButton
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.statistics.pivot import PivotTable, pivot, slices_of_cell
+from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter
 from viewer.gui.panels.base.group_rows import clocks_text, group_contents, show_whole
@@ -36,13 +38,19 @@ from viewer.gui.panels.statistics.table import (
     not_compared,
     unit_contents,
 )
+from viewer.gui.panels.statistics.then_by import TITLES, ThenBox, pivot_job
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
 from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.inferences import TraceScope, current_scope, pick_run
-from viewer.gui.session.selection import select_group, selected_operators, span_of
+from viewer.gui.session.selection import (
+    select_group,
+    select_indices,
+    selected_operators,
+    span_of,
+)
 from viewer.model.figure_base import FigureBase
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import LeftOut, TimeScope, left_out
@@ -53,13 +61,6 @@ from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.exports import ExportJob, table_job
 
 NOTHING = "Open a profile to see time by unit, operator, thread and other keys."
-TITLES = {
-    "unit": "Unit", "operator": "Operator", "node": "Node", "type": "Operator type",
-    "module": "Module", "line": "Line", "caller": "Called from", "location": "Location",
-    "kernel": "Kernel", "delegate": "Delegate", "backend": "Backend", "count": "Count",
-    "thread": "Thread", "process": "Process", "rank": "Rank", "inference": "Inference",
-    "category": "Category", "name": "Name",
-}  # fmt: skip
 # The default key of a trace is the first of these that it has.
 _FIRST = ("unit", "type", "name")
 # The keys whose figures are no mean per inference.
@@ -88,6 +89,9 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         self.head.addWidget(self.button)
         self.button.clicked.connect(self.export)
         self.by.activated.connect(self._pick)
+        self.then = ThenBox(theme)
+        self.head.insertWidget(self.head.indexOf(self.filter), self.then)
+        self.then.picked.connect(self.refresh)
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
         self.refresh_on(session.workspace_changed, self._comparison.changed)
@@ -108,7 +112,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
 
     def _current(self) -> TraceScope:
         """The current trace and the scope of its figures, per inference unless rows are these."""
-        by_inference = self.key not in _OF_ALL
+        by_inference = _is_per_inference(self.key, self.then.chosen_key)
         return current_scope(self._session, ranges=True, by_inference=by_inference)
 
     @Slot()
@@ -132,13 +136,15 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         if self._offered is not shown:
             self._offered = shown
             self._offer(shown.grouping)
+        then = self.then.offer_keys(shown, self.key)
         _, scope = self._current()
         self._of = shown, scope
         found = self._comparison.in_tables
         if found is not None and (level := level_of(found, self.key)):
+            self.then.hide()
             args_of_changes = found, level, TITLES[self.key]
             return Question(list_groups, args_of_changes, len(shown.trace.slices), stays=True)
-        args = shown, self.key, scope
+        args = shown, self.key, scope, then
         return Question(_answer, args, len(shown.trace.slices), stays=True)
 
     def empty_state(self) -> Sentence:
@@ -192,7 +198,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         contents = (
             unit_contents(open_trace, table, TITLES[table.key])
             if table.is_overview
-            else group_contents(open_trace, table, TITLES[table.key], base)
+            else group_contents(open_trace, table, TITLES[table.key], base, answer.cells)
         )
         self._color()
         self.table.show_contents(contents, sorted_by=-1)
@@ -206,8 +212,9 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         parts = [where, display_name(open_trace.trace.path)]
         if (found := self._comparison.in_tables) is not None:
             parts.insert(0, not_compared(found, open_trace.file.path))
-        if len(contents.rows) < len(table.groups) and not table.is_overview:
-            listed, of = group_digits(len(contents.rows)), group_digits(len(table.groups))
+        listed_groups = sum(not row.indent for row in contents.rows)
+        if listed_groups < len(table.groups) and not table.is_overview:
+            listed, of = group_digits(listed_groups), group_digits(len(table.groups))
             parts.append(f"first {listed} of {of} rows: export lists all")
         if table.clocks:
             parts.insert(
@@ -292,7 +299,9 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         if answer is None or number is None:
             return
         key, shown = answer.table.key, answer.shown
-        if answer.table.is_overview:
+        if group < -1 and answer.pivoted is not None:
+            select_indices(self._session, shown, answer.slices_of(group))
+        elif answer.table.is_overview:
             unit = next(g.key for g in answer.table.groups if g.label == name)
             interval = answer.shown.grouping.overview.longest(unit, *answer.span)
             if interval is not None:
@@ -322,6 +331,13 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         if answer is None:
             return
         shown, table = answer.shown, answer.table
+        if answer.pivoted is not None:
+            pivoted = answer.pivoted
+            self.host.export(
+                ExportedFile.table("statistics"),
+                lambda path: pivot_job(path, shown, pivoted),
+            )
+            return
         first = table.groups[: len(self.model.contents.rows)]
         lookup = {(group.number, group.label): group for group in first}
         groups: list[Group] = [lookup[row.group, row.name] for row in self.model.rows]
@@ -345,16 +361,37 @@ class StatisticsAnswer:
     shown: OpenTrace
     table: GroupTable
     scope: TimeScope
+    pivoted: PivotTable | None = None
+
+    @property
+    def cells(self) -> tuple[tuple[Group, ...], ...]:
+        """What each group is divided into, () without a second key."""
+        return () if self.pivoted is None else tuple(row.cells for row in self.pivoted.rows)
+
+    def slices_of(self, cell: int) -> Ints:
+        """Return the slices of a cell by the number of its row, from -2 downwards."""
+        assert self.pivoted is not None
+        pairs = [(r.group.number, c.number) for r in self.pivoted.rows for c in r.cells]
+        first, last, _ = self.scope.span
+        keys = self.table.key, self.pivoted.then
+        slices = self.shown.trace.slices
+        return slices_of_cell(self.grouping, slices, keys, pairs[-2 - cell], first, last)
 
     @property
     def base(self) -> FigureBase | None:
         """What the figures are per, None if rows are the inferences or units themselves."""
-        return None if self.table.key in _OF_ALL else self.shown.base_of(self.scope)
+        is_mean = _is_per_inference(self.table.key, self.then)
+        return self.shown.base_of(self.scope) if is_mean else None
+
+    @property
+    def then(self) -> str:
+        """The second key, "" without one."""
+        return "" if self.pivoted is None else self.pivoted.then
 
     @property
     def grouping(self) -> Grouping:
         """The groups whose figures these are."""
-        return _grouping(self.shown, self.table.key, self.scope)
+        return _grouping(self.shown, self.table.key, self.scope, self.then)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -362,14 +399,23 @@ class StatisticsAnswer:
         return span_of(self.shown, self.scope)
 
 
-def _answer(shown: OpenTrace, key: str, scope: TimeScope) -> StatisticsAnswer:
+def _answer(shown: OpenTrace, key: str, scope: TimeScope, then: str) -> StatisticsAnswer:
     # All tracks: NPU units have their own tracks.
     first, last, _ = scope.span
-    return StatisticsAnswer(shown, _grouping(shown, key, scope).by(key, first, last), scope)
+    grouping = _grouping(shown, key, scope, then)
+    if then:
+        pivoted = pivot(grouping, shown.trace.slices, (key, then), first, last)
+        return StatisticsAnswer(shown, pivoted.table, scope, pivoted)
+    return StatisticsAnswer(shown, grouping.by(key, first, last), scope)
 
 
-def _grouping(opened: OpenTrace, key: str, scope: TimeScope) -> Grouping:
-    return opened.grouping if key in _OF_ALL else opened.grouping_for(scope)
+def _is_per_inference(key: str, then: str) -> bool:
+    """Whether figures are means per inference: not of rows that are parts of one."""
+    return key not in _OF_ALL and then != "inference"
+
+
+def _grouping(opened: OpenTrace, key: str, scope: TimeScope, then: str) -> Grouping:
+    return opened.grouping_for(scope) if _is_per_inference(key, then) else opened.grouping
 
 
 def _show_units(footer: CostFooter, shown: OpenTrace, table: GroupTable, left: LeftOut) -> None:

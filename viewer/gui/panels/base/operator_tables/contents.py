@@ -144,11 +144,15 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class OperatorContents:
-    """The contents of a table. `place` returns the recorded path and line of an operator."""
+    """The contents of a table. `place` returns the recorded path and line of an operator.
+
+    is_nested: whether rows with an indent stay below the row that they are a part of.
+    """
 
     headings: tuple[Heading, ...] = ()
     rows: tuple[TableRow, ...] = ()
     place: Callable[[int], tuple[str, int] | None] = field(default=lambda i: None)
+    is_nested: bool = False
 
     def texts(self, column: int) -> Iterator[str]:
         """The texts of a column, without those of rows that span all columns."""

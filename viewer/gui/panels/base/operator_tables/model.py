@@ -77,7 +77,14 @@ class OperatorModel(ArrangedModel[OperatorContents]):
         titles = [heading.title for heading in contents.headings]
         line = titles.index(LINE) if LINE in titles else 0  # the text of the name column is empty
         found = (word in row.name.lower() or word in row.texts[line] for row in contents.rows)
-        return np.fromiter(found, np.bool_, len(contents.rows))
+        hits = np.fromiter(found, np.bool_, len(contents.rows))
+        if not contents.is_nested:
+            return hits
+        # A row keeps its parts, and a part the row that it is below.
+        above = _above(contents)
+        hits |= hits[above]
+        hits[above[hits]] = True
+        return hits
 
     def sorted_items(
         self, contents: OperatorContents, items: Ints, column: int, *, descending: bool
@@ -86,6 +93,10 @@ class OperatorModel(ArrangedModel[OperatorContents]):
         rows = contents.rows
         by = sorted(items.tolist(), key=lambda i: rows[i].keys[column], reverse=descending)
         by.sort(key=lambda i: rows[i].texts[column] == MISSING)
+        if contents.is_nested:
+            above = _above(contents).tolist()
+            place = {i: number for number, i in enumerate(by)}
+            by.sort(key=lambda i: (place.get(above[i], -1), i != above[i]))
         return np.array(by, np.int64)
 
     def _arrange(self) -> None:
@@ -119,6 +130,12 @@ class OperatorModel(ArrangedModel[OperatorContents]):
         if role == Qt.ItemDataRole.ToolTipRole and column == 0:
             return tip("\n".join(filter(None, (row.name, row.detail))))
         return None
+
+
+def _above(contents: OperatorContents) -> Ints:
+    """Return per row the row without an indent that it is below, which may be itself."""
+    is_first = np.array([not row.indent for row in contents.rows], np.bool_)
+    return np.maximum.accumulate(np.where(is_first, np.arange(len(is_first)), 0))
 
 
 def _plain(heading: Heading, text: str, key: float | str) -> str:
