@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from viewer.api.profile_tables import ProfileTables
 
 _DTYPES = {int: "Int64", bool: "boolean", str: "string", float: "float64"}
-# The name of the rows of a base table, beside the view that adds the columns that are not read.
+# The name of the rows of a base table; its view adds the columns that are not read.
 _ROWS = "rows of "
 _NOT_READ = "a column is not in the plan of the query"
 _MACROS = (

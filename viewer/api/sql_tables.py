@@ -170,7 +170,7 @@ def _slices_arrow(table: SliceTable, first: int, thread: int, names: Sequence[st
 
     trace = table.source.table.trace
     slices = trace.slices
-    made: dict[str, Callable[[], Any]] = {
+    by_name: dict[str, Callable[[], Any]] = {
         _START: lambda: pyarrow.array(np.ascontiguousarray(slices.start)),
         _END: lambda: pyarrow.array(np.ascontiguousarray(slices.end)),
         "id": lambda: pyarrow.array(np.arange(first, first + len(slices))),
@@ -181,9 +181,9 @@ def _slices_arrow(table: SliceTable, first: int, thread: int, names: Sequence[st
         "self_ns": lambda: pyarrow.array(ticks_to_ns(self_time(slices), table.source.ns_per_tick)),
         "name": lambda: _names(trace),
     }
-    listed = [name for name in names if name not in made]
+    listed = [name for name in names if name not in by_name]
     frame = arrow_table(frame_of_slices([table], listed)) if listed else None
-    arrays = [made[name]() if name in made else frame[name] for name in names]  # type: ignore[index]
+    arrays = [by_name[name]() if name in by_name else frame[name] for name in names]  # type: ignore[index]
     return pyarrow.Table.from_arrays(arrays, names=list(names))
 
 
@@ -273,11 +273,11 @@ def _perfetto_views(profile: ProfileTables) -> tuple[str, ...]:
     Times count from the earliest one, as in an exported trace. With unrelated clocks there is none.
     """
     traces = profile.linked
-    is_one = len({one.place.key for one in traces}) <= 1
+    is_one = len({linked.place.key for linked in traces}) <= 1
     starts = [
-        tick_to_ns(one.trace.start, one.rate.ns_per_tick) + table.source.offset_ns
-        for one, table in zip(traces, profile.sliced, strict=True)
-        if len(one.trace.slices)
+        tick_to_ns(linked.trace.start, linked.rate.ns_per_tick) + table.source.offset_ns
+        for linked, table in zip(traces, profile.sliced, strict=True)
+        if len(linked.trace.slices)
     ]  # fmt: skip
     ts = f"start_ns - {min(starts, default=0)}" if is_one else "NULL::BIGINT"
     columns = {name for table in profile.sliced for name in table.names}

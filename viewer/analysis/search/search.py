@@ -351,18 +351,21 @@ def _spread(found: Bools, codes: Codes) -> Bools:
 
 def _compared_values(column: Column, node: Argument) -> Bools:
     """Return which values of a column compare as asked; those that are not valid count for none."""
-    values, texts = column.values, column.strings
+    values = column.values
     if not node.sign:
         return np.ones(len(values), np.bool_)
-    if texts is not None:
-        hits = [compares(text.casefold(), node) for text in texts]
-        return np.array([*hits, False], np.bool_)[values]
+    if column.strings is not None:
+        return _compared_texts(column.strings, values, node)
     if values.dtype.kind == "b" or node.sign == ":" or node.number is None:
-        distinct, number = np.unique(values, return_inverse=True)
-        texts = [str(value).casefold() for value in distinct.tolist()]
-        hits = [compares(text, node) for text in texts]
-        return np.array([*hits, False], np.bool_)[number.reshape(-1)]
+        distinct, codes = np.unique(values, return_inverse=True)
+        return _compared_texts(list(map(str, distinct.tolist())), codes.reshape(-1), node)
     return _compared(values, node.sign, node.number)
+
+
+def _compared_texts(texts: Sequence[str], codes: NDArray[Any], node: Argument) -> Bools:
+    """Return which texts, by their codes, compare as asked."""
+    hits = np.array([*(compares(text.casefold(), node) for text in texts), False], np.bool_)
+    return np.asarray(hits[codes])
 
 
 def refusal(query: Query, searched: Sequence[SearchedTrace]) -> str:

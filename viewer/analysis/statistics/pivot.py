@@ -115,13 +115,13 @@ def slices_of_cell(
         if number < 0:
             return np.empty(0, np.int64)
         index = grouping.slices(then, number, first, last)
-        return index[grouping.groups_of_slices(key)[1][index] == group]
+        return np.asarray(index[grouping.groups_of_slices(key)[1][index] == group])
     index = grouping.slices(key, group, first, last)
     _, part = grouping.groups_of_slices(then)
     if not _is_place(grouping, then):
         around = innermost_around(slices, part >= 0)
         part = np.where(around >= 0, part[around], -1)
-    return index[part[index] == number]
+    return np.asarray(index[part[index] == number])
 
 
 def _is_place(grouping: Grouping, key: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from tests.builders.clocked_traces import NS, clocked_trace
 from viewer.formats import open_file
 from viewer.gui.panels.statistics import panel as statistics_panel
-from viewer.gui.panels.statistics import then_by
+from viewer.gui.panels.statistics import table as statistics_table
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
@@ -443,7 +443,9 @@ def test_a_click_on_a_part_selects_its_slices(pivoted):
 def test_the_parts_are_exported(pivoted, tmp_path):
     path = tmp_path / "out.csv"
     answer = pivoted.groups
-    then_by.pivot_job(str(path), answer.shown, answer.pivoted)(lambda *done: None, lambda: False)
+    statistics_table.pivot_job(str(path), answer.shown, answer.pivoted)(
+        lambda *done: None, lambda: False
+    )
     with open(path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {row["then_by"] for row in rows} == {"inference"}

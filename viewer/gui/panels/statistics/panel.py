@@ -32,13 +32,15 @@ from viewer.gui.panels.base.panel_host import (
 )
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.statistics.table import (
+    TITLES,
     GroupChanges,
+    ThenBox,
     level_of,
     list_groups,
     not_compared,
+    pivot_job,
     unit_contents,
 )
-from viewer.gui.panels.statistics.then_by import TITLES, ThenBox, pivot_job
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation

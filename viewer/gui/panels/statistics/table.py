@@ -1,14 +1,19 @@
-"""Table rows of the Statistics panel: NPU units as a hierarchy, and changes between two arms."""
+"""Table rows of the Statistics panel: NPU units, changes between two arms, and a second key."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
+
 from viewer.analysis.comparison.arms import DELEGATE, LEVELS_OF_CALLS
 from viewer.analysis.comparison.rollups import LINE, MODULE, NAME, NODE, SET, TYPE, UNIT
 from viewer.analysis.statistics import figure_terms
+from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.npu_units import has_units
+from viewer.analysis.statistics.pivot import PivotTable, refused
+from viewer.analysis.statistics.slice_keys import ARGUMENT, argument_names
 from viewer.analysis.torq.measured_actions import LOCATION
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import (
@@ -20,9 +25,13 @@ from viewer.gui.panels.base.operator_tables.contents import (
     term_heading,
 )
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
+from viewer.tables.statistics import THEN, pivot_rows, wall_times
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import OpenTrace
+from viewer.workspace.exports import ExportJob, table_job
 
 # Nesting level and color token of each row. Numbered slice units use "slice_unit".
 _PLACES: dict[str, tuple[int, str]] = {
@@ -75,6 +84,15 @@ _LEVELS = {
 }  # fmt: skip
 # Levels that need no program.
 _WITHOUT_PROGRAM = (NAME, UNIT, LOCATION)
+TITLES = {
+    "unit": "Unit", "operator": "Operator", "node": "Node", "type": "Operator type",
+    "module": "Module", "line": "Line", "caller": "Called from", "location": "Location",
+    "kernel": "Kernel", "delegate": "Delegate", "backend": "Backend", "count": "Count",
+    "thread": "Thread", "process": "Process", "rank": "Rank", "inference": "Inference",
+    "category": "Category", "name": "Name",
+}  # fmt: skip
+_ALONE = "Then by …"
+_MOST_ARGUMENTS = 60  # in the box
 # Above the table, after what its figures are.
 _OVERLAPPING = "units overlap"
 
@@ -141,3 +159,57 @@ def unit_contents(open_trace: OpenTrace, table: GroupTable, title: str) -> Opera
 
 def _place(key: str) -> str:
     return "slice_unit" if key.startswith("slice_unit_") else key
+
+
+class ThenBox(ComboBox):
+    """The box of second keys: those that the trace has, then the arguments of its slices."""
+
+    picked = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
+        self.setAccessibleName("Statistics then by")
+        self.setToolTip("Divide each group by a second key")
+        self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToContents)
+        self._offered: tuple[OpenTrace, str] | None = None
+        self.chosen = ""
+        self.activated.connect(self._pick)
+
+    def offer_keys(self, trace: OpenTrace, first: str) -> str:
+        """List the second keys after a first one, and return the chosen one, "" for none."""
+        grouping = trace.grouping
+        if self._offered == (trace, first):
+            return self.chosen_key
+        self._offered = trace, first
+        names = argument_names(trace.trace)[:_MOST_ARGUMENTS]
+        keys = {key: TITLES[key] for key in KEYS}
+        keys |= {f"{ARGUMENT}{name}": f"Argument {name}" for name in names}
+        with QSignalBlocker(self):
+            self.clear()
+            self.addItem(_ALONE, "")
+            for key, title in keys.items():
+                if not refused(grouping, (first, key)):
+                    self.addItem(f"then by {title}", key)
+            self.setCurrentIndex(max(self.findData(self.chosen), 0))
+        self.setVisible(self.count() > 1)
+        return self.chosen_key
+
+    @property
+    def chosen_key(self) -> str:
+        """The second key on screen, "" for none."""
+        return str(self.currentData() or "")
+
+    @Slot(int)
+    def _pick(self, index: int) -> None:
+        self.chosen = str(self.itemData(index) or "")
+        self.picked.emit()
+
+
+def pivot_job(path: str, trace: OpenTrace, pivoted: PivotTable) -> ExportJob:
+    """Return a job that writes the cells of a pivot as a table."""
+    table, rate = pivoted.table, trace.axis.ns_per_tick
+    _, rows = pivot_rows(trace.trace.path, rate, pivoted, wall_times(table, rate))
+    keys = {"by": table.key, "then_by": pivoted.then}
+    names = list(dict.fromkeys(["file", *keys, "label", THEN.name, *(n for r in rows for n in r)]))
+    columns = {name: [keys.get(name, row.get(name)) for row in rows] for name in names}
+    return table_job(path, names, columns)
