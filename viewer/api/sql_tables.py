@@ -236,12 +236,10 @@ def _arguments(profile: ProfileTables) -> Any:
             index = np.arange(len(slices)) if column.valid is None else np.flatnonzero(column.valid)
             values, kind = column.values[index], column.values.dtype.kind
             is_text = column.strings is not None
-            if is_text:
-                texts: Any = pd.Categorical.from_codes(
-                    *_codes(values, column.strings or ())
-                ).astype(object)
+            if column.strings is not None:
+                texts: Any = np.array(column.strings, object)[values]
             else:
-                texts = pd.array([str(value) for value in values.tolist()], dtype=object)
+                texts = np.array([str(value) for value in values.tolist()], object)
             number = np.full(len(index), np.nan) if is_text else values.astype(np.float64)
             whole = kind in "iu" and not is_text and not (values > np.iinfo(np.int64).max).any()
             parts.append(pd.DataFrame({
@@ -255,13 +253,6 @@ def _arguments(profile: ProfileTables) -> Any:
     for name in ("name", "text"):
         frame[name] = frame[name].astype("category")
     return frame
-
-
-def _codes(values: Ints, strings: Sequence[str]) -> tuple[Ints, list[str]]:
-    """Return the codes of texts over their distinct values."""
-    number: dict[str, int] = {}
-    of_text = np.array([number.setdefault(text, len(number)) for text in strings], np.int64)
-    return of_text[values], list(number)
 
 
 # -- Perfetto's names ------------------------------------------------------------------------------

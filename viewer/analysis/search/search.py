@@ -388,7 +388,7 @@ def _compared(numbers: NDArray[Any], sign: str, value: Fraction) -> Bools:
         exact = float(min(max(value, -_FARTHEST), _FARTHEST))
         if sign == "=":
             return np.asarray(numbers == exact)
-        return np.asarray(COMPARED[sign](numbers, exact))  # type: ignore[arg-type]
+        return np.asarray(COMPARED[sign](numbers, exact))
     floor, limits = value.numerator // value.denominator, np.iinfo(numbers.dtype)
     is_whole = value.denominator == 1
     if sign == "=":

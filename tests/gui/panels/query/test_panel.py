@@ -128,7 +128,7 @@ def test_words_complete_tables_then_their_columns(qtbot, panel):
     panel.editor.setTextCursor(cursor)
     QTest.keyClicks(panel.editor, "fini")
     assert completer.currentCompletion() == "finished"
-    QTest.keyClick(completer.popup(), Qt.Key.Key_Return)
+    QTest.keyClick(panel.editor.proposed, Qt.Key.Key_Return)
     assert panel.editor.toPlainText() == "SELECT finished FROM inferences"
 
 

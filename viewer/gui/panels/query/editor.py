@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from PySide6.QtCore import QStringListModel, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QSyntaxHighlighter, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QCompleter, QPlainTextEdit
+from PySide6.QtWidgets import QCompleter, QListView, QPlainTextEdit
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -65,6 +65,8 @@ class QueryEditor(QPlainTextEdit):
         self._colors = _Colors(self, theme)
         self._words = QStringListModel(self)
         self.completer = QCompleter(self._words, self)
+        self.proposed = QListView()
+        self.completer.setPopup(self.proposed)
         self.completer.setWidget(self)
         self.completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.completer.setFilterMode(Qt.MatchFlag.MatchStartsWith)
@@ -97,7 +99,7 @@ class QueryEditor(QPlainTextEdit):
 
     def propose(self, fewest: int = _FEWEST) -> None:
         """Show the words that begin with the letters before the cursor, if there are so many."""
-        start, popup = self._start, self.completer.popup()
+        start, popup = self._start, self.proposed
         words = proposals(self.toPlainText(), self.schema)
         self._words.setStringList(words)
         self.completer.setCompletionPrefix(start)
@@ -116,11 +118,11 @@ class QueryEditor(QPlainTextEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, modifiers = event.key(), event.modifiers()
         has_control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-        if self.completer.popup().isVisible() and not has_control and key in _POPUP_KEYS:
+        if self.proposed.isVisible() and not has_control and key in _POPUP_KEYS:
             event.ignore()  # the popup takes them
             return
         if has_control and key in _RUN_KEYS:
-            self.completer.popup().hide()
+            self.proposed.hide()
             self.run_requested.emit()
             return
         if has_control and key == Qt.Key.Key_Space:
@@ -130,4 +132,4 @@ class QueryEditor(QPlainTextEdit):
         if event.text().isalnum() or event.text() == "_" or key == Qt.Key.Key_Backspace:
             self.propose()
         else:
-            self.completer.popup().hide()
+            self.proposed.hide()

@@ -91,6 +91,7 @@ class RowsView(TableView):
 
     def __init__(self, result: Result, theme: Theme) -> None:
         super().__init__(TableModel(table_of(result), theme), theme)
+        self.result = result
         self._table_model.setParent(self)
         self._table_model.show(result)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
@@ -108,7 +109,7 @@ class RowsView(TableView):
 
     def slice_id(self, row: int, column: int) -> int | None:
         """Return the slice that a cell names, or else the first one that its row names."""
-        result = self.arranged.contents
+        result = self.result
         values = result.rows[int(self.arranged.items[row])]
         named = [i for i, name in enumerate(result.columns) if name in SLICE_IDS]
         for i in (column, *named):
@@ -118,7 +119,7 @@ class RowsView(TableView):
 
     def row_of(self, number: int) -> int:
         """Return the row of a slice in the first column that names slices, -1 for none."""
-        result = self.arranged.contents
+        result = self.result
         column = next((i for i, name in enumerate(result.columns) if name in SLICE_IDS), -1)
         if column < 0:
             return -1
@@ -127,7 +128,7 @@ class RowsView(TableView):
 
     def source_line(self, row: int) -> tuple[str, int] | None:
         """Return the source line that a row names, as `source` and `line`."""
-        result = self.arranged.contents
+        result = self.result
         values = dict(zip(result.columns, result.rows[int(self.arranged.items[row])], strict=True))
         path, line = values.get("source"), values.get("line")
         return (path, line) if isinstance(path, str) and isinstance(line, int) else None
