@@ -284,3 +284,43 @@ def by_text(found: list[tuple]) -> list[str]:
     """Rows in an order of their own: without ORDER BY, a query has none."""
     return sorted(str(tuple(float(v) if isinstance(v, int | np.integer) else v for v in row))
                   for row in found)  # fmt: skip
+
+
+def recipes() -> list[str]:
+    """The queries of the help page, in the order of its table."""
+    text = (ROOT / "resources" / "help" / "sql.md").read_text(encoding="utf-8")
+    table = text[text.index("## Examples") :]
+    return [line.split(" | ")[1].strip(" |`") for line in table.splitlines() if "`SELECT" in line]
+
+
+def test_the_recipes_of_the_help_are_right(attention):
+    """Every one runs; those about slices and inferences equal figures of numpy."""
+    found = [rows(attention, sql) for sql in recipes()]
+    assert len(found) == 20
+    slices, inferences = attention.slices, attention.inferences
+    (trace,) = attention.workspace.traces
+    name, dur = slices["name"].astype(str), slices["dur_ns"].to_numpy()
+    own = pd.Series(self_time(trace.slices))
+    assert dict(found[0]) == own.groupby(name.to_numpy()).sum().to_dict()
+    assert found[1] == list(zip(inferences["label"], inferences["dur_ns"], strict=True))
+    slowest = inferences.loc[inferences["dur_ns"].idxmax()]
+    assert found[2] == [(slowest["label"], slowest["dur_ns"])]
+    steady = inferences.loc[~inferences["warm_up"], "dur_ns"]
+    assert found[3] == [(np.median(steady), pytest.approx(np.quantile(steady, 0.9)))]
+    first = set(name[slices["inference"] == 1]) - set(name[slices["inference"] > 1])
+    assert {value for (value,) in found[4]} == first
+    assert {(i, n, d) for i, n, d in found[6]} == {
+        (i, name[i], dur[i]) for i in np.flatnonzero(dur > 1_000_000).tolist()
+    }
+    pairs = Counter(
+        (name[parent], name[i])
+        for i in range(len(slices))
+        if (parent := parent_of(trace.slices, i)) >= 0
+    )
+    assert {(a, b): n for a, b, n in found[7]} == pairs
+    outer = slices["depth"] == 0
+    assert dict(found[17]) == {"forward": dur[outer.to_numpy(bool)].sum()}
+    reasons = slices.groupby("link_reason", observed=True)["dur_ns"].agg(["size", "sum"])
+    assert {r: (n, ns) for r, n, ns in found[14]} == {
+        r: (n, ns) for r, n, ns in reasons.itertuples()
+    }

@@ -3,6 +3,7 @@
 import sys
 import threading
 
+import pandas as pd
 import pytest
 
 from viewer.query.engine import (
@@ -58,3 +59,10 @@ def test_without_duckdb_one_sentence_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(NoDuckDB, match=r'pip install "opscope\[query\]"'):
         package()
+
+
+def test_variables_of_the_program_are_no_tables():
+    secret = pd.DataFrame({"a": [1]})
+    with pytest.raises(WrongQuery, match="secret does not exist"):
+        asked("SELECT * FROM secret")
+    assert len(secret) == 1

@@ -106,6 +106,7 @@ def lock(
         connection.execute("SET temp_directory = ''")
     connection.execute(f"SET allowed_paths = [{', '.join(map(quoted, paths))}]")
     connection.execute("SET enable_external_access = false")
+    connection.execute("SET python_enable_replacements = false")  # variables of this program
     connection.execute("SET lock_configuration = true")
 
 

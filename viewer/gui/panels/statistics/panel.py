@@ -156,6 +156,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
     def clear_page(self) -> None:
         super().clear_page()
         self._offered = None
+        self.then.forget()
 
     def _offer(self, grouping: Grouping) -> None:
         """Enable the keys that a trace has; disable the others and show why."""

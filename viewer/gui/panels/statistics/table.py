@@ -179,6 +179,7 @@ class ThenBox(ComboBox):
         """List the second keys after a first one, and return the chosen one, "" for none."""
         grouping = trace.grouping
         if self._offered == (trace, first):
+            self.setVisible(self.count() > 1)
             return self.chosen_key
         self._offered = trace, first
         names = argument_names(trace.trace)[:_MOST_ARGUMENTS]
@@ -198,6 +199,10 @@ class ThenBox(ComboBox):
     def chosen_key(self) -> str:
         """The second key on screen, "" for none."""
         return str(self.currentData() or "")
+
+    def forget(self) -> None:
+        """Release the trace whose keys are offered: it may be closed."""
+        self._offered = None
 
     @Slot(int)
     def _pick(self, index: int) -> None:
