@@ -386,3 +386,9 @@ def test_wrong_keys_are_refused_with_the_similar_one(capsys, keys, message):
     code, out, err = run(capsys, "stats", C3, "--by", keys)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_means_per_inference_need_one_key(capsys):
+    code, out, err = run(capsys, "stats", *ATTENTION, "--by", "name,type", "--per", "inference")
+    assert (code, out) == (1, "")
+    assert "Means per inference need one key alone" in err

@@ -215,7 +215,7 @@ def _missing(grouping: Grouping, keys: tuple[str, ...], *, per_inference: bool) 
     if len(keys) == 1:
         return grouping.missing(keys[0])
     if per_inference:
-        return "Means per inference are of groups by one key"
+        return "Means per inference need one key alone"
     return refused(grouping, (keys[0], keys[1]))
 
 
