@@ -254,3 +254,12 @@ def test_numbers_above_bars_need_room_but_for_that_of_the_current_one(theme, qtb
         chart.grab()
         assert sum(isinstance(item, pg.TextItem) for item in chart._items) == count
     assert (chart.unit, chart.numbers[0]) == ("µs", "1.0")
+
+
+def test_the_menu_of_inferences_chooses_none_of_them(theme, qtbot):
+    """Panels make the chart anew for the chosen one, which would take the menu along."""
+    chart = InferenceChart([1000] * 30, ["x"] * 30, [0] * 30, 3, theme)
+    qtbot.addWidget(chart)
+    chart.show()
+    with qtbot.assertNotEmitted(chart.chosen):
+        assert "Copy picture" in menu_of(chart)

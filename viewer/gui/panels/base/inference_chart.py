@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QFontMetricsF
 
 from viewer.arrays import Floats
@@ -78,6 +79,12 @@ class InferenceChart(BarChart):
     def _mark_chosen(self, box: int) -> None:
         self._chosen = box
         self.redraw()
+
+    def _box_of_menu(self, at: QPointF | None) -> int:
+        # To choose one makes a new chart, without the menu.
+        if at is not None:
+            return self.box_at(at)
+        return self._current if self._current >= 0 else self._first
 
     def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
         # The current one has a color of its own.

@@ -137,6 +137,13 @@ class RangeView(ScrollArea):
     def _range_moves(self) -> None:
         """Follow a range that is about to change, other than by `zoom_to`."""
 
+    def _box_of_menu(self, at: QPointF | None) -> int:
+        """Choose and return the box whose menu opens at a point, -1 for none; None: by a key."""
+        box = self._current if at is None else self.box_at(at)
+        if box >= 0:
+            self._choose(box)
+        return box
+
     def _add_actions(self, menu: QMenu, box: int) -> None:
         """Add what can be done with a box to its menu."""
 
@@ -314,11 +321,10 @@ class RangeView(ScrollArea):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
         point = event.pos()
-        box = self.box_at(QPointF(point)) if by_mouse else self._current
+        box = self._box_of_menu(QPointF(point) if by_mouse else None)
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if box >= 0:
-            self._choose(box)
             self._add_actions(menu, box)
             point = point if by_mouse else self.center_of(box)
         if not self.shows_all:
