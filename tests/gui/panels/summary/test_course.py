@@ -86,6 +86,15 @@ def test_arrows_move_in_the_strip(panel):
     assert number(shown.session) == 1
 
 
+def test_arrows_go_on_from_the_inference_that_they_picked(panel, qtbot):
+    shown = panel("sus_steps.etdp")
+    strip(shown).setFocus()
+    for count in (1, 2, 3):
+        qtbot.waitUntil(lambda: strip(shown).hasFocus())
+        QTest.keyClick(strip(shown), Qt.Key.Key_Right)
+        assert number(shown.session) == count
+
+
 def test_bars_are_in_order_of_time_with_their_phases(panel):
     shown = panel("encdec.etdp").session.traces[0]
     bars = course_bars(shown)

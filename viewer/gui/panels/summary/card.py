@@ -39,6 +39,7 @@ from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.swatches import Swatch, colors_of, paint_part, paint_parts
 from viewer.gui.panels.summary.course import (
     MOST_INFERENCES,
+    CourseStrip,
     course_texts,
     strip_of,
     wall_parts,
@@ -170,6 +171,7 @@ class SummaryCard(SectionColumn):
         self.path = answer.shown.file.path
         self._rate = answer.shown.axis.ns_per_tick
         self.list: InferenceList | None = None
+        self.strip: CourseStrip | None = None
         self._warnings()
         self._title()
         self._key_figures()
@@ -307,7 +309,7 @@ class SummaryCard(SectionColumn):
     def _course(self) -> None:
         """How long inferences took in their order, per phase."""
         summary, shown = self._summary, self._shown
-        strip = strip_of(shown, summary.inference, self._theme)
+        self.strip = strip = strip_of(shown, summary.inference, self._theme)
         if strip is None:
             return
         self.begin("In order", counted(len(strip.weights), "inference"))

@@ -101,15 +101,17 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         if not len(answer.shown.trace.slices):
             self.show_sentence(NO_SLICES, "Open another profile…", self.host.open_files)
             return
-        before, had_focus = self.page.verticalScrollBar().value(), self._list_has_focus()
+        before, focused = self.page.verticalScrollBar().value(), self._focused_part()
         is_same = isinstance(self.card, SummaryCard) and self.card.path == answer.shown.file.path
         card = SummaryCard(self.host, answer, self._counted)
         self._show_card(card)
         if is_same:
             self.page.verticalScrollBar().setValue(before)
-        if had_focus and card.list is not None:
+        if focused == "list" and card.list is not None:
             card.list.go_to(self._session.state.run[1] if self._session.state.run else -1)
             card.list.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif focused == "strip" and card.strip is not None:
+            card.strip.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_empty_state(self) -> None:
         """Show what the open models hold, if no profile is open."""
@@ -139,9 +141,14 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         card.setAutoFillBackground(False)
         self.show_page()
 
-    def _list_has_focus(self) -> bool:
-        listed = self.card.list if isinstance(self.card, SummaryCard) else None
-        return listed is not None and listed.hasFocus()
+    def _focused_part(self) -> str:
+        """Return "list" or "strip" if that of the card has the focus."""
+        if not isinstance(self.card, SummaryCard):
+            return ""
+        parts = {"list": self.card.list, "strip": self.card.strip}
+        return next(
+            (name for name, part in parts.items() if part is not None and part.hasFocus()), ""
+        )
 
 
 def _answer(shown: OpenTrace, scope: TimeScope, warm_up: bool, space: Workspace) -> SummaryAnswer:
