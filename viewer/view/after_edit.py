@@ -42,12 +42,20 @@ def view_after_opening(
         tracks = TrackView(filter=state.tracks.filter, order=state.tracks.order)
         return replace(state, run=None, tracks=tracks)
     history.adapt(lambda past: group_ranges.adapted(past, state, groups, moves))
+    if any(t.file is not previous.file for t, previous in zip(now, before, strict=False)):
+        history.adapt(_without_view_slices)  # of other phases, other inferences are typical
     if any(
         t.table.program is not previous.table.program
         for t, previous in zip(now, before, strict=False)
     ):
         history.without_operators()
     return state
+
+
+def _without_view_slices(past: ViewState) -> ViewState:
+    if past.inferences is Inferences.AS_RUN:
+        return past
+    return replace(past, slice=None, others=(), operators=None, area=None)
 
 
 def replaced_files(before: Workspace, now: Workspace) -> tuple[OpenFile, ...]:

@@ -27,7 +27,7 @@ from viewer.view.strip_view import StripView as StripView
 from viewer.view.ties import Range, Ranges, Ties, moved_together
 from viewer.workspace.clocks import ClockRates, DelegateRates
 from viewer.workspace.shared_clocks import SameClock
-from viewer.workspace.user_choices import UserChoices
+from viewer.workspace.user_choices import ChosenPhases, UserChoices
 
 # Of a bookmark's name and note, in characters.
 LONGEST_NAME, LONGEST_NOTE = 200, 4000
@@ -179,7 +179,8 @@ class ViewState:
 
     clocks, delegate_clocks, same_clocks: the chosen rates, and which files share a clock, as in
     `UserChoices`. They belong to the workspace, but are here because range and area are ns at these
-    rates, on the axes of these clock groups: undo reverts all together. measured:
+    rates, on the axes of these clock groups: undo reverts all together. phases: those that the user
+    chose, as in `UserChoices`, so that undo reverts them, too. measured:
     a range of the clock group `measured_on`, shown with its length until another is measured; empty
     while its end is being chosen.
     mark: the index of the current one in `marks`, the bookmarks. query: the search; only_hits:
@@ -208,6 +209,7 @@ class ViewState:
     clocks: ClockRates = field(default_factory=dict)
     delegate_clocks: DelegateRates = field(default_factory=dict)
     same_clocks: tuple[SameClock, ...] = ()
+    phases: ChosenPhases = field(default_factory=dict)
     measured: tuple[int, int] | None = None
     measured_on: str = ""
     marks: tuple[Bookmark, ...] = ()
@@ -314,13 +316,14 @@ class ViewState:
         """All chosen clock rates, and which files share a clock, as one comparable value."""
         return self.clocks, self.delegate_clocks, self.same_clocks
 
-    def at_clocks_of(self, choices: UserChoices) -> ViewState:
-        """Return this state with the clock rates and shared clocks of a workspace's choices."""
+    def at_choices(self, choices: UserChoices) -> ViewState:
+        """Return this state with the clocks and the phases of a workspace's choices."""
         return replace(
             self,
             clocks=choices.clocks,
             delegate_clocks=choices.delegate_clocks,
             same_clocks=choices.same_clocks,
+            phases=choices.phases,
         )
 
     def is_at(self, other: ViewState) -> bool:

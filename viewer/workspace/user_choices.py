@@ -21,6 +21,8 @@ ChosenLinks = tuple[
     Mapping[str, Mapping[int, str]],
     Mapping[str, Mapping[tuple[int, int], str]],
 ]
+# Profile -> (scope number, number of an inference in it) -> its phase.
+ChosenPhases = Mapping[str, Mapping[tuple[int, int], str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class UserChoices:
     remembered: Mapping[str, str] = field(default_factory=dict)
     table_columns: Mapping[str, str] = field(default_factory=dict)
     same_clocks: tuple[SameClock, ...] = ()
-    phases: Mapping[str, Mapping[tuple[int, int], str]] = field(default_factory=dict)
+    phases: ChosenPhases = field(default_factory=dict)
 
     @property
     def lasting(self) -> UserChoices:
@@ -95,12 +97,16 @@ class UserChoices:
         methods = {**self.inference_methods.get(pair, {}), **new}
         return replace(self, inference_methods={**self.inference_methods, pair: methods})
 
-    def with_phase(
-        self, profile: str, scope: int, numbers: Collection[int], phase: str
-    ) -> UserChoices:
-        """Return a copy in which some inferences of a scope are of a phase, "" for none."""
-        own = {**self.phases.get(profile, {}), **{(scope, number): phase for number in numbers}}
-        return replace(self, phases={**self.phases, profile: own})
+    def with_phases(self, profile: str, phases: Mapping[tuple[int, int], str]) -> UserChoices:
+        """Return a copy in which inferences (scope, number) are of phases, "" for none."""
+        return replace(
+            self, phases={**self.phases, profile: {**self.phases.get(profile, {}), **phases}}
+        )
+
+    def without_phases(self, profile: str) -> UserChoices:
+        """Return a copy in which the times of a profile decide its phases."""
+        kept = {path: own for path, own in self.phases.items() if path != profile}
+        return replace(self, phases=kept)
 
     def with_column(self, profile: str, column: str | None) -> UserChoices:
         """Return a copy with a profile's identifier column, or with none."""

@@ -17,7 +17,7 @@ from viewer.analysis.sequence.part_times import part_times
 from viewer.analysis.sequence.phases import APART, LEAST, LEAST_SHARE, phases_of
 from viewer.arrays import Ints
 from viewer.model.inferences.logged_methods import Series, series_of
-from viewer.model.trace import KeyKind, RunKind, Trace
+from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.model.warm_up import with_warm_up
 
 # A scope -> whether its input sizes can vary, None if no file shows it.
@@ -31,45 +31,48 @@ def with_phases(trace: Trace, is_dynamic: IsDynamic, chosen: ChosenPhases) -> Tr
     chosen: "" for an inference that the user put into no phase.
     """
     phase: dict[int, str] = {}
-    for value in _sequences(trace).values():
-        if any((trace.runs[at].scope, trace.runs[at].number) in chosen for at in value):
-            for at in value:
+    for members in _methods(trace).values():
+        if any((trace.runs[at].scope, trace.runs[at].number) in chosen for at in members):
+            for at in members:
                 run = trace.runs[at]
                 phase[at] = chosen.get((run.scope, run.number), "")
             continue
-        is_stated = any(trace.runs[at].phase for at in value)
-        if not is_stated and (found := phases_in(trace, value, is_dynamic)):
-            phase.update(found[0])
+        is_stated = any(trace.runs[at].phase for at in members)
+        if not is_stated and (decided := _phases_in(trace, members, is_dynamic)):
+            phase.update(decided[0])
     if all(phase.get(at, run.phase) == run.phase for at, run in enumerate(trace.runs)):
         return trace
     runs = [replace(run, phase=phase.get(at, run.phase)) for at, run in enumerate(trace.runs)]
     return replace(trace, runs=with_warm_up(runs, [track.process for track in trace.tracks]))
 
 
-def phases_in(
-    trace: Trace, own: list[int], is_dynamic: IsDynamic
+def _phases_in(
+    trace: Trace, method: list[int], is_dynamic: IsDynamic
 ) -> tuple[dict[int, str], str] | None:
-    """Return the phase of each inference of a sequence, and the evidence; None without phases."""
-    runs = [trace.runs[at] for at in own]
+    """Return the phase of each inference of a method, and the evidence; None without phases."""
+    members = _comparable(trace, method)
+    runs = [trace.runs[at] for at in members]
     lengths = np.array([run.end - run.start for run in runs], np.int64)
-    if not _may_differ(lengths):
+    if len(members) < LEAST or not _may_differ(lengths):
         return None
     dynamic = is_dynamic(runs[0].scope)
     if dynamic is False:
         return None
-    parts, _ = part_times(trace, timed_keys(trace), np.array(own))
+    parts, _ = part_times(trace, timed_keys(trace), np.array(members))
     phases = phases_of(lengths, parts, dynamic)
     if phases is None:
         return None
-    return {at: phases.names[of] for at, of in zip(own, phases.of, strict=True)}, phases.evidence
+    return {
+        at: phases.names[of] for at, of in zip(members, phases.of, strict=True)
+    }, phases.evidence
 
 
 def evidence_of(trace: Trace, is_dynamic: IsDynamic) -> list[str]:
     """Return why the inferences of each method have phases; not of those that a file states."""
-    found = (phases_in(trace, value, is_dynamic) for value in _sequences(trace).values())
+    decided = (_phases_in(trace, members, is_dynamic) for members in _methods(trace).values())
     return [
         evidence
-        for phases, evidence in filter(None, found)
+        for phases, evidence in filter(None, decided)
         if all(trace.runs[at].phase == phase for at, phase in phases.items())
         and not any(trace.runs[phase].tokens for phase in phases)
     ]
@@ -81,19 +84,24 @@ def timed_keys(trace: Trace) -> Ints:
     return np.where(trace.keys.kind == KeyKind.FRAMEWORK, -1, number)
 
 
-def _sequences(trace: Trace) -> dict[Series, list[int]]:
-    """Return the inferences of each method that can have phases, in order of time."""
-    found: dict[Series, list[int]] = {}
-    for at in sorted(range(len(trace.runs)), key=lambda at: trace.runs[at].start):
-        run = trace.runs[at]
-        is_one = run.kind is RunKind.INFERENCE and run.finished and run.count == 1
-        if is_one and run.part >= 0 and not run.all_tracks:
-            found.setdefault(series_of(trace, replace(run, phase="")), []).append(at)
-    return {
-        series: own
-        for series, own in found.items()
-        if len(own) >= LEAST and all(_follows(trace, a, b) for a, b in pairwise(own))
-    }
+def _methods(trace: Trace) -> dict[Series, list[int]]:
+    """Return the inferences of each method in order of time."""
+    members: dict[Series, list[int]] = {}
+    for i in sorted(range(len(trace.runs)), key=lambda i: trace.runs[i].start):
+        run = trace.runs[i]
+        if run.kind is RunKind.INFERENCE:
+            members.setdefault(series_of(trace, replace(run, phase="")), []).append(i)
+    return members
+
+
+def _comparable(trace: Trace, method: list[int]) -> list[int]:
+    """Return the inferences of a method whose times state phases; [] if some overlap."""
+    members = [i for i in method if _is_comparable(trace.runs[i])]
+    return members if all(_follows(trace, a, b) for a, b in pairwise(members)) else []
+
+
+def _is_comparable(run: Run) -> bool:
+    return run.finished and run.count == 1 and run.part >= 0 and not run.all_tracks
 
 
 def _follows(trace: Trace, first: int, second: int) -> bool:

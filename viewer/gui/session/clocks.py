@@ -78,7 +78,7 @@ def set_delegate_clock(
     """
     space = copy(session.workspace)
     space.set_delegate_clock(session.traces[trace].file.path, name, ns_per_tick)
-    session.change(session.state.at_clocks_of(space.choices))
+    session.change(session.state.at_choices(space.choices))
 
 
 def set_ruler(session: Session, unit: RulerUnit) -> None:

@@ -145,7 +145,7 @@ class Session(QObject):
         self._last_range_change = float("-inf")
         view_state = replace(state, inferences=self.state.inferences)
         view_state = group_ranges.restored(view_state, self.groups, self.traces)
-        self._apply(view_state.at_clocks_of(self.workspace.choices))
+        self._apply(view_state.at_choices(self.workspace.choices))
 
     def close_all(self) -> None:
         """Close every file and reset the view."""
@@ -216,11 +216,11 @@ class Session(QObject):
         if reset:
             self.history.clear()
             state, self.first_view_note = group_ranges.reset(self.state, self.groups, self.traces)
-            self.state = state.at_clocks_of(self.workspace.choices)
+            self.state = state.at_choices(self.workspace.choices)
         else:
             self.state = after_edit.view_after_opening(
                 self.state, self.history, before, self.traces
-            ).at_clocks_of(self.workspace.choices)
+            ).at_choices(self.workspace.choices)
         self._emit_all()
 
     def _show_replaced(
@@ -236,7 +236,7 @@ class Session(QObject):
             is_undo=edit.is_undo,
         )
         self._last_range_change = float("-inf")
-        self.state = state.at_clocks_of(self.workspace.choices)
+        self.state = state.at_choices(self.workspace.choices)
         self._emit_all()
 
     def _emit_all(self) -> None:
@@ -485,6 +485,7 @@ class Session(QObject):
             self._show(state.inferences)
             self.state = group_ranges.within_limits(state, self.groups)
             self._emit_all()
+            self._link_phases(old)
             return
         if moved:
             if not by_hand:
@@ -507,6 +508,18 @@ class Session(QObject):
                 signal.emit()
         if not goes_on or self.history.ways(old) != self.history.ways(self.state):
             self.history_changed.emit()
+        self._link_phases(old)
+
+    def _link_phases(self, old: ViewState) -> None:
+        """Show the inferences in the phases of the current state, which differ from earlier ones.
+
+        What depends on phases, as links do, is computed in a thread if traces are large.
+        """
+        phases = self.state.phases
+        if old.phases != phases:
+            self.edit_workspace(
+                Edit(lambda space: space.choose(replace(space.choices, phases=phases)))
+            )
 
 
 def _figures_of(state: ViewState) -> tuple[object, ...]:

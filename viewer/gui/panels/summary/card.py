@@ -12,7 +12,7 @@ from functools import partial
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSizePolicy, QWidget
 
 from viewer.analysis.findings.finding import (
     Finding,
@@ -45,6 +45,7 @@ from viewer.gui.panels.summary.course import (
     wall_parts,
 )
 from viewer.gui.panels.summary.links import FigureLink, FindingLink
+from viewer.gui.panels.summary.phase_menu import PhaseActions
 from viewer.gui.panels.summary.sections import Action, IconMark, SectionColumn
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -79,6 +80,7 @@ _BAR, _MARK = 8, 8
 
 OPEN_PROFILE = "Open a profile…"
 TIME_TITLE = "Time of an inference"
+PHASES = "Name, merge or split phases…"
 NEXT_STEP = "A profile of this model shows how long each operator takes."
 
 
@@ -314,6 +316,7 @@ class SummaryCard(SectionColumn):
             return
         self.begin("In order", counted(len(strip.weights), "inference"))
         strip.picked.connect(lambda run: self._pick(run)())
+        strip.menu_of.connect(self._fill_menu)
         self.column.addWidget(strip)
         for text, run in course_texts(shown, self._phases()):
             if run >= 0:
@@ -322,6 +325,22 @@ class SummaryCard(SectionColumn):
                 self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
         for text in self._session.workspace.phase_evidence(shown.file):
             self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
+        self._phases_link()
+
+    def _phases_link(self) -> None:
+        """A link to the menu of all phases."""
+        link = self.text(PHASES, lambda: self._open_phases(link), "accent")
+        self.column.addWidget(link)
+
+    def _open_phases(self, link: QWidget) -> None:
+        menu = QMenu(self.window())
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._fill_menu(menu)
+        menu.popup(link.mapToGlobal(link.rect().bottomLeft()))
+
+    def _fill_menu(self, menu: QMenu, run: int | None = None) -> None:
+        """Offer to name, merge and split phases: that of an inference, or all."""
+        PhaseActions(self._session, self._shown.file, self.window()).fill(menu, run)
 
     def _of_method(self, one: MedianInference) -> tuple[FigureLink, Action]:
         if one.levels:
@@ -424,6 +443,8 @@ class SummaryCard(SectionColumn):
         self._list(listed)
         if len(listed) < len(rows):
             self.line(f"All {counted(len(rows), 'inference')}", self._host.show_inferences)
+        else:
+            self._phases_link()
         if self._summary.slowest is not None:
             self._slowest(self._summary.slowest)
 

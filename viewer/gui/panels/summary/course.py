@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QMenu
 
 from viewer.analysis.findings.sequence import noun_of, rate_text
 from viewer.analysis.sequence.wall_time import WallPart
@@ -20,7 +21,10 @@ from viewer.view.open_trace import OpenTrace
 
 _WALL_TOKENS = ("slab", "accent", "unit_compute", "unit_both", "unit_host", "unit_dma")
 MOST_INFERENCES = 12  # more are not listed one by one
-HINT = "Durations of inferences in their order. Click one to show it."
+HINT = (
+    "Durations of inferences in their order. Click one to show it; its menu names, merges and "
+    "splits phases."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +90,13 @@ def wall_parts(wall: Sequence[WallPart], rate: Fraction) -> list[tuple[str, str,
 
 class CourseStrip(InferenceChart):
     """The durations. `picked(position in Trace.runs)`: an inference was clicked or reached by keys.
+    `menu_of(menu, position in Trace.runs)`: the context menu of an inference is about to open.
 
     With more inferences than pixels, a bar is the longest one of several.
     """
 
     picked = Signal(int)
+    menu_of = Signal(QMenu, int)
 
     def __init__(self, bars: Sequence[CourseBar], current: int, theme: Theme) -> None:
         """current: the position of the inference that is shown, -1 for none."""
@@ -101,7 +107,12 @@ class CourseStrip(InferenceChart):
         self.setAccessibleDescription(HINT)
         low, high = format_time(min(ns)), format_time(max(ns))
         self.setAccessibleName(f"{counted(len(bars), 'inference')}, {low} to {high}")
-        self.chosen.connect(lambda bar: self.picked.emit(bars[bar].run))
+        self._runs = [bar.run for bar in bars]
+        self.chosen.connect(lambda bar: self.picked.emit(self._runs[bar]))
+
+    def _add_actions(self, menu: QMenu, box: int) -> None:
+        self.menu_of.emit(menu, self._runs[box])
+        menu.addSeparator()
 
 
 def strip_of(open_trace: OpenTrace, inference: Run | None, theme: Theme) -> CourseStrip | None:

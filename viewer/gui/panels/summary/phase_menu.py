@@ -1,0 +1,120 @@
+"""What menus offer to name, merge and split the phases of inferences."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
+
+from viewer.gui.qt.widgets.labels import literal
+from viewer.gui.session.phases import choose_phases, phases_by_times
+from viewer.gui.session.session import Session
+from viewer.model.inferences.logged_methods import Series, series_of
+from viewer.model.times import counted, group_digits
+from viewer.model.trace import Trace
+from viewer.workspace.inference_phases import (
+    new_name,
+    of_same_phase,
+    phases_beside,
+    split_before,
+)
+
+LONGEST = 60  # characters of a name
+
+
+class PhaseActions:
+    """The actions of the phases of a trace. window: the parent of dialogs."""
+
+    def __init__(self, session: Session, trace: Trace, window: QWidget) -> None:
+        self._session, self._trace, self._window = session, trace, window
+
+    def fill(self, menu: QMenu, run: int | None) -> None:
+        """Add the actions of an inference, by its position in `Trace.runs`, or of all phases."""
+        session, trace = self._session, self._trace
+        if run is None:
+            for name, first in _phases(trace):
+                count = counted(len(of_same_phase(trace, first)), "inference")
+                self._add_phase(menu.addMenu(literal(f"{name} · {count}")), first, asks=True)
+        else:
+            self._add_phase(menu, run)
+            self._add_inference(menu, run)
+        menu.addSeparator()
+        back = menu.addAction("Let the &times decide")
+        back.setEnabled(trace.path in session.workspace.choices.phases)
+        back.triggered.connect(lambda: phases_by_times(session, trace.path))
+
+    def _add_phase(self, menu: QMenu, run: int, *, asks: bool = False) -> None:
+        """asks: for the inference that a new phase begins at, if it is not `run`."""
+        trace = self._trace
+        members, phase = of_same_phase(trace, run), trace.runs[run].phase
+        what = literal(f"\u201c{phase}\u201d") if phase else "these inferences"
+        self._offer(menu, f"&Name {what}…", phase, lambda name: dict.fromkeys(members, name))
+        if beside := phases_beside(trace, run):
+            merge = menu.addMenu(f"&Merge {what} with")
+            for other in beside:
+                put = partial(self._choose, dict.fromkeys(members, other))
+                merge.addAction(literal(other)).triggered.connect(put)
+        number = trace.runs[run].number
+        if run != members[0]:
+            self._offer(
+                menu,
+                f"&Split {what} before inference {group_digits(number)}…",
+                new_name(trace, run),
+                partial(split_before, trace, run),
+            )
+        elif asks:
+            ask = menu.addAction("&Split before inference…")
+            ask.setEnabled(len(members) > 1)
+            ask.triggered.connect(lambda: self._ask_where(members))
+
+    def _add_inference(self, into: QMenu, run: int) -> None:
+        """Offer the phases that one inference can be of."""
+        trace = self._trace
+        number = group_digits(trace.runs[run].number)
+        menu = into.addMenu(f"&Phase of inference {number}")
+        for other in phases_beside(trace, run):
+            action = menu.addAction(literal(other))
+            action.triggered.connect(partial(self._choose, {run: other}))
+        self._offer(menu, "&New…", new_name(trace, run), lambda name: {run: name})
+
+    def _offer(
+        self, menu: QMenu, label: str, name: str, phases_for: Callable[[str], dict[int, str]]
+    ) -> None:
+        """Add an action that asks for a name, and chooses the phases for it."""
+
+        def ask() -> None:
+            text, answered = QInputDialog.getText(
+                self._window, "Phase", "Name of the phase:", text=name
+            )
+            if answered and (text := text.strip()[:LONGEST]):
+                self._choose(phases_for(text))
+
+        menu.addAction(label).triggered.connect(ask)
+
+    def _ask_where(self, members: list[int]) -> None:
+        numbers = [self._trace.runs[member].number for member in members]
+        number, answered = QInputDialog.getInt(
+            self._window,
+            "Phase",
+            "First inference of the new phase:",
+            numbers[len(members) // 2],
+            numbers[1],
+            numbers[-1],
+        )
+        if answered:
+            run = members[bisect_left(numbers, number)]
+            self._choose(split_before(self._trace, run, new_name(self._trace, run)))
+
+    def _choose(self, phases: dict[int, str], *_: object) -> None:
+        choose_phases(self._session, self._trace.path, phases)
+
+
+def _phases(trace: Trace) -> list[tuple[str, int]]:
+    """Return the name of each phase and its first inference; a method without one is named."""
+    first: dict[Series, int] = {}
+    for i in sorted(range(len(trace.runs)), key=lambda i: trace.runs[i].start):
+        if trace.runs[i].number:
+            first.setdefault(series_of(trace, trace.runs[i]), i)
+    return [(phase or trace.scopes[scope].name, i) for (_, scope, _, phase), i in first.items()]
