@@ -91,6 +91,7 @@ class Format:
 
 PLAIN_CSV, LAYER_TABLE = "Plain CSV", "Layer table"
 LOG, PACKED = "Log with a profile", "Packed file"
+PARTITION_LOG = "Partitioner log"
 # Tables of any tool, whose columns a user can state.
 WITH_COLUMNS = frozenset((PLAIN_CSV, LAYER_TABLE))
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
@@ -111,6 +112,7 @@ _FORMATS = {
     "runtimes.qnn_csv": ("QNN profile", (".csv",), "trace"),
     "runtimes.qnn_viewer_text": ("QNN viewer text", (".txt",), "trace"),
     "runtimes.snpe_diagview": ("SNPE profile", (".csv", ".txt"), "trace"),
+    "executorch.partition_log": (PARTITION_LOG, (".txt", ".log"), "program"),
     # Before texts that are recognized by any line: a log around them is removed first.
     "in_log": (LOG, (".txt", ".log"), "trace"),
     "runtimes.tflite_benchmark": ("LiteRT benchmark", (".txt", ".csv"), "trace"),
@@ -231,6 +233,8 @@ def choose(head: bytes, path: str) -> Format:
         raise UnreadableFile(path, f"this is {stranger[0]}", remedy=stranger[1])
     for candidate in formats():
         if candidate.sniff(head):
+            if candidate.name == LOG and _is_partition_log(path):
+                return format_of("executorch.partition_log")
             return candidate
     if head.startswith(b"PK\x03\x04") and any(member in head for member in PT2_MEMBERS):
         raise UnreadableFile(
@@ -246,6 +250,8 @@ def choose(head: bytes, path: str) -> Format:
 
         if holds_profile(path):
             return format_of("in_log")
+        if _is_partition_log(path):
+            return format_of("executorch.partition_log")
     names = ", ".join(f.name for f in formats())
     if path.endswith(_BUFFER_SUFFIX):
         buffer = (
@@ -259,6 +265,12 @@ def choose(head: bytes, path: str) -> Format:
         remedy=f"{buffer}Opscope reads {names}; a profile of another tool opens as a CSV with "
         "columns for name, start and duration",
     )
+
+
+def _is_partition_log(path: str) -> bool:
+    from viewer.formats.executorch.partition_log import is_further_on
+
+    return os.path.isfile(path) and is_further_on(path)
 
 
 def open_file(

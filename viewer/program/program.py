@@ -21,6 +21,7 @@ from viewer.model.trace import Problem
 from viewer.program.dataflow import MethodFlow
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap
 from viewer.program.frames import Frame, caller_of, source_of, users_line_of, without_export
+from viewer.program.rejection import Rejection
 from viewer.program.torq.dispatch import Dispatch
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ class Program:
     operations are lowered, so its own lines are not source. is_recorded: whether it is no file of
     its own, but what the profile at `path` records about its operators. is_nested: whether these
     call one another, so that one has many call sites. is_of_layers: whether it describes the layers
-    of an engine by their names.
+    of an engine by their names. rejections: what a log of a partitioner says.
     """
 
     path: str
@@ -293,6 +294,7 @@ class Program:
     is_recorded: bool = False
     is_nested: bool = False
     is_of_layers: bool = False
+    rejections: tuple[Rejection, ...] = ()
 
     @property
     def is_mlir(self) -> bool:
@@ -306,13 +308,17 @@ class Program:
 
     @property
     def noun(self) -> str:
-        """What it is, in JSON: "source", "debug handle map", "record", "profile" or "layers"."""
+        """What it is, in JSON: "record", "source", "debug handle map", "profile", "layers" or
+        "partitioner log".
+        """
         if self.is_recorded:
             return "profile"
         if self.is_of_layers:
             return "layers"
         if self.text_lines:
             return "source"
+        if self.rejections:
+            return "partitioner log"
         return "debug handle map" if self.delegates_only else "record"
 
     @property

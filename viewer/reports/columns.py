@@ -19,9 +19,13 @@ def column_lines(columns: Sequence[tuple[str, list[str]]], right: int) -> list[s
     return _lines([(title, *texts) for title, texts in columns], lambda i: i >= right)
 
 
-def row_lines(table: Sequence[tuple[str, ...]], left: int) -> list[str]:
+def row_lines(
+    table: Sequence[tuple[str, ...]], left: int, *, ends_with_text: bool = False
+) -> list[str]:
     """Return rows, the titles among them, indented; the first `left` columns are texts."""
-    lines = _lines(list(zip(*table, strict=True)), lambda i: i < left)
+    columns = list(zip(*table, strict=True))
+    last = len(columns) - 1 if ends_with_text else -1
+    lines = _lines(columns, lambda i: i < left or i == last)
     return [f"  {line}".rstrip() for line in lines]
 
 

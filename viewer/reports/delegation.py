@@ -29,6 +29,7 @@ from viewer.analysis.delegates.handle_maps import (
     MapRow,
     recorded_rows,
 )
+from viewer.analysis.delegates.why_outside import NOT_KNOWN
 from viewer.analysis.findings.finding import joined
 from viewer.analysis.links.link_table import LinkState
 from viewer.model.scope import LeftOut, TimeScope, left_out
@@ -57,7 +58,8 @@ def delegation_facts(workspace: Workspace, phase: str = "", *, warm_up: bool = F
     scope = TimeScope(warm_up=warm_up)
     files = [_trace_facts(workspace, trace, scope, phase) for trace in workspace.traces]
     if not workspace.traces:
-        files = [_program_facts(p) for p in workspace.programs if p.methods and not p.is_mlir]
+        records = (one for one in workspace.programs if one.methods and not one.is_mlir)
+        files = [_program_facts(workspace, record) for record in records]
     return {**HEAD, "files": files}
 
 
@@ -85,7 +87,7 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, phase: st
     }
 
 
-def _program_facts(program: Program) -> Facts:
+def _program_facts(workspace: Workspace, program: Program) -> Facts:
     return {
         "path": program.path,
         "program": program.path,
@@ -95,7 +97,7 @@ def _program_facts(program: Program) -> Facts:
         "warm_up": 0,
         "phase": None,
         "of_phases": [],
-        **_report_facts(recorded(program), program, None),
+        **_report_facts(recorded(program, workspace.rejected(program)), program, None),
         "handle_map": _map_facts(recorded_rows(program), program, None),
     }
 
@@ -160,6 +162,8 @@ def _not_delegated_facts(
         "slices": row.slices,
         **_time("time", row.ticks, rate),
         "share": _ratio(row.ticks, whole),
+        "why": row.why or None,
+        "why_is_logged": row.is_logged,
     }
 
 
@@ -242,8 +246,11 @@ def _file_lines(file: Facts) -> list[str]:
         lines += [f"  {of} unknown: {why}" for of, why in dict.fromkeys(unknown) if why]
     if file["stayed_outside"] and file["has_delegate_calls"]:
         note = f" ({UPPER_BOUND})" if ran else ""
-        not_delegated = [_NOT_DELEGATED, *map(_not_delegated_cells, file["stayed_outside"])]
-        lines += ["", f"not delegated{note}", *row_lines(not_delegated, left=1)]
+        rows = [_NOT_DELEGATED, *map(_not_delegated_cells, file["stayed_outside"])]
+        is_known = any(row["why"] for row in file["stayed_outside"])
+        rows = rows if is_known else [row[:-1] for row in rows]
+        lines += ["", f"not delegated{note}", *row_lines(rows, 1, ends_with_text=is_known)]
+        lines += [] if is_known else [f"  {NOT_KNOWN}"]
     if ran:
         lines += ["", *_link_lines(file)]
     if file["handle_map"]:
@@ -296,12 +303,18 @@ def _map_lines(rows: Sequence[Facts]) -> list[str]:
 
 
 _DELEGATE = ("delegate", "method", "instruction", "operators", "time", "share", "unattributed")
-_NOT_DELEGATED = ("operators", "slices", "time", "share")
+_NOT_DELEGATED = ("operators", "slices", "time", "share", "why not")
 _IDENTIFIER = ("identifier", "status", "instruction", "handles", "note")
 
 
 def _not_delegated_cells(row: Facts) -> tuple[str, ...]:
-    return one_line(row["label"]), str(row["slices"]), _ns(row["time_ns"]), _part(row["share"])
+    return (
+        one_line(row["label"]),
+        str(row["slices"]),
+        _ns(row["time_ns"]),
+        _part(row["share"]),
+        one_line(row["why"] or "-"),
+    )
 
 
 def _map_cells(row: Facts) -> tuple[str, ...]:

@@ -417,8 +417,11 @@ def _program_text(workspace: Workspace, program: Program) -> str:
     lines = [
         one_line(program.path),
         f"  {program.format} {program.generation}".rstrip(),
-        f"  {methods}",
+        *([f"  {methods}"] if methods else ()),
     ]
+    if program.rejections:
+        count = plain_count(len(program.rejections), "reason")
+        lines.append(f"  {count} why nodes or operators were not delegated")
     found_for = workspace.files[program.path].found_for
     if found_for is not None:
         lines.append(f"  opened because {os.path.basename(found_for)} names it")

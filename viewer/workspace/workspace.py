@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from viewer.analysis.delegates.why_outside import logged_reasons
 from viewer.analysis.links.debug_info_locations import located, same_identities, states_locations
 from viewer.analysis.links.delegate_clocks import (
     clock_names,
@@ -561,7 +562,7 @@ class Workspace:
     def _link(self, trace: Trace) -> LinkTable:
         program = self._choose(trace)
         if program is not None:
-            return link(
+            table = link(
                 trace,
                 program,
                 self._fit(trace, program),
@@ -569,8 +570,13 @@ class Workspace:
                 insisted=self._choice(trace) is not None,
                 executable=self.what_ran(trace),
             )
+            return replace(table, rejected=self.rejected(program))
         link_table = described_layers(trace, self.programs) or recorded_links(trace)
         return link_table or unlinked(trace, self._why_unlinked(trace), self.dispatches)
+
+    def rejected(self, program: Program) -> dict[int, str]:
+        """Return what open logs of partitioners say of the operators of a program."""
+        return logged_reasons(program, [one for log in self.programs for one in log.rejections])
 
     def _choose(self, trace: Trace) -> Program | None:
         choice = self._choice(trace)

@@ -1,16 +1,14 @@
 """Work outside delegates: all of it, half of it, none; and what is known about the reason."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.analysis.findings.test_findings import CALL, DELEGATE, KERNEL, dump, found, program, text
-from viewer.analysis.findings.delegation import why_text
+from tests.paths import DATA
 from viewer.analysis.findings.finding import Family
 from viewer.analysis.findings.severity import Severity
 from viewer.model.times import plain_spaces
-from viewer.program.debug_handles import DelegateMap
-from viewer.program.program import GraphNode, Method, Operator, Program, Tensor
+from viewer.reports.findings import findings_facts
+from viewer.workspace.workspace import Workspace
 
 
 def shared(delegated: int) -> tuple[int, list[tuple[object, ...]]]:
@@ -78,43 +76,11 @@ def test_types_are_the_hot_spots_of_equal_operators() -> None:
     assert "8 operators of similar cost" in one.detail
 
 
-def linears(*dtypes: str) -> Program:
-    """Linear operators in a row with their dtypes, all but the last one delegated."""
-    operators = tuple(
-        Operator(
-            i, "forward", i + 1,
-            (
-                GraphNode(
-                    f"n{i}", "aten.linear.default", i + 1,
-                    inputs=(Tensor(f"v{i}", dtype, (1, 8)),),
-                    outputs=(Tensor(f"v{i + 1}", dtype, (1, 8)),),
-                ),
-            ),
-        )
-        for i, dtype in enumerate(dtypes)
-    )  # fmt: skip
-    inside = tuple(range(1, len(dtypes)))
-    maps = {0: DelegateMap("Npu", {0: inside})}
-    handles = {0: inside, 1: (len(dtypes),)}
-    return Program("record", "ETRecord", "", (Method("forward", operators, handles, maps),))
-
-
-def test_why_names_types_and_neighbors() -> None:
-    record = linears("f32", "f32", "f32", "f32", "i64")
-    assert why_text(record, {0, 1, 2, 3}, 4) == (
-        "linear (i64): 4 of 5 linear are delegated, of f32; its neighbors are delegated"
-    )
-
-
-def test_why_names_dynamic_shapes() -> None:
-    record = linears("f32", "f32")
-    last = record.methods[0].operators[1]
-    node = replace(last.nodes[0], inputs=(Tensor("v1", "f32", ("s0", 8)),))
-    method = replace(
-        record.methods[0], operators=(record.methods[0].operators[0], replace(last, nodes=(node,)))
-    )
-    assert "its shapes are dynamic" in why_text(replace(record, methods=(method,)), {0}, 1)
-
-
-def test_nothing_is_known_of_an_operator_in_a_program_without_delegates() -> None:
-    assert why_text(linears("f32"), set(), 0) == ""
+def test_a_log_says_why_the_most_expensive_ones_are_outside() -> None:
+    workspace = Workspace()
+    for name in ("net.etdp", "net.etrecord", "xnnpack.log"):
+        workspace.open(str(DATA / "partition_log" / name))
+    facts = findings_facts(workspace)["files"][0]["findings"]
+    (advice,) = (one["advice"] for one in facts if one["kind"] == "outside")
+    assert "mean (f32): mean.dim only supports keepdim=True. " in advice
+    assert "No open file shows" not in advice

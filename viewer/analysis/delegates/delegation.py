@@ -12,7 +12,7 @@ not 0. All times are ticks of the trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from viewer.analysis.cost.costs import FreeTime, length_within, whole_slices
 from viewer.analysis.cost.stated_time import made_of_others, stated_alone
+from viewer.analysis.delegates.why_outside import WhyOutside
 from viewer.analysis.links.coverage import (
     Coverage,
     coverage,
@@ -93,7 +94,8 @@ class NotDelegated:
     """A set of operators, or unlinked kernels of one name, that ran outside any delegate.
 
     operators: indexes into `Program.operators`, empty for kernels without a link. ticks: self time.
-    slices: how many start in the range; a kernel inside its call is not counted separately.
+    slices: how many start in the range; a kernel inside its call is not counted separately. why:
+    why they were not delegated, "" if no file shows it. is_logged: whether a partitioner logged it.
     """
 
     label: str
@@ -101,6 +103,8 @@ class NotDelegated:
     ticks: int
     slices: int
     keys: tuple[int, ...]
+    why: str = ""
+    is_logged: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +185,14 @@ class Delegation:
         instances = sorted(instances, key=lambda row: -row.ticks) + self._not_run
         first_own = 2 * len(self._places)
         outside = [
-            NotDelegated(label, operators, own_ticks, calls_of_group, keys)
+            NotDelegated(
+                label,
+                operators,
+                own_ticks,
+                calls_of_group,
+                keys,
+                *_why(self.why_outside, operators),
+            )
             for (label, operators, keys), own_ticks, calls_of_group in zip(
                 self._outside,
                 ticks[first_own:].tolist(),
@@ -198,6 +209,14 @@ class Delegation:
             self._unlinked(scope),
             has_calls=bool(np.isin(trace.keys.kind, (*_DELEGATED, *_CALLED)).any()),
         )
+
+    @cached_property
+    def why_outside(self) -> WhyOutside | None:
+        """What is known about operators that were not delegated; None without a record."""
+        program = self.table.program
+        if program is None or program.is_mlir or program.is_recorded:
+            return None
+        return _why_outside(program, self.table.rejected)
 
     def slices_of(self, keys: Iterable[int], scope: TimeScope = WHOLE) -> Ints:
         """Return the slices of some keys that start in a scope and are not derived, ascending."""
@@ -411,8 +430,22 @@ class Delegation:
         return tuple(sorted(rows, key=lambda row: (linkable[row.reason.state], -row.slices)))
 
 
-def recorded(program: Program) -> DelegationReport:
+def _why_outside(program: Program, logged: Mapping[int, str]) -> WhyOutside:
+    delegated = (i for one in instances_of(program) for i in one.operators)
+    return WhyOutside(program, logged, frozenset(delegated))
+
+
+def _why(why: WhyOutside | None, operators: Sequence[int]) -> tuple[str, bool]:
+    """Return why some operators were not delegated, and whether a partitioner logged that."""
+    if why is None:
+        return "", False
+    return why.of_set(operators), any(i in why.logged for i in operators)
+
+
+def recorded(program: Program, rejected: Mapping[int, str] | None = None) -> DelegationReport:
     """Return the report for an ETRecord alone: its delegate instances and what stays outside.
+
+    rejected: what a partitioner logged of operators.
 
     Nothing ran, so all times are 0. Operators without an instruction in the ETRecord are in neither
     list.
@@ -423,8 +456,16 @@ def recorded(program: Program) -> DelegationReport:
         for instruction, handles in method.handles.items()
         if instruction not in method.delegates
     )
+    why = _why_outside(program, rejected or {})
     rows = tuple(
-        NotDelegated(" + ".join(program.operators[i].label for i in found), found, 0, 0, ())
+        NotDelegated(
+            " + ".join(program.operators[i].label for i in found),
+            found,
+            0,
+            0,
+            (),
+            *_why(why, found),
+        )
         for found in outside
         if found
     )

@@ -1,9 +1,8 @@
 """The finding about work outside delegates: all of it, or a part, and why it was not delegated.
 
 If nothing is delegated, everything runs on kernels of the CPU: the strongest finding of this rule.
-If everything is, there is none. Why an operator was not delegated is in no file; what the files
-show is listed: data types and shapes, whether others of its type were delegated, and whether its
-neighbors were.
+If everything is, there is none. Why operators were not delegated: see
+`viewer.analysis.delegates.why_outside`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.analysis.cost.work_time import WorkPart
-from viewer.analysis.delegates.delegation import recorded
+from viewer.analysis.delegates.delegation import Delegation
+from viewer.analysis.delegates.why_outside import NOT_KNOWN
 from viewer.analysis.findings.finding import (
     NAMED,
     Family,
@@ -32,7 +32,6 @@ from viewer.analysis.links.coverage import starts_within
 from viewer.arrays import Ints
 from viewer.model.times import counted
 from viewer.model.trace import KeyKind
-from viewer.program.program import Operator, Program
 
 # Work outside delegates below 10% makes no noticeable difference.
 OUTSIDE_SHARE = Fraction(1, 10)
@@ -40,7 +39,7 @@ _OUTSIDE_RULE = (
     f"Reported when a delegate ran, and at least {percent(OUTSIDE_SHARE)} of the time ran outside "
     "delegates; or when none ran. The bound is never reached, because a delegate takes time too."
 )
-_NOT_KNOWN = "No open file shows why it was not delegated."
+
 _KERNEL_OF_CPU = "native_call_"
 _TRY = (
     "Try a partitioner when you export: XNNPACK for CPUs, or that of the device's accelerator. "
@@ -66,10 +65,11 @@ def outside(context: FindingContext) -> FamilyAnswer:
     if is_delegated:
         action = f"Delegate {_outside_text(context, keys)} that ran outside"
         detail = f"{context.listed(context.work.by_thing(outside_ticks))}."
-        advice = _why(context, keys)
+        advice = _why(context, keys) or NOT_KNOWN
     else:
         action = "Delegate the model: nothing runs in a delegate"
-        detail, advice = _nothing_delegated(context, keys, outside_ticks), _TRY
+        detail = _nothing_delegated(context, keys, outside_ticks)
+        advice = " ".join(filter(None, (_TRY, _why(context, keys))))
     return [
         Finding(
             Family.OUTSIDE,
@@ -131,7 +131,7 @@ def _type(context: FindingContext, group: int) -> str:
 
 
 def _why(context: FindingContext, keys: Sequence[int]) -> str:
-    """Return what the files show about why the most expensive operators were not delegated."""
+    """Return why the most expensive operators were not delegated, as far as the files show it."""
     program, ticks = context.links.program, Counter[int]()
     group_of_key, of_group = context.work.group_of_key, context.ticks
     for key in keys:
@@ -139,74 +139,7 @@ def _why(context: FindingContext, keys: Sequence[int]) -> str:
         if len(operators) == 1:
             ticks[operators[0]] += int(of_group[group_of_key[key]])
     if program is None or program.is_mlir or not ticks:
-        return _NOT_KNOWN
-    delegated = {i for instance in recorded(program).instances for i in instance.operators}
-    known = [text for i, _ in ticks.most_common(NAMED) if (text := why_text(program, delegated, i))]
-    return " ".join(f"{text}." for text in known) or _NOT_KNOWN
-
-
-def why_text(program: Program, delegated: set[int], index: int) -> str:
-    """Return what a program shows about an operator that was not delegated; "" if nothing.
-
-    "head · linear is i64: 4 of 5 linear are delegated, of f32; its neighbors are delegated".
-    """
-    operator = program.operators[index]
-    alike = [one for one in program.operators if one.op == operator.op]
-    inside = [operator for operator in alike if operator.index in delegated]
-    facts: list[str] = []
-    own, others = _dtypes(operator), {dtype for operator in inside for dtype in _dtypes(operator)}
-    if inside:
-        of = f", of {'/'.join(sorted(others))}" if others and own != others else ""
-        facts.append(f"{len(inside)} of {len(alike)} {operator.op} are delegated{of}")
-    elif len(alike) > 1 and delegated:
-        facts.append(f"none of {len(alike)} {operator.op} is delegated")
-    elif delegated:
-        facts.append(f"it is the only {operator.op}")
-    if _is_dynamic(operator):
-        facts.append("its shapes are dynamic")
-    near = _neighbors(program, operator)
-    if near and delegated:
-        count = sum(one in delegated for one in near)
-        if count == len(near):
-            facts.append("its neighbors are delegated")
-        else:
-            facts.append(f"{count or 'none'} of its {len(near)} neighbors delegated")
-    if not facts:
         return ""
-    dtype = f" ({'/'.join(sorted(own))})" if own else ""
-    return f"{operator.label}{dtype}: {'; '.join(facts)}"
-
-
-def _dtypes(operator: Operator) -> set[str]:
-    """Return the data types of what an operator reads and writes."""
-    return {
-        value.dtype
-        for node in operator.nodes
-        for value in (*node.inputs, *node.outputs)
-        if value.dtype
-    }
-
-
-def _is_dynamic(operator: Operator) -> bool:
-    return any(
-        isinstance(size, str)
-        for node in operator.nodes
-        for value in (*node.inputs, *node.outputs)
-        for size in value.shape or ()
-    )
-
-
-def _neighbors(program: Program, operator: Operator) -> set[int]:
-    """Return the operators that make what an operator reads, or read what it makes."""
-    read = {value.name for node in operator.nodes for value in node.inputs}
-    made = {value.name for node in operator.nodes for value in node.outputs}
-    found = set()
-    for other in program.operators:
-        if other.index == operator.index or other.method != operator.method:
-            continue
-        for node in other.nodes:
-            outputs = {value.name for value in node.outputs}
-            inputs = {value.name for value in node.inputs}
-            if outputs & read or inputs & made:
-                found.add(other.index)
-    return found
+    why = Delegation(context.links).why_outside
+    texts = [text for i, _ in ticks.most_common(NAMED) if why and (text := why.named(i))]
+    return " ".join(f"{text}." for text in texts)

@@ -128,6 +128,7 @@ class LinkTable:
     clock_rates: the stated ns per cycle or tick of delegates' clocks, by key and unit. executable:
     the open program file that ran, None without one. ran: per scope of the trace its method that
     ran, None if that is not known; () without a program file. Also known without a program.
+    rejected: what a partitioner logged of operators that it did not delegate.
     """
 
     trace: Trace
@@ -137,6 +138,7 @@ class LinkTable:
     clock_rates: Mapping[tuple[int, str], Fraction] = field(default_factory=dict)
     executable: Executable | None = None
     ran: tuple[ExecutableMethod | None, ...] = ()
+    rejected: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def is_recorded(self) -> bool:

@@ -66,8 +66,16 @@ def _profile(contents: Contents, profile: Profile, facts: Facts) -> str:
         for row in facts["delegates"][:most]
     ]
     outside = [
-        Row([_time(r["time_ns"]), _ratio(r["share"]), _count(r["slices"]), Cell(r["label"])])
-        for r in facts["stayed_outside"][:most]
+        Row(
+            [
+                _time(row["time_ns"]),
+                _ratio(row["share"]),
+                _count(row["slices"]),
+                Cell(row["label"]),
+                Cell(row["why"] or ""),
+            ]
+        )
+        for row in facts["stayed_outside"][:most]
     ]
     title = profile.title
     return "\n".join(
@@ -76,7 +84,7 @@ def _profile(contents: Contents, profile: Profile, facts: Facts) -> str:
             *_of_phases(facts, phases, title),
             table(f"Delegates in {title}", _DELEGATES, delegates, left=2),
             rest_note(len(facts["delegates"]) - most, "more delegate call"),
-            table(f"Not delegated in {title} ({UPPER_BOUND})", _OUTSIDE, outside, left=1),
+            table(f"Not delegated in {title} ({UPPER_BOUND})", _OUTSIDE, outside, left=2),
             rest_note(len(facts["stayed_outside"]) - most, "more row"),
             _links(facts),
         ]
@@ -85,7 +93,7 @@ def _profile(contents: Contents, profile: Profile, facts: Facts) -> str:
 
 _DELEGATES = ("Time", "Share", "Unattributed", "Operators", "Delegate", "Instruction")
 _PHASES = ("Total", "Delegates", "Not delegated", "No operator", "Phase")
-_OUTSIDE = ("Time", "Share", "Count", "Operators")
+_OUTSIDE = ("Time", "Share", "Count", "Operators", "Why not")
 
 
 def _of_phases(facts: Facts, rows: Sequence[Row], title: str) -> list[str]:

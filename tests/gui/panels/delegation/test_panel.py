@@ -283,3 +283,20 @@ def test_where_there_is_nothing_it_says_what_to_open(make_panel, show_files):
     assert (empty.is_empty, empty.sentence) == (True, NOTHING)
     text = show_files(DelegationPanel, "torq/tiny_cnn.mlir")
     assert (text.is_empty, text.sentence) == (True, NO_METHODS)
+
+
+def test_a_log_of_the_partitioner_is_next_to_each_operator(opened, data, show_panel):
+    names = ("net.etdp", "net.etrecord", "xnnpack.log")
+    panel = show_panel(DelegationPanel, opened(*(data / "partition_log" / n for n in names)))
+    rows = {row.op: row for _, row in lines(panel, DelegationLine.NOT_DELEGATED)}
+    assert rows["mean"].hint == "mean.dim only supports keepdim=True"
+    assert rows["mean"].detail == "Not delegated: mean.dim only supports keepdim=True"
+    assert rows["cumsum"].hint == ""
+    assert rows["cumsum"].detail.startswith("Not delegated: the partitioner's log has no reason; ")
+
+
+def test_a_record_alone_has_the_reasons_of_a_log(opened, data, show_panel):
+    session = opened(*(data / "partition_log" / name for name in ("net.etrecord", "xnnpack.log")))
+    panel = show_panel(DelegationPanel, session)
+    rows = {row.op: row for _, row in lines(panel, DelegationLine.NOT_DELEGATED)}
+    assert rows["add"].hint == "invalid dtype"

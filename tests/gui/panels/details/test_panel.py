@@ -573,3 +573,13 @@ def test_the_chart_of_an_operators_cost_shows_each_inference(attention, show_det
     qtbot.mouseClick(chart.viewport(), Qt.MouseButton.LeftButton, pos=chart.center_of(3))
     trace, run = attention.state.run
     assert (trace, shown.trace.runs[run].number) == (0, 4)
+
+
+def test_an_operator_says_why_it_was_not_delegated(opened, data, show_details):
+    names = ("net.etdp", "net.etrecord", "xnnpack.log")
+    session = opened(*(data / "partition_log" / name for name in names))
+    program = session.traces[0].table.program
+    for op, why in (("mean", "mean.dim only supports keepdim=True"), ("relu", None)):
+        index = next(one.index for one in program.operators if one.op == op)
+        session.select_operators(0, (index,))
+        assert show_details(session).widget().rows("Operator").get("Not delegated") == why

@@ -353,11 +353,13 @@ def _outside(
     hint = "" if row.operators or row.label.endswith(_OTHERS) else "not linked"
     if len(row.operators) > 1:
         hint = f"shared by {len(row.operators)}"
-    hint = " · ".join(filter(None, (hint, same_label_hint)))
+    logged = row.why if row.is_logged else ""
+    hint = " · ".join(filter(None, (hint, same_label_hint, logged)))
     item = DelegationItem(DelegationLine.NOT_DELEGATED, NOT_DELEGATED, row)
     module, op = name_parts(row.label)
     name = module, f"{op} › {nodes}" if nodes else op
-    rows.add(item, row.operators, name, hint, texts, keys, ticks=row.ticks)
+    detail = f"Not delegated: {row.why}" if row.why else ""
+    rows.add(item, row.operators, name, hint, texts, keys, ticks=row.ticks, detail=detail)
 
 
 def _reason(rows: _Rows, row: Unlinked, amount: str) -> None:

@@ -159,7 +159,8 @@ class DelegationPanel(OperatorTracePanel[Shown]):
             return
         self.set_stale(False)
         self.view.color_operators(None)
-        self._fill(record_page(record, recorded(record)))
+        rejected = self._session.workspace.rejected(record)
+        self._fill(record_page(record, recorded(record, rejected)))
         self.footer.clear()
         what = f"{display_name(record.path)} · {record.title} without a profile"
         self._show_table(f"{what}: open a profile to see times")

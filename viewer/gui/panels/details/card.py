@@ -359,6 +359,9 @@ class Card(CardFrame):
         method = program.method(operator.method) if program else None
         lowerings = lowered_into(method, operator) if method is not None else ()
         if not lowerings:
+            outside = open_trace.delegation.why_outside
+            if outside is not None and (why := outside.text(operator.index)):
+                grid.add("Not delegated", why)
             return
         lines: dict[str, None] = {}
         for call in lowerings[:_MOST_NAMES]:
