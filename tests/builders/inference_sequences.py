@@ -51,6 +51,17 @@ def steady(seed: int) -> Sequence:
     return Sequence(_noisy(random, times, random.uniform(0.01, 0.1)), phase=(0,) * count)
 
 
+def wandering(seed: int) -> Sequence:
+    """Nothing changes, but each inference is like the one before it (correlation 0.5)."""
+    random = np.random.default_rng([12, seed])
+    count = int(random.integers(20, 401))
+    noise, drift = random.uniform(0.01, 0.1), np.zeros(count)
+    for at in range(1, count):
+        drift[at] = 0.5 * drift[at - 1] + random.normal(0, noise * np.sqrt(0.75))
+    times = _operators(random) * np.exp(drift)[:, None]
+    return Sequence(_noisy(random, times, noise / 4), phase=(0,) * count)
+
+
 def steps(seed: int, *, noise: float | None = None, least: float = 1.1) -> Sequence:
     """One to three levels, each with at least 8 inferences."""
     random = np.random.default_rng([2, seed])

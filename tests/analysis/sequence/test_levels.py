@@ -18,6 +18,12 @@ def test_steady_sequences_do_not_change() -> None:
 
 
 @pytest.mark.slow
+def test_noise_that_depends_on_itself_is_no_change() -> None:
+    false = [seed for seed in range(200) if course(made.wandering(seed)).changes]
+    assert len(false) <= 2
+
+
+@pytest.mark.slow
 def test_steps_of_a_fifth_are_seen() -> None:
     """Each level starts within two inferences of the truth."""
     missed = []

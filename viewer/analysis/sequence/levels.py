@@ -6,9 +6,10 @@ lower: the largest difference of means on both sides, in standard deviations. It
 permutation test: in the same times in random order, such a difference is rarer than one in a
 thousand. Each side is searched again. Levels that return, as after a burst of other work, differ
 little at any single place: then the two places with the most different times between them are
-tested. A *trend* is a rank correlation with the position that random
-orders do not reach; its slope is the median slope (Theil and Sen). Which of the two a sequence has
-is decided by what is left over (the Bayesian information criterion).
+tested. A *trend* is a rank correlation with the position that random orders do not reach; its slope
+is the median slope (Theil and Sen). Which of the two a sequence has is decided by what is left over
+(the Bayesian information criterion). If that depends on itself, as times of a device whose
+temperature varies do, random orders prove too little, and both must exceed the noise by more.
 
 Random orders have a fixed seed, so equal files have equal answers.
 """
@@ -26,6 +27,10 @@ from viewer.arrays import Floats, Ints
 
 LEAST_CHANGE = 1.05  # a smaller factor is no finding, however certain
 _CHANCE = 0.001  # none of them may reach it
+# Of a trend, and of levels where noise depends on itself, in standard deviations.
+_LEAST_DEVIATIONS = 4.0
+# A correlation with the value before that is no chance, in standard deviations; at most so much.
+_SIGNIFICANT, _MOST_DEPENDENT = 1.5, 0.8
 _OUTLIER = 4.0  # standard deviations from the neighbors
 _NEIGHBORS = 7
 # More positions are grouped, so that random orders take milliseconds.
@@ -103,7 +108,29 @@ def _levels(values: Floats, least: float = LEAST_CHANGE) -> tuple[int, ...]:
         if edges := [lo + at for at in places or stretch(values[lo:hi], least)]:
             firsts.update(edges)
             open_spans += pairwise([lo, *edges, hi])
-    return _distinct(values, sorted(firsts), least)
+    return _independent(values, _distinct(values, sorted(firsts), least))
+
+
+def _independent(values: Floats, firsts: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the levels, without a boundary that noise explains whose values depend on each other.
+
+    As times of a device whose temperature varies do: random orders vary less than these.
+    """
+    while len(firsts) > 1:
+        rest = values - _means(values, firsts)
+        factor = dependence(rest)
+        if factor == 1:
+            break
+        edges = [*firsts, len(values)]
+        sizes = np.diff(edges)
+        means = np.array([values[a:b].mean() for a, b in pairwise(edges)])
+        noise = max(float(rest.std()), 1e-12) * factor * np.sqrt(1 / sizes[1:] + 1 / sizes[:-1])
+        scores = np.abs(np.diff(means)) / noise
+        weakest = int(np.argmin(scores))
+        if scores[weakest] >= _LEAST_DEVIATIONS:
+            break
+        firsts = (*firsts[: weakest + 1], *firsts[weakest + 2 :])
+    return firsts
 
 
 def _distinct(values: Floats, firsts: list[int], least: float) -> tuple[int, ...]:
@@ -164,18 +191,34 @@ def _scores(rows: Floats) -> Floats:
     return found
 
 
+def dependence(rest: Floats) -> float:
+    """Return how many times as much means of noise vary as those of independent values.
+
+    rest: what levels or a trend leave over. 1 unless values depend on those before them.
+    """
+    size = float((rest * rest).sum())
+    correlation = float((rest[1:] * rest[:-1]).sum()) / size if size else 0.0
+    if correlation * np.sqrt(len(rest)) < _SIGNIFICANT:
+        return 1.0
+    correlation = min(correlation, _MOST_DEPENDENT)
+    return float(np.sqrt((1 + correlation) / (1 - correlation)))
+
+
 def _trend(values: Floats, position: Ints) -> Trend | None:
     """Return the trend of logarithms of times, in times, if it is proven."""
     if int(position.max()) + 1 < 2 * LEAST_ON_A_SIDE:
         return None
     correlation = rank_correlation(position, values)
-    if abs(correlation) * np.sqrt(len(values) - 1) < 4:  # in standard deviations of random orders
+    if abs(correlation) * np.sqrt(len(values) - 1) < _LEAST_DEVIATIONS:  # of random orders
         return None
     times = np.exp(values)
     slope = theil_sen(position, times)
     start = float(np.median(times - slope * position))
     end = start + slope * int(position.max())
     if start <= 0 or end <= 0 or max(start, end) < LEAST_CHANGE * min(start, end):
+        return None
+    rest = values - np.log(np.maximum(start + slope * position, 1e-9))
+    if abs(correlation) * np.sqrt(len(values) - 1) < _LEAST_DEVIATIONS * dependence(rest):
         return None
     return Trend(start, slope)
 
