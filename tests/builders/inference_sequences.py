@@ -202,6 +202,87 @@ def head_of_one_token(seed: int, *, steps: int = 40) -> Sequence:
     return Sequence(_noisy(random, np.array(rows), 0.02), phase=tuple(phase))
 
 
+def last_chunks(seed: int) -> Sequence:
+    """Prompts of any length in chunks of 16: the last chunk is of 1 to 16 tokens."""
+    random = np.random.default_rng([13, seed])
+    linear, attention, head = (
+        random.uniform(1e6, 4e6),
+        random.uniform(2e3, 6e3),
+        random.uniform(1e5, 6e5),
+    )
+    rows, phase = [], []
+    for _ in range(random.integers(2, 7)):
+        tokens, position = int(random.integers(17, 257)), 0
+        while position < tokens:
+            size = min(16, tokens - position)
+            work = max(2.0, size**0.65)
+            rows.append((linear * work, attention * (position + size / 2) * work, head))
+            position += size
+            phase.append(0)
+        steps = int(random.integers(20, 60))
+        rows += [(linear, attention * (tokens + step), head) for step in range(steps)]
+        phase += [1] * steps
+    return Sequence(_noisy(random, np.array(rows), 0.02), phase=tuple(phase))
+
+
+def without_growth(seed: int) -> Sequence:
+    """Three to eight prompts of any length; attention takes the same time in all steps."""
+    random = np.random.default_rng([14, seed])
+    times = np.append(random.uniform(1e6, 4e6, 3), random.uniform(1e5, 4e5, 2))
+    rows, phase = [], []
+    for _ in range(random.integers(3, 9)):
+        rows.append(times * np.append(np.full(4, random.uniform(5, 40)), 1.0))
+        steps = int(random.integers(5, 60))
+        rows += [times] * steps
+        phase += [0] + [1] * steps
+    parts = _noisy(random, np.array(rows), random.uniform(0.01, 0.03))
+    return Sequence(parts, phase=tuple(phase), dynamic=bool(seed % 2) or None)
+
+
+def long_blocks(seed: int) -> Sequence:
+    """Input sizes are dynamic: the second half has a larger one, with which operators differ."""
+    random = np.random.default_rng([15, seed])
+    count = int(random.integers(24, 200))
+    times = random.lognormal(13, 0.7, int(random.integers(4, 12)))
+    larger = random.uniform(2.6, 8) ** random.permutation(np.linspace(0.8, 1, len(times)))
+    scale = np.where(np.arange(count)[:, None] < count // 2, 1, larger)
+    phase = (np.arange(count) >= count // 2).astype(int)
+    parts = _noisy(random, times * scale, random.uniform(0.01, 0.04))
+    return Sequence(parts, phase=tuple(phase.tolist()), dynamic=True)
+
+
+def throttling(seed: int) -> Sequence:
+    """Input sizes are dynamic, but it is the clock that changes, once or twice, by 1.5 to 3."""
+    random = np.random.default_rng([16, seed])
+    sizes = random.integers(12, 80, int(random.integers(2, 4)))
+    factors = np.cumprod([1.0, *random.uniform(1.5, 3, len(sizes) - 1) ** random.choice([-1, 1])])
+    times = _operators(random) * np.repeat(factors, sizes)[:, None]
+    parts = _noisy(random, times, random.uniform(0.01, 0.04))
+    return Sequence(parts, phase=(0,) * int(sizes.sum()), dynamic=True)
+
+
+def slow_first(seed: int) -> Sequence:
+    """The first one to five inferences take 1.5 to 5 times, unevenly or not, and do not settle."""
+    random = np.random.default_rng([17, seed])
+    times = np.tile(_operators(random), (int(random.integers(20, 200)), 1))
+    own = random.lognormal(0, random.choice([0, 0.6]), times.shape[1])
+    times[: int(random.integers(1, 6))] *= 1 + (random.uniform(1.5, 5) - 1) * own / own.mean()
+    dynamic = bool(seed % 2) or None
+    return Sequence(_noisy(random, times, 0.03), phase=(0,) * len(times), dynamic=dynamic)
+
+
+def slowly_settling(seed: int) -> Sequence:
+    """Some operators settle over many inferences, so the share of the others grows."""
+    random = np.random.default_rng([18, seed])
+    own = _operators(random)
+    count = int(random.integers(20, 120))
+    settles = np.arange(len(own)) % 2 == 0
+    rest = random.uniform(2, 8) * random.uniform(0.6, 0.9) ** np.arange(count)
+    times = own * (1 + rest[:, None] * settles)
+    dynamic = bool(seed % 2) or None
+    return Sequence(_noisy(random, times, 0.01), phase=(0,) * count, dynamic=dynamic)
+
+
 def settling(seed: int) -> Sequence:
     """All operators are slow at first, unevenly, up to 6 times, and settle step by step."""
     random = np.random.default_rng([10, seed])

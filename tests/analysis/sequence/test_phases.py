@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.builders import inference_sequences as made
-from viewer.analysis.sequence.phases import phases_of, positions, rank_correlation
+from viewer.analysis.sequence.phases import phases_of
+from viewer.analysis.sequence.scales import positions, rank_correlation
 
 SEEDS = range(400)
 
@@ -38,12 +39,19 @@ def wrong(generator: Callable[[int], made.Sequence]) -> list[int]:
         made.short_levels,
         made.head_of_one_token,
         lambda seed: made.head_of_one_token(seed, steps=1),
+        made.last_chunks,
+        made.without_growth,
+        made.long_blocks,
+        made.throttling,
+        made.slow_first,
+        made.slowly_settling,
         made.settling,
         made.sizes_after_warm_up,
     ],
     ids=[
         *("steady", "steps", "slope", "one", "spikes", "warm-up", "prefill", "two sizes"),
-        *("short levels", "head", "one step", "settling", "sizes after warm-up"),
+        *("short levels", "head", "one step", "last chunks", "no growth", "long blocks"),
+        *("throttling", "slow first", "slowly", "settling", "sizes after warm-up"),
     ],
 )
 def test_phases_are_those_of_the_truth(generator: Callable[[int], made.Sequence]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from viewer.analysis.sequence.levels import LEAST_CHANGE, Course, Trend, course_of, theil_sen
 from viewer.analysis.sequence.part_times import part_times
-from viewer.analysis.sequence.phases import positions
+from viewer.analysis.sequence.scales import positions
 from viewer.analysis.sequence.stretches import LEAST_ON_A_SIDE
 from viewer.arrays import Floats, Ints
 from viewer.model.inferences.logged_methods import series_of

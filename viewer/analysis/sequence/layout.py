@@ -14,7 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from viewer.analysis.sequence.part_times import part_times
-from viewer.analysis.sequence.phases import APART, LEAST, LEAST_SHARE, phases_of
+from viewer.analysis.sequence.phases import phases_of
+from viewer.analysis.sequence.scales import APART, LEAST, LEAST_SHARE
 from viewer.arrays import Ints
 from viewer.model.inferences.logged_methods import Series, series_of
 from viewer.model.trace import KeyKind, Run, RunKind, Trace

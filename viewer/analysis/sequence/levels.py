@@ -21,7 +21,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from viewer.analysis.sequence.phases import rank_correlation
+from viewer.analysis.sequence.scales import rank_correlation
 from viewer.analysis.sequence.stretches import LEAST_ON_A_SIDE, ORDERS, SEED, stretch
 from viewer.arrays import Floats, Ints
 
