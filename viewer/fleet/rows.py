@@ -26,7 +26,7 @@ from viewer.arrays import Bools, Floats, Ints
 from viewer.fleet.schemas import KEYS, TABLES
 from viewer.model.queries import foreign
 from viewer.model.times import RateOrigin, tick_to_ns, ticks_to_ns
-from viewer.model.timing import ROUNDING_TICKS, Timing, timings
+from viewer.model.timing import ROUNDING_TICKS, UNMEASURED, Timing, timings
 from viewer.model.trace import Column, KeyKind, Problem, RunKind
 from viewer.program.program import Program
 from viewer.reports.findings import findings_facts
@@ -299,7 +299,7 @@ class ProfileRows:
         trace, count = self.trace, len(self.table.sets)
         own_set = self.table.set_of_key[trace.slices.key]
         kinds = timings(trace.slices)
-        is_other = kinds & (Timing.ESTIMATED | Timing.DERIVED) > 0
+        is_other = kinds & UNMEASURED > 0
         is_other[foreign(trace.slices)] = True
         measured = np.ones(count, np.bool_)
         measured[own_set[is_other & (own_set >= 0)]] = False

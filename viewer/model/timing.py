@@ -32,6 +32,8 @@ class Timing(IntFlag):
     UNFINISHED = WITHOUT_END  # it has no end: it lasted at least to where it is drawn
 
 
+# Of these, a difference between two recordings proves nothing.
+UNMEASURED = Timing.ESTIMATED | Timing.DERIVED | Timing.SAMPLED | Timing.UNFINISHED
 # The duration that a rounded slice may have lost at most, in ticks of an ETDump (assumed to be ns).
 ROUNDING_TICKS = 1000
 MEASURED, SEPARATOR = "measured", ", "

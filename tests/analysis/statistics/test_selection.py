@@ -274,3 +274,34 @@ def test_what_a_delegates_clock_timed_is_summed_apart_and_once():
     inner = every.index[[name.endswith("(cycles)") for name in map(trace.name, every.index)]][1:]
     found = selection_statistics(replace(every, index=inner), "name")
     assert (len(found), found.rated, found.delegate_ns) == (0, 2, 1875)
+
+
+def test_slices_of_several_phases_are_never_in_one_group():
+    workspace = Workspace()
+    trace = workspace.open(str(DATA / "phases" / "llm_200.etdp"))
+    table = workspace.links(workspace.traces[0])
+    labels, strings = slice_labels(table)
+    run_of = {run.number: run for run in table.trace.inferences()}
+
+    def within(first, last):
+        span = run_of[first].start, run_of[last].end
+        return selection_statistics(
+            chosen_within(table, labels, strings, range(len(trace.tracks)), *span), "name"
+        )
+
+    both, prompt, steps = within(1, 4), within(1, 1), within(2, 4)
+    assert (both.phases, prompt.phases, steps.phases) == (("prefill", "decode"), (), ())
+    apart = {
+        f"{label} · {phase}": (count, total)
+        for one, phase in ((prompt, "prefill"), (steps, "decode"))
+        for label, count, total in zip(
+            one.labels, one.figures.statistics.count, one.figures.statistics.total, strict=True
+        )
+    }
+    figures = both.figures.statistics
+    assert (
+        dict(zip(both.labels, zip(figures.count, figures.total, strict=True), strict=True)) == apart
+    )
+    assert both.whole.statistics.total == prompt.whole.statistics.total + (
+        steps.whole.statistics.total
+    )

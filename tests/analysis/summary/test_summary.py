@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from tests.paths import DATA
 from viewer.analysis.findings.inferences import SlowestInference
 from viewer.analysis.summary.contents import executable_contents, program_contents
 from viewer.analysis.summary.summary import summary_of
@@ -140,3 +141,12 @@ def test_an_inference_near_the_median_is_only_called_the_slowest():
     assert slow.text == "Inference 2 took 1.1 times the median"
     alone = SlowestInference(0, 1, " of encode", 105, Fraction(105), 1, "")
     assert alone.text == "Inference 1 of encode was the slowest"
+
+
+def test_phases_that_a_log_states_are_in_no_list_of_events_together():
+    shown = opened(DATA / "logs/llama_log.txt")[1]
+    made = summary(shown)
+    assert made.expensive == ()
+    assert [one.name for one in made.methods] == ["decode", "prefill"]
+    one = next(shown.trace.inferences())
+    assert [event.label for event in summary(shown, TimeScope(one)).expensive] == ["prefill"]

@@ -23,7 +23,7 @@ from viewer.arrays import Bools, Floats, Ints
 from viewer.model.inferences.logged_methods import of_one_phase
 from viewer.model.names.executorch import KERNEL_PREFIX
 from viewer.model.queries import foreign, run_of_slices
-from viewer.model.timing import ROUNDING_TICKS, Timing, timings
+from viewer.model.timing import ROUNDING_TICKS, UNMEASURED, Timing, timings
 from viewer.model.trace import KeyKind, Run, RunKind
 from viewer.model.warm_up import counted_inferences
 from viewer.program.program import Program
@@ -195,7 +195,7 @@ class Session:
     @cached_property
     def _is_measured(self) -> Bools:
         slices = self.table.trace.slices
-        found: Bools = timings(slices) & (Timing.ESTIMATED | Timing.DERIVED) == 0
+        found: Bools = timings(slices) & UNMEASURED == 0
         found[foreign(slices)] = False
         return found
 

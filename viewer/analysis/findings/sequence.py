@@ -175,15 +175,21 @@ def _of(name: str) -> str:
 
 def _steps(context: FindingContext, change: Change, which: str) -> tuple[str, str]:
     first, *later = change.levels
-    steps = [f"from inference {group_digits(one.number)} on {_factor(one.factor)}" for one in later]
-    how = "slower" if change.is_slower else "as long"
-    action = f"{'Prevent the slowdown' if change.is_slower else 'Look into the speedup'}{which}"
+    ways = {int(np.sign(round(one.factor, 2) - 1)) for one in later}
+    action, how, each = "Look into the change", "", " as long"
+    if ways == {1}:
+        action, how, each = "Prevent the slowdown", " slower", ""
+    elif ways == {-1}:
+        action, how, each = "Look into the speedup", " as long", ""
+    steps = [
+        f"from inference {group_digits(one.number)} on {_factor(one.factor, each)}" for one in later
+    ]
     parts = [f"{context.time(first.median)} up to inference {group_digits(later[0].number - 1)}"]
     for level, after in zip(later, [*later[1:], None], strict=True):
         until = f"up to inference {group_digits(after.number - 1)}" if after else "after that"
         parts.append(f"{context.time(level.median)} {until}")
     texts = f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"{action}, {', '.join(steps)} {how}", f"Median durations: {texts}."
+    return f"{action}{which}, {', '.join(steps)}{how}", f"Median durations: {texts}."
 
 
 def _trend(context: FindingContext, change: Change, name: str) -> tuple[str, str]:
@@ -231,8 +237,10 @@ def _causes(context: FindingContext, change: Change) -> str:
     return f"Not all operators change by one factor: {joined([*named])}{more}."
 
 
-def _factor(factor: float) -> str:
-    return f"{factor:.2f}".rstrip("0").rstrip(".") + " times"
+def _factor(factor: float, how: str) -> str:
+    """Return "1.25 times", with how if it is not said of several, or "as at first"."""
+    text = f"{factor:.2f}"
+    return "as at first" if how and text == "1.00" else f"{text.rstrip('0').rstrip('.')} times{how}"
 
 
 def _between(context: FindingContext, name: str, rate: Rate) -> Finding:

@@ -11,12 +11,13 @@ All values are exact, in ticks.
             inside the one around it that has one. The self times of all groups are the whole
     busy    time in which at least one slice of the group is active; an instant counts once
 
-A slice of several operators is in the group of exactly these, "a + b": it is never divided. Slices
-timed by a foreign clock are in no number, but are counted as left out. Where they ran is unknown,
-so no part of them is known to be in a range; what the user's rate of their clock gives is summed
-apart from all groups, as `delegate_ns`. Also counted as left out are derived slices that
-would be counted twice. Gaps marked as unattributed are not slices: their time is self time of the
-slice that contains them.
+A slice of several operators is in the group of exactly these, "a + b": it is never divided. If the
+slices are of several phases, no group mixes them: each has the phase in its label. Slices timed by
+a foreign clock are in no number, but are counted as left out. Where they ran is unknown, so no part
+of them is known to be in a range; what the user's rate of their clock gives is summed apart from
+all groups, as `delegate_ns`. Also counted as left out are derived slices that would be counted
+twice, and slices without an end: how long they took is unknown. Gaps marked as unattributed are not
+slices: their time is self time of the slice that contains them.
 """
 
 from __future__ import annotations
@@ -36,9 +37,15 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.charging import covered_per_group
 from viewer.model.quantiles import Statistics, grouped
-from viewer.model.queries import foreign, innermost_around, slices_within
+from viewer.model.queries import (
+    foreign,
+    innermost_around,
+    run_of_slices,
+    slices_within,
+    unfinished,
+)
 from viewer.model.timing import rounded_zeros
-from viewer.model.trace import KeyKind
+from viewer.model.trace import KeyKind, Trace
 
 KEYS = ("name", "operator", "module", "thread")
 # Keys that every slice has.
@@ -80,7 +87,8 @@ class SelectionStatistics:
     labels: one per group. index: the slices that count, ascending. group: the group of each. whole:
     everything as one group. slices: how many are selected. cut: how many counted ones cross an
     edge. foreign, doubled, gaps: how many are left out because a foreign clock timed them, because
-    they duplicate counted slices, or because they are unattributed time. rated: how many of the
+    they duplicate counted slices, or because they are unattributed time; unfinished: because they
+    have no end. phases: of the counted slices, if there are several. rated: how many of the
     foreign ones have a stated rate; delegate_ns: the sum of their whole durations, each including
     those drawn inside it.
     """
@@ -95,6 +103,8 @@ class SelectionStatistics:
     foreign: int
     doubled: int
     gaps: int
+    unfinished: int
+    phases: tuple[str, ...]
     rated: int
     delegate_ns: int
 
@@ -135,9 +145,13 @@ def selection_statistics(
     index = chosen.index
     native = np.isin(index, foreign(trace.slices), assume_unique=True)
     gap = trace.keys.kind[trace.slices.key[index]] == KeyKind.UNATTRIBUTED
-    counts = ~(native | gap | doubled)
+    is_open = unfinished(trace.slices)
+    endless = np.zeros(len(index), np.bool_) if is_open is None else is_open[index]
+    endless &= ~(native | gap | doubled)
+    counts = ~(native | gap | doubled | endless)
     rated, delegate_ns = _rated(chosen)
     index, codes = index[counts], codes[counts]
+    codes, labels, phases = _by_phase(trace, index, codes, labels)
     has_slices = np.bincount(codes, minlength=len(labels)) > 0
     number = np.cumsum(has_slices) - 1
     group = number[codes]
@@ -145,9 +159,9 @@ def selection_statistics(
     selected_slices = replace(chosen, index=index)
     own = self_time_within(trace.slices, index, chosen.first, chosen.last)
     figures = _figures(selected_slices, group, len(names), own)
-    outside = [number for number, name in enumerate(names) if name == NO_OPERATOR]
-    if key not in _OF_ALL and outside and len(names) > 1:
-        owner = _owners(selected_slices, group, outside[0])
+    outside = [number for number, name in enumerate(names) if name.startswith(NO_OPERATOR)]
+    if key not in _OF_ALL and outside and len(names) > len(outside):
+        owner = _owners(selected_slices, group, outside)
         figures = replace(figures, self_ticks=_sums(own, owner, len(names)))
     most_expensive = np.argsort(-figures.statistics.total.astype(np.float64), kind="stable")
     place = np.empty(len(names), np.int64)
@@ -163,6 +177,8 @@ def selection_statistics(
         foreign=int(native.sum()),
         doubled=int((doubled & ~native).sum()),
         gaps=int(gap.sum()),
+        unfinished=int(endless.sum()),
+        phases=phases,
         rated=rated,
         delegate_ns=delegate_ns,
     )
@@ -227,13 +243,35 @@ def _figures(chosen: SelectedSlices, group: Ints, count: int, self_time: Ints) -
     return GroupFigures(grouped(end - start, group, count), own, busy, zeros)
 
 
-def _owners(chosen: SelectedSlices, group: Ints, outside: int) -> Ints:
-    """Return per slice the group that its self time belongs to; outside: that of no operator."""
+def _by_phase(
+    trace: Trace, index: Ints, codes: Ints, labels: Sequence[str]
+) -> tuple[Ints, Sequence[str], tuple[str, ...]]:
+    """Return groups of slices that are of one phase each, their labels, and the phases.
+
+    The groups as they are, and no phases, if there are not several.
+    """
+    names = list(dict.fromkeys(run.phase for run in trace.runs if run.phase))
+    if len(names) < 2 or not len(index):
+        return codes, labels, ()
+    number = {name: at for at, name in enumerate(names, start=1)}
+    of_run = np.array([*(number.get(run.phase, 0) for run in trace.runs), 0])
+    phase = of_run[run_of_slices(trace)[index]]
+    phases = tuple(names[at - 1] for at in np.unique(phase).tolist() if at)
+    if len(phases) < 2:
+        return codes, labels, ()
+    pairs, group = np.unique(phase * len(labels) + codes, return_inverse=True)
+    parts = [divmod(pair, len(labels)) for pair in pairs.tolist()]
+    texts = [f"{labels[code]} · {names[at - 1]}" if at else labels[code] for at, code in parts]
+    return group.reshape(-1), texts, phases
+
+
+def _owners(chosen: SelectedSlices, group: Ints, outside: Sequence[int]) -> Ints:
+    """Return per slice the group that its self time belongs to; outside: those of no operator."""
     slices, index = chosen.table.trace.slices, chosen.index
     has_group = np.zeros(len(slices), np.bool_)
-    has_group[index[group != outside]] = True
+    has_group[index[~np.isin(group, outside)]] = True
     around = innermost_around(slices, has_group)[index]
-    return np.where(around < 0, outside, group[np.searchsorted(index, np.maximum(around, 0))])
+    return np.where(around < 0, group, group[np.searchsorted(index, np.maximum(around, 0))])
 
 
 def _sums(values: Ints, group: Ints, count: int) -> Ints:

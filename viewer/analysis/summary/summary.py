@@ -123,7 +123,10 @@ def summary_of(
     elif only_inferences and base.divisor > 1 and findings.of_inferences is not findings:
         context = findings.of_inferences.context(scope, rate, estimates)
         report = Delegation(context.links).report(scope)
-    expensive, without_shared = _operators(context)
+    # Without figures of each phase, there is no list: the wall time has their totals.
+    of_phases = {run.phase for run in trace.inferences() if run.phase}
+    mixes = not phases and scope.run is None and len(of_phases) > 1
+    expensive, without_shared = ((), False) if mixes else _operators(context)
     is_linked = bool(expensive)
     # The view of the typical inference leaves them out.
     warm_up = warm_up and not scope.typical_of
@@ -142,7 +145,7 @@ def summary_of(
         threads=0 if context.threads is None else context.threads.threads(scope),
         costs=context.table,
         delegation=report if report.has_calls and report.whole else None,
-        expensive=expensive if is_linked else _events(context),
+        expensive=expensive if is_linked or mixes else _events(context),
         expensive_whole=context.whole_ticks,
         is_linked=is_linked,
         without_shared=without_shared,

@@ -24,13 +24,12 @@ from viewer.arrays import Bools, Floats, Ints, levels
 from viewer.model.names.executorch import EXECUTE
 from viewer.model.quantiles import medians_of_groups
 from viewer.model.queries import tree
-from viewer.model.timing import ROUNDING_TICKS, Timing, timings
+from viewer.model.timing import ROUNDING_TICKS, UNMEASURED, Timing, timings
 from viewer.model.trace import KeyKind
 
 PathOfSlice = NDArray[np.int32]
 # Sums have a bin for every path of every inference, unless these are many more than the slices.
 _DENSE, _FEW = 4, 1 << 16
-_UNMEASURED = Timing.ESTIMATED | Timing.DERIVED
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +292,7 @@ def times_of_paths(session: Session, paths: JoinedPaths, path: PathOfSlice) -> P
     timing = timings(slices)[at]
     grain, measured = np.ones(count), np.ones(count, np.bool_)
     grain[path[at[timing & Timing.ROUNDED > 0]]] = ROUNDING_TICKS
-    measured[path[at[timing & _UNMEASURED > 0]]] = False
+    measured[path[at[timing & UNMEASURED > 0]]] = False
     rate = session.ns_per_tick
     return PathTimes(
         medians_of_groups(node, np.maximum(total - within, 0), count) * rate,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QModelIndex, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
+from viewer.analysis.findings.finding import joined
 from viewer.analysis.statistics.selection import KEYS
 from viewer.export.tables.delimited import write_table
 from viewer.gui.panels.base.answer_panel import Question
@@ -206,9 +207,11 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
 def subject_text(answer: SelectionAnswer) -> str:
     """Return the subject of the table: "area 1.200 – 3.400 ms · 3 tracks"."""
     tracks = counted(answer.tracks, "track")
+    phases = list(dict.fromkeys(phase for part in answer.parts for phase in part.statistics.phases))
+    of_phases = f" of {joined(phases)}, each apart" if phases else ""
     if isinstance(answer.subject, Area):
-        return f"area {format_span(answer.subject.t0, answer.subject.t1)} · {tracks}"
-    return f"{counted(answer.slices, 'selected slice')} · {tracks}"
+        return f"area {format_span(answer.subject.t0, answer.subject.t1)}{of_phases} · {tracks}"
+    return f"{counted(answer.slices, 'selected slice')}{of_phases} · {tracks}"
 
 
 def summary_text(answer: SelectionAnswer) -> str:
@@ -240,6 +243,9 @@ def summary_text(answer: SelectionAnswer) -> str:
         texts.append(
             f"{group_digits(derived)} derived slices left out, because their parts are counted"
         )
+    unfinished = sum(part.statistics.unfinished for part in answer.parts)
+    if unfinished:
+        texts.append(f"{group_digits(unfinished)} without an end left out")
     gaps = sum(part.statistics.gaps for part in answer.parts)
     if gaps:
         texts.append(f"{counted(gaps, 'gap')} of unattributed time: self time of their calls")
