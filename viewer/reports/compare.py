@@ -21,7 +21,7 @@ from viewer.analysis.comparison.conditions import Conditions
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
-from viewer.analysis.comparison.wall_rates import wall_rate
+from viewer.analysis.comparison.wall_rates import WallRate, wall_rate
 from viewer.codecs.reading import UnreadableFile
 from viewer.model.warm_up import MOST
 from viewer.program.program import NO_HANDLE, Program
@@ -122,13 +122,19 @@ def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts
 
 
 def _arm(arm: Arm) -> Facts:
-    rate = wall_rate(arm)
     return {
         "choice": arm.choice or None,
         "files": [session.table.trace.path for session in arm.sessions],
         "sessions": len(arm.sessions),
         "runs": [len(session.runs) for session in arm.sessions],
         "conditions": [_conditions(session.conditions) for session in arm.sessions],
+        **rate_facts(wall_rate(arm)),
+    }
+
+
+def rate_facts(rate: WallRate | None) -> Facts:
+    """Return how the inferences of an arm fill the wall time; null if that is not known."""
+    return {
         "per_second": None if rate is None else _rounded(rate.per_second),
         "gap_ns": None if rate is None else round(rate.gap_ns),
         "idle_share": None if rate is None else _rounded(rate.idle_share),

@@ -13,7 +13,7 @@ from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.comparison.steps import CHANGED
-from viewer.analysis.comparison.wall_rates import wall_rate
+from viewer.analysis.comparison.wall_rates import WallRate, wall_rate
 from viewer.analysis.findings.sequence import BETWEEN_SHARE
 from viewer.model.text import markdown_text, one_line
 from viewer.model.times import MINUS, counted, format_time, plain_spaces
@@ -220,7 +220,7 @@ def _head(comparison: Comparison) -> list[str]:
         drifting = f"; {drifting}" if drifting else ""
         what = "Profile" if are_files(comparison) else "Inference"
         lines.append(f"{what}: {times}{common}{interval}{drifting}")
-        lines += _wall_time(comparison)
+        lines += wall_time(wall_rate(comparison.a), wall_rate(comparison.b))
         lines += _assumed_clocks(comparison)
     if comparison.is_relative:
         lines.append(RELATIVE)
@@ -230,9 +230,8 @@ def _head(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _wall_time(comparison: Comparison) -> list[str]:
-    """Inferences per second of wall time in both arms, if a good part of it is between them."""
-    a, b = wall_rate(comparison.a), wall_rate(comparison.b)
+def wall_time(a: WallRate | None, b: WallRate | None) -> list[str]:
+    """Return inferences per second in both arms, if a good part of the time is between them."""
     if a is None or b is None or max(a.idle_share, b.idle_share) < BETWEEN_SHARE:
         return []
     return [

@@ -1,10 +1,13 @@
 """What `opscope fleet compare` prints."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from viewer.analysis.comparison.comparison import Doubt, Verdict
+from viewer.analysis.comparison.wall_rates import WallRate
+from viewer.cli import main
 from viewer.fleet.answers.arms import parse_arm
 from viewer.fleet.answers.comparison import compare_lake
 from viewer.fleet.answers.comparison_text import lake_comparison_facts, lake_comparison_text
@@ -49,3 +52,31 @@ def test_an_assumed_clock_is_noted_and_no_option_is_named_that_the_command_lacks
     text = lake_comparison_text(A, B, [replace(one, inference=whole)], [])
     assert "different clocks" in text
     assert "--clock" not in text
+
+
+def test_rates_of_the_wall_time_are_those_of_opscope_compare(lake_of_builds, builds, capsys):
+    found, notes = compare_lake(Lake(str(lake_of_builds)), A, B)
+    (group,) = (
+        one
+        for one in lake_comparison_facts(A, B, found, notes)["groups"]
+        if one["device"] == "phone1"
+    )
+    arms = [
+        [str(path) for path in (builds / build / "phone1/net").iterdir()] for build in ["9", "10"]
+    ]
+    main(["compare", *arms[0], "--with", *arms[1], "--json"])
+    compared = json.loads(capsys.readouterr().out)["arms"]
+    for arm in "ab":
+        for name, figure in group["rates"][arm].items():
+            assert figure == pytest.approx(compared[arm][name], rel=1e-5)
+        assert group["rates"][arm]["per_second"] > 0
+
+
+def test_a_good_part_between_inferences_is_in_the_text(lake_of_builds):
+    found, _ = compare_lake(Lake(str(lake_of_builds)), A, B)
+    rates = WallRate(100.0, 1_500_000.0, 0.15), WallRate(80.0, 4_000_000.0, 0.32)
+    text = lake_comparison_text(A, B, [replace(found[0], rates=rates)], [])
+    assert "Wall time: 100 → 80 inferences per second; 1.500 ms → 4.000 ms between" in text
+    assert "Wall time" not in lake_comparison_text(
+        A, B, [replace(found[0], rates=(None, None))], []
+    )

@@ -6,6 +6,7 @@ methods or phases has no rate, because they share the wall time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
@@ -31,13 +32,17 @@ class WallRate:
 
 def wall_rate(arm: Arm) -> WallRate | None:
     """Return the rate of an arm, None if the files do not show when inferences started."""
-    wall_rates = [rate for session in arm.sessions if (rate := _of(session)) is not None]
-    if not wall_rates:
+    return rate_of_sessions([rate for each in arm.sessions if (rate := _of(each)) is not None])
+
+
+def rate_of_sessions(sessions: Sequence[WallRate]) -> WallRate | None:
+    """Return the medians over the sessions of an arm, None without any."""
+    if not sessions:
         return None
     return WallRate(
-        median(one.per_second for one in wall_rates),
-        median(one.gap_ns for one in wall_rates),
-        median(one.idle_share for one in wall_rates),
+        median(each.per_second for each in sessions),
+        median(each.gap_ns for each in sessions),
+        median(each.idle_share for each in sessions),
     )
 
 

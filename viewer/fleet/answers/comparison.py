@@ -21,6 +21,7 @@ from viewer.analysis.comparison.conditions import UNKNOWN, Difference, differenc
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.session_test import as_one_family
 from viewer.analysis.comparison.steps import CHANGED
+from viewer.analysis.comparison.wall_rates import WallRate, rate_of_sessions
 from viewer.arrays import Bools, Floats
 from viewer.fleet.answers.arms import ArmChoice, Group, WrongArms, groups_of, lake_profiles
 from viewer.fleet.answers.paired_rows import OPERATOR, paired_methods, paired_rows
@@ -38,7 +39,8 @@ class GroupComparison:
 
     sessions: the number of A and of B. compared: the figures of `rows`. inference: those of the
     whole inference, the sum over the methods that all sessions ran. note: what should be known of
-    its times, "" if nothing.
+    its times, "" if nothing. rates: how the inferences of A and of B fill the wall time, None if
+    the files do not show it.
     """
 
     group: Group
@@ -47,6 +49,7 @@ class GroupComparison:
     compared: tuple[Compared, ...]
     inference: Compared
     note: str = ""
+    rates: tuple[WallRate | None, WallRate | None] = (None, None)
 
     @property
     def proven(self) -> list[tuple[Row, Compared]]:
@@ -112,7 +115,7 @@ def compare_groups(
         return []
     times = LakeTimes(connection, groups)
     parts, operators, clocks = times.parts(), times.operators(), times.clocks()
-    inferences = times.inferences()
+    inferences, rates = times.inferences(), times.rates()
     sessions = _all_sessions(len(groups), times.sessions(), inferences)
     rows_of_groups: list[tuple[Row, ...]] = []
     for number in range(len(groups)):
@@ -146,7 +149,12 @@ def compare_groups(
         notes = [_clock_note(clocks.get(number, {}))]
         notes += [difference.sentence for difference in differing[number]]
         note = " ".join(filter(None, notes))
-        found.append(GroupComparison(group, counts_of, rows, every[:-1], every[-1], note))
+        own_rates = [rate_of_sessions(rates.get((number, arm), [])) for arm in (0, 1)]
+        found.append(
+            GroupComparison(
+                group, counts_of, rows, every[:-1], every[-1], note, (own_rates[0], own_rates[1])
+            )
+        )
     return found
 
 

@@ -11,8 +11,8 @@ from viewer.analysis.comparison.steps import CHANGED
 from viewer.fleet.answers.arms import ArmChoice
 from viewer.fleet.answers.comparison import GroupComparison
 from viewer.model.times import counted, plain_spaces
-from viewer.reports.compare import figure_facts
-from viewer.reports.compare_text import median_text, rows_lines, sentence_of
+from viewer.reports.compare import figure_facts, rate_facts
+from viewer.reports.compare_text import median_text, rows_lines, sentence_of, wall_time
 
 SCHEMA = "opscope-fleet-compare/1"
 # Groups that are shown without a proven change, if there are no others.
@@ -57,6 +57,7 @@ def _group_lines(group: GroupComparison, *, everything: bool) -> list[str]:
     lines = [
         f"{group.group.label}: {group.sessions[0]} + {counted(group.sessions[1], 'session')}",
         sentence_of(whole, has_clock_option=False) + times,
+        *wall_time(*group.rates),
         *([group.note] if group.note else []),
     ]
     proven = group.proven
@@ -94,6 +95,9 @@ def _group_facts(group_comparison: GroupComparison) -> dict[str, Any]:
         "changed": bool(group_comparison.proven) or group_comparison.inference.verdict in CHANGED,
         "note": group_comparison.note or None,
         "inference": figure_facts(group_comparison.inference),
+        "rates": {
+            arm: rate_facts(rate) for arm, rate in zip("ab", group_comparison.rates, strict=True)
+        },
         "rows": [
             {
                 "level": row.level,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewer.analysis.comparison.conditions import Conditions
+from viewer.analysis.comparison.wall_rates import WallRate
 from viewer.arrays import Floats
 from viewer.fleet.answers.arms import Group
 
@@ -201,6 +202,29 @@ class LakeTimes:
             of_side = found.setdefault((group, arm), {})
             of_side.setdefault((key, session), {})[method] = float(ns)
         return found
+
+    def rates(self) -> dict[Side, list[WallRate]]:
+        """Return how the inferences of each session fill the wall time, as `wall_rate` does.
+
+        Only of sessions of one method and phase whose files state when inferences started.
+        """
+        rows = self._connection.execute(
+            """
+            SELECT grp, arm, count(*), sum(dur_ns)::DOUBLE, sum(gap_ns)::DOUBLE, median(gap_ns)
+            FROM inferences JOIN chosen USING (key)
+            WHERE session IS NOT NULL
+            GROUP BY grp, arm, key, session
+            HAVING count(gap_ns) > 0 AND sum(dur_ns) + sum(gap_ns) > 0
+                AND count(DISTINCT (coalesce(method, ''), coalesce(phase, ''))) = 1
+            ORDER BY ALL
+            """
+        ).fetchall()
+        rates: dict[Side, list[WallRate]] = {}
+        for group, arm, count, busy, idle, gap in rows:
+            wall = busy + idle
+            rate = WallRate(1e9 * count / wall, float(gap), idle / wall)
+            rates.setdefault((group, arm), []).append(rate)
+        return rates
 
     def medians(
         self,
