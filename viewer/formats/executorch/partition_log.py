@@ -59,13 +59,13 @@ _LINES: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(
             r"\[\w+ Backend\] The (?P<op>\S+) operator with name '(?P<node>\w+)' is skipped"
         ),
-        "skipped, as the export asks for",
+        "skipped on request",
     ),
 )
 _QNN = re.compile(
     r"\[(?:QNN Partitioner Op Support|QnnPartitioner)\]:? (?P<op>\S+) \| (?P<said>.+)"
 )
-_QNN_TEXTS = {"False": "not supported by QNN", "Skipped": "skipped, as the export asks for"}
+_QNN_TEXTS = {"False": "not supported by QNN", "Skipped": "skipped on request"}
 _TAKEN = ("True", "Forced Passed")
 _QNN_ERROR = re.compile(r"(?:QnnDsp|\[Qnn ExecuTorch\]:?) +<E> (?P<text>.+)")
 _QNN_NODE = re.compile(r"Failed to validate op (?P<node>\w+) with error (?P<error>\w+)")
