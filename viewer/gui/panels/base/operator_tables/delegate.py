@@ -178,6 +178,7 @@ class OperatorDelegate(QStyledItemDelegate):
         metrics = QFontMetrics(theme.font("cell"))
         hint_font = theme.font("caption")
         hint = QFontMetrics(hint_font).horizontalAdvance(row.hint) if row.hint else 0
+        hint = min(hint, (right - left) // 2)  # a long one leaves room for the name
         room = right - left - (hint + theme.px(10) if hint else 0)
         module = f"{measurable(row.module)} · " if row.module else ""
         name = measurable(row.op)
@@ -199,4 +200,6 @@ class OperatorDelegate(QStyledItemDelegate):
             painter.setPen(theme.color("text2"))
             at.setLeft(at.left() + metrics.horizontalAdvance(op) + theme.px(10))
             at.setRight(right)
-            painter.drawText(at, int(LEFT), row.hint)
+            end = Qt.TextElideMode.ElideRight
+            hint_text = elided_text(QFontMetrics(hint_font), row.hint, end, at.width() + 1)
+            painter.drawText(at, int(LEFT), hint_text)
