@@ -13,6 +13,7 @@ from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.saved_view import MOST_SLICES, kept_view, shown_view
 from viewer.view.state import SliceRef, SliceSet, TrackView, ViewState
 from viewer.workspace.open_paths import OpenFile
+from viewer.workspace.user_choices import ChosenPhases
 from viewer.workspace.workspace import Workspace
 
 
@@ -50,6 +51,16 @@ def view_after_opening(
     ):
         history.without_operators()
     return state
+
+
+def keep_phases_of_opened(
+    history: History, before: Sequence[OpenTrace], phases: ChosenPhases
+) -> None:
+    """Let earlier views have the phases that were chosen for files as these were opened."""
+    earlier = {shown.file.path for shown in before}
+    opened = {path: chosen for path, chosen in phases.items() if path not in earlier}
+    if opened:
+        history.adapt(lambda past: replace(past, phases={**opened, **past.phases}))
 
 
 def _without_view_slices(past: ViewState) -> ViewState:

@@ -221,6 +221,7 @@ class Session(QObject):
             self.state = after_edit.view_after_opening(
                 self.state, self.history, before, self.traces
             ).at_choices(self.workspace.choices)
+            after_edit.keep_phases_of_opened(self.history, before, self.state.phases)
         self._emit_all()
 
     def _show_replaced(

@@ -5,6 +5,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QInputDialog, QMenu
 
 from tests.paths import DATA
+from viewer.formats import open_file
 from viewer.gui.panels.summary.card import PHASES
 from viewer.gui.panels.summary.course import CourseStrip
 from viewer.gui.panels.summary.links import FigureLink, TextLink
@@ -14,6 +15,7 @@ from viewer.gui.session.inferences import pick_run
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.inferences.logged_methods import times_of_methods
 from viewer.model.times import plain_spaces
+from viewer.view.sessions.option_texts import OptionTexts
 from viewer.view.sessions.saved_choices import kept_choices
 
 LLM = str(DATA / "phases" / "llm_200.etdp")
@@ -188,3 +190,14 @@ def test_few_inferences_have_phases_by_choice(opened, show_panel, answer, qtbot)
     answer("prompt")
     choose(shown, first, "Name")
     assert phases(shown) == {"prompt": 1, "decode": 1}
+
+
+def test_undo_keeps_the_phases_that_a_file_was_opened_with(opened):
+    """They are no step of the history, which goes back to before the file was open."""
+    session = opened(str(DATA / "phases" / "sus_steps.etdp"))
+    session.set_range(0, 1000)
+    choices = OptionTexts(phases=["Execute=", "Execute:1-100=early"]).choices([LLM])
+    session.add([open_file(LLM)], choices)
+    assert {run.phase for run in session.traces[1].file.inferences()} == {"early", ""}
+    session.undo()
+    assert {run.phase for run in session.traces[1].file.inferences()} == {"early", ""}
