@@ -28,9 +28,9 @@ _TELLING = re.compile(
     r"WhyNoPartition: Node |\[QNN Partitioner Op Support\]:|\[QnnPartitioner\] \S+ \|"
     r"|for CoreML delegation because |\[Vulkan Partitioner\] Due to \["
     r"|│ Node name +│ Target|\[UNSUPPORTED x\d+\] "
-    r"|\[(?:OpenVINO|Neuropilot) Backend\] The .+ is skipped|Op not supported:  ?torch\.ops\."
+    r"|\[(?:OpenVINO|Neuropilot) Backend\] The .{1,200} is skipped|Op not supported:  ?torch\.ops\."
 )
-_LONGEST_LINE = 1 << 16
+_LONGEST_LINE = 1 << 12  # patterns may take its square
 _LOOKED_AT = 1 << 22
 _MOST = 100_000
 # A line -> the groups node, op and reason; a reason that is not stated has a text of its own.
