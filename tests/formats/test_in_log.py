@@ -120,6 +120,19 @@ def test_a_runner_of_a_language_model_shows_load_prefill_and_decode():
     assert [(run.end - run.start) // 10**6 for run in trace.runs] == [7_120, 9_600, 10_810]
 
 
+def test_a_sampling_time_that_cannot_be_is_left_out(tmp_path):
+    """Some versions of the runner begin its sum with any number."""
+    path = tmp_path / "a.txt"
+    text = (DATA / "logs/llama_log.txt").read_text()
+    path.write_text(text.replace('sampling_time_ms":2,', 'sampling_time_ms":274877907025,'))
+    trace = opened(path)
+    assert [run.sampling for run in trace.inferences()] == [0, 0]
+    assert [problem.kind for problem in trace.problems] == [
+        "sampling time longer than its generation: left out"
+    ]
+    assert len(trace.slices) == 3
+
+
 LOGGED = (DATA / "logs/llama_logged.txt").read_text()
 
 

@@ -44,6 +44,7 @@ _SAMPLING = "aggregate_sampling_time_ms"
 _OF_OBSERVER, _UNIT = '_start_ms":', "(seconds)"
 _UNUSABLE = "line of a generation without usable times: left out"
 _UNKNOWN = "times of a generation that cannot be read: left out"
+_TOO_LONG = "sampling time longer than its generation: left out"
 _LAST = 1 << 62
 _TOKENS = re.compile(r"\bPrompt Tokens: ([0-9]{1,9}) +Generated Tokens: ([0-9]{1,9})\b")
 _SECONDS = re.compile(
@@ -126,6 +127,10 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             tokens = _count(each.values.get(of))
             arguments = _arguments(tokens, length)
             sampling = _count(each.values.get(_SAMPLING)) if name == "decode" else None
+            if sampling is not None and sampling * each.unit > each.spans["prefill"][1] + length:
+                # Its sum starts with any number in some versions.
+                builder.problem(_TOO_LONG, 1, f"line {each.line}")
+                sampling = None
             if sampling is not None:
                 arguments["sampling ms"] = str(sampling)
             bars.add(track, name, length, each.line, arguments, begin)
