@@ -77,8 +77,9 @@ def in_phases(choices: UserChoices, trace: Trace, phases: Mapping[int, str]) -> 
     The other inferences of their methods keep the phases that they have now.
     """
     methods = {_method(trace, trace.runs[i]) for i in phases}
+    chosen = choices.phases.get(trace.path, {})  # the trace may not show the last of them yet
     phase_of = {
-        (run.scope, run.number): phases.get(i, run.phase)
+        (run.scope, run.number): phases.get(i, chosen.get((run.scope, run.number), run.phase))
         for i, run in enumerate(trace.runs)
         if run.number and _method(trace, run) in methods
     }

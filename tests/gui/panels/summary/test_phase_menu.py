@@ -11,7 +11,9 @@ from viewer.gui.panels.summary.course import CourseStrip
 from viewer.gui.panels.summary.links import FigureLink, TextLink
 from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.panels.summary.phase_menu import PhaseActions
+from viewer.gui.session import workspace_edits
 from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.phases import choose_phases
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.inferences.logged_methods import times_of_methods
 from viewer.model.times import plain_spaces
@@ -201,3 +203,17 @@ def test_undo_keeps_the_phases_that_a_file_was_opened_with(opened):
     assert {run.phase for run in session.traces[1].file.inferences()} == {"early", ""}
     session.undo()
     assert {run.phase for run in session.traces[1].file.inferences()} == {"early", ""}
+
+
+def test_choices_in_large_traces_follow_one_another(panel, qtbot, monkeypatch):
+    """Each is worked out in a thread; the next one does not wait for it."""
+    monkeypatch.setattr(workspace_edits, "AT_ONCE", -1)
+    choose_phases(panel.session, LLM, {5: "first"})
+    choose_phases(panel.session, LLM, {6: "second"})
+    both = {"prefill": 1, "decode": 198, "first": 1, "second": 1}
+    qtbot.waitUntil(lambda: phases(panel) == both)
+    panel.session.undo()
+    panel.session.undo()
+    qtbot.waitUntil(lambda: phases(panel) == {"prefill": 1, "decode": 200})
+    panel.session.redo()
+    qtbot.waitUntil(lambda: phases(panel) == {"prefill": 1, "decode": 199, "first": 1})

@@ -42,7 +42,7 @@ class PhaseActions:
             self._add_inference(menu, run)
         menu.addSeparator()
         back = menu.addAction("Let the &times decide")
-        back.setEnabled(trace.path in session.workspace.choices.phases)
+        back.setEnabled(trace.path in session.state.phases)
         back.triggered.connect(lambda: phases_by_times(session, trace.path))
 
     def _add_phase(self, menu: QMenu, run: int, *, asks: bool = False) -> None:
