@@ -28,7 +28,7 @@ from viewer.model.text import visible_controls
 
 _WRAP = int(Qt.TextFlag.TextWordWrap)
 _UNIT_GAP = 3
-_GAIN_WIDTH = 62
+_GAIN_WIDTH = 68  # "100.0 %"
 _LINE_GAP = 2
 
 
