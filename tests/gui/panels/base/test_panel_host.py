@@ -100,7 +100,7 @@ def test_a_record_alone_has_no_panel_that_needs_a_profile(opened, attention_reco
     assert named(session, OPEN) == {
         "summary", "details", "operators", "model", "graph", "delegation", "source",
     }  # fmt: skip
-    assert named(session, AVAILABLE) == set()
+    assert named(session, AVAILABLE) == {"query"}
 
 
 def test_a_pytorch_profile_alone_has_modules_and_source_lines(opened, data):
