@@ -79,21 +79,21 @@ class _Kind:
         if name not in self._types:
             self._types[name] = np.fromiter(map(_type_of, values), np.uint8, self.count)
         types = self._types[name]
-        found = []
+        parts = []
         for kind, dtype in _DTYPES.items():
-            own = np.flatnonzero(used & (types == kind))
-            if not len(own):
+            used_index = np.flatnonzero(used & (types == kind))
+            if not len(used_index):
                 continue
-            some: list[Any] = [values[i] for i in own.tolist()]
+            used_values: list[Any] = [values[i] for i in used_index.tolist()]
             column = np.zeros(self.count, dtype)
-            column[own] = texts.codes(some) if dtype is np.uint32 else some
-            at, which = rows, index
-            if len(own) < np.count_nonzero(used):
+            column[used_index] = texts.codes(used_values) if dtype is np.uint32 else used_values
+            kind_rows, which = rows, index
+            if len(used_index) < np.count_nonzero(used):
                 has = types[index] == kind
-                at, which = rows[has], index[has]
+                kind_rows, which = rows[has], index[has]
             is_finite = kind != _IS_NOT_FINITE
-            found.append(_Part(at, column[which], dtype is np.uint32, is_finite))
-        return found
+            parts.append(_Part(kind_rows, column[which], dtype is np.uint32, is_finite))
+        return parts
 
 
 def _type_of(value: int | float | str | None) -> int:
@@ -121,8 +121,8 @@ class _Argument:
         """Add values as their text in the file."""
         distinct: dict[bytes, int] = {}
         codes = [distinct.setdefault(value, len(distinct)) for value in values]
-        known = self.texts.codes([text_of(value) for value in distinct])
-        self.parts.append(_Part(rows, known[codes], True, is_finite))
+        text_codes = self.texts.codes([text_of(value) for value in distinct])
+        self.parts.append(_Part(rows, text_codes[codes], True, is_finite))
         self.count += len(rows)
 
     def add_numbers(self, rows: Codes, values: NDArray[Any]) -> None:
@@ -158,13 +158,13 @@ class ArgumentColumns:
         kinds = _Names()
         kind = np.fromiter(map(kinds.__getitem__, map(tuple, arguments)), np.uint32, len(rows))
         for names, number in kinds.items():
-            numbers, given = rows, arguments
+            numbers, with_numbers = rows, arguments
             if len(kinds) > 1:
                 members = np.flatnonzero(kind == number)
-                numbers, given = rows[members], [arguments[i] for i in members.tolist()]
+                numbers, with_numbers = rows[members], [arguments[i] for i in members.tolist()]
             for name in names:
-                if (known := self._of(name, len(given))) is not None:
-                    _take(known, numbers, [values[name] for values in given])
+                if (argument := self._of(name, len(with_numbers))) is not None:
+                    _take(argument, numbers, [values[name] for values in with_numbers])
 
     def kind_of(self, arguments: Mapping[str, bytes]) -> tuple[int, int]:
         """The number of a kind, and the row in it that holds these arguments (JSON values).
@@ -188,23 +188,23 @@ class ArgumentColumns:
         """Add arguments of some events that rows of a kind hold."""
         kind = self._groups[number]
         for name in kind.names:
-            if (known := self._of(name, len(rows))) is not None:
-                known.add_kind(kind, rows, index)
+            if (argument := self._of(name, len(rows))) is not None:
+                argument.add_kind(kind, rows, index)
 
     def add_numbers(self, name: str, rows: Codes, values: NDArray[Any]) -> None:
         """Add one argument of some events: integers (int64) or fractions (float64)."""
-        if (known := self._of(name, len(rows))) is not None:
-            known.add_numbers(rows, values)
+        if (argument := self._of(name, len(rows))) is not None:
+            argument.add_numbers(rows, values)
 
     def _of(self, name: str, count: int) -> _Argument | None:
         """The argument with a name; None if there are too many to add it."""
-        known = self._arguments.get(name)
-        if known is None:
+        argument = self._arguments.get(name)
+        if argument is None:
             if len(self._arguments) >= MAX_COLUMNS:
                 self._problem(_LEFT_OUT, count)
                 return None
-            known = self._arguments[name] = _Argument()
-        return known
+            argument = self._arguments[name] = _Argument()
+        return argument
 
     def _problem(self, kind: str, count: int) -> None:
         self.problems[kind] = self.problems.get(kind, 0) + count
@@ -228,9 +228,9 @@ class ArgumentColumns:
                 self._problem(_TOO_MANY, self._arguments[name].count)
         columns = {}
         for name in list(self._arguments):
-            found = self._arguments.pop(name)
+            argument = self._arguments.pop(name)
             if name in included:
-                column, left_out = _column(name, found, slice_of, ends, count)
+                column, left_out = _column(name, argument, slice_of, ends, count)
                 if left_out:
                     self._problem(_NO_NUMBER, left_out)
                 if column is not None:
@@ -247,8 +247,8 @@ def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> None:
             argument.add_texts(rows, _TEXTS.decode(joined))
             return
         if first in b"-0123456789":
-            for some, numbers in _numbers(joined, values):
-                argument.add_numbers(rows[some], numbers)
+            for selection, numbers in _numbers(joined, values):
+                argument.add_numbers(rows[selection], numbers)
             return
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError):
         pass
@@ -271,8 +271,8 @@ def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> None:
         argument.add_raw(rows, plain)
     elif any(is_present):
         has = np.array(is_present, np.bool_)
-        given = [v for v, is_there in zip(values, is_present, strict=True) if is_there]
-        _take(argument, rows[has], given)
+        present_values = [v for v, is_there in zip(values, is_present, strict=True) if is_there]
+        _take(argument, rows[has], present_values)
 
 
 def _value(raw: bytes) -> int | float | str | None:
@@ -306,15 +306,15 @@ def _numbers(
     try:
         return [(slice(None), np.array(_INTS.decode(joined), np.int64))]
     except msgspec.ValidationError:
-        found = np.array(_FLOATS.decode(joined), np.float64)
-    is_whole = found == np.trunc(found)
+        fractions = np.array(_FLOATS.decode(joined), np.float64)
+    is_whole = fractions == np.trunc(fractions)
     plain = {i: bytes(values[i]) for i in np.flatnonzero(is_whole).tolist()}
     for i, value in plain.items():
         is_whole[i] = value.lstrip(b"-").isdigit()
     if not is_whole.any():
-        return [(slice(None), found)]
+        return [(slice(None), fractions)]
     whole = [int(plain[i]) for i in np.flatnonzero(is_whole).tolist()]
-    return [(is_whole, np.array(whole, np.int64)), (~is_whole, found[~is_whole])]
+    return [(is_whole, np.array(whole, np.int64)), (~is_whole, fractions[~is_whole])]
 
 
 def text_of(value: bytes) -> str:
@@ -362,21 +362,21 @@ def _column(
     valid: Bools = np.zeros(count, np.bool_)
     late: list[tuple[NDArray[np.int32], NDArray[Any]]] = []
     for part in parts:
-        at = slice_of[part.rows]
-        has = at >= 0
-        found = part.values
+        slice_index = slice_of[part.rows]
+        has = slice_index >= 0
+        part_values = part.values
         if is_text and not part.is_text:
-            found = argument.texts.codes([f"{value}" for value in found.tolist()])
+            part_values = argument.texts.codes([f"{value}" for value in part_values.tolist()])
         if ends is not None and (is_end := ends[part.rows]).any():
-            late.append((at[has & is_end], found[has & is_end]))
+            late.append((slice_index[has & is_end], part_values[has & is_end]))
             has &= ~is_end
         if not has.all():
-            at, found = at[has], found[has]
-        values[at] = found
-        valid[at] = True
-    for at, found in late:
-        values[at] = found
-        valid[at] = True
+            slice_index, part_values = slice_index[has], part_values[has]
+        values[slice_index] = part_values
+        valid[slice_index] = True
+    for slice_index, part_values in late:
+        values[slice_index] = part_values
+        valid[slice_index] = True
     if not valid.any():
         return None, left_out
     texts = tuple(argument.texts) if is_text else None

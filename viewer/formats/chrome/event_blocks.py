@@ -225,10 +225,10 @@ class ObjectsApart:
         lengths[list(self.bad)] = 0
         self.longest = int(lengths.max(initial=0))
 
-    def known_end(self, at: int) -> int:
+    def known_end(self, position: int) -> int:
         """Where the event at a position ends; -1 if there is none, or it needed repair."""
-        which = bisect_left(self.begin, at)
-        if which == len(self.begin) or self.begin[which] != at:
+        which = bisect_left(self.begin, position)
+        if which == len(self.begin) or self.begin[which] != position:
             return -1
         if which in self.bad or which in self._faulty or which in self._alone:
             return -1

@@ -132,16 +132,16 @@ class EventScanner:
         self.state = State.GOES_ON
         self.found = []
 
-    def step(self, at: int) -> int:
+    def step(self, position: int) -> int:
         """Read an event, a bracket or what is damaged, and return the position behind it."""
         data = self._data
         if self._lost >= 0:
-            return self._damaged(at, at)
-        gap = _GAP.match(data, at)
+            return self._damaged(position, position)
+        gap = _GAP.match(data, position)
         assert gap is not None
         place = gap.end()
         if place == len(data):
-            return self._more(at) if not self._is_last else self._end(place)
+            return self._more(position) if not self._is_last else self._end(place)
         if self._details > _MOST_DETAILS and data[place] != ord("{"):
             return self._damaged(place, place)
         commas = gap[0].count(b",")
@@ -154,14 +154,14 @@ class EventScanner:
             return rest.end()
         is_odd = commas != self.follows if char == b"{" else commas > 1
         count = len(self.found)
-        after = _READERS.get(char, EventScanner._other)(self, at, place)
+        after = _READERS.get(char, EventScanner._other)(self, position, place)
         if is_odd and (len(self.found) > count or self.state is State.CLOSED):
             self._count(COMMAS, 1, self._offset + place)
         return after
 
-    def next_event(self, at: int) -> int:
+    def next_event(self, position: int) -> int:
         """Where the next event begins, if nothing but what must be there comes before it; or -1."""
-        gap = _GAP.match(self._data, at)
+        gap = _GAP.match(self._data, position)
         assert gap is not None
         place = gap.end()
         is_proper = gap[0].count(b",") == self.follows and self._lost < 0
@@ -169,92 +169,92 @@ class EventScanner:
 
     # -- the ends of what is read ---------------------------------------------------------------
 
-    def _more(self, at: int) -> int:
+    def _more(self, position: int) -> int:
         self.state = State.NEEDS_MORE
-        return at
+        return position
 
-    def _end(self, at: int) -> int:
+    def _end(self, position: int) -> int:
         self.state = State.ENDED
-        return at
+        return position
 
-    def _closed(self, at: int) -> int:
+    def _closed(self, position: int) -> int:
         self.state = State.CLOSED
         self._details += 1
         self.follows = False
-        return at + 1
+        return position + 1
 
-    def _stray(self, before: int, at: int) -> int:
+    def _stray(self, before: int, position: int) -> int:
         self._details += 1
-        self._count(STRAY, 1, self._offset + at)
-        self.follows = self.follows and b"," not in self._data[before:at]
-        return at + 1
+        self._count(STRAY, 1, self._offset + position)
+        self.follows = self.follows and b"," not in self._data[before:position]
+        return position + 1
 
-    def _filled(self, at: int) -> tuple[int, bytes]:
+    def _filled(self, position: int) -> tuple[int, bytes]:
         """The next character that is no space, and its position; b"" if there is none."""
-        match = _FILLED.search(self._data, at)
+        match = _FILLED.search(self._data, position)
         return (len(self._data), b"") if match is None else (match.start(), match[0])
 
     # -- values ---------------------------------------------------------------------------------
 
-    def _event(self, before: int, at: int) -> int:
+    def _event(self, before: int, position: int) -> int:
         data = self._data
-        end, ended = walk(data, at, at + self._patience)
+        end, ended = walk(data, position, position + self._patience)
         if ended is Walk.OPEN:
-            if not self._is_last and len(data) - at < self._patience:
+            if not self._is_last and len(data) - position < self._patience:
                 return self._more(before)
-            place = self._next_after(at, at + 1)
-            if place is None or place > at + self._patience:
-                end, ended = walk(data, at, len(data) if place is None else place)
+            place = self._next_after(position, position + 1)
+            if place is None or place > position + self._patience:
+                end, ended = walk(data, position, len(data) if place is None else place)
             if ended is not Walk.CLOSED and place is not None:
-                return self._leave_out(at, place)
+                return self._leave_out(position, place)
             if ended is Walk.OPEN and not self._is_last:
                 return self._more(before)
-        event, odd = self._parse(data[at:end]) if ended is Walk.CLOSED else (None, ())
-        if event is None and self._has_escaped_quote(at):
+        event, odd = self._parse(data[position:end]) if ended is Walk.CLOSED else (None, ())
+        if event is None and self._has_escaped_quote(position):
             # A path that ends with a backslash.
-            other, how = walk(data, at, at + self._limit, is_escaped=False)
+            other, how = walk(data, position, position + self._limit, is_escaped=False)
             if how is Walk.CLOSED:
-                event, odd = self._parse(data[at:other])
+                event, odd = self._parse(data[position:other])
                 if event is not None:
                     end, ended = other, how
         if ended is Walk.OPEN:
             return self._end(before)
         if ended is Walk.BROKEN:
-            return self._damaged(at, at + 1)
+            return self._damaged(position, position + 1)
         if self._is_last and not self._is_bare and not self._filled(end)[1]:
             # The end of the array and of the file's object may have closed a damaged event.
-            place = self._next_after(at, at + 1)
+            place = self._next_after(position, position + 1)
             if place is not None:
-                return self._leave_out(at, place)
+                return self._leave_out(position, place)
         follows = self._what_follows(end, is_event=event is not None)
         if follows is None:
             return self._more(before)
         if not follows:
-            return self._closed_early(before, at, end, event)
+            return self._closed_early(before, position, end, event)
         self.follows = True
         if event is None:
-            self._count(UNREADABLE, 1, self._offset + at)
+            self._count(UNREADABLE, 1, self._offset + position)
             return end
-        self.know_length(end - at)
+        self.know_length(end - position)
         self._details = max(self._details - 1, 0)
         for kind in odd:
-            self._count(kind, 1, self._offset + at)
-        self.found.append((at, event))
+            self._count(kind, 1, self._offset + position)
+        self.found.append((position, event))
         return end
 
-    def _has_escaped_quote(self, at: int) -> bool:
+    def _has_escaped_quote(self, position: int) -> bool:
         """Whether a quote behind a backslash is so near that it may be in an event."""
-        if self._escaped_quote < at:
-            place = self._data.find(b'\\"', at)
+        if self._escaped_quote < position:
+            place = self._data.find(b'\\"', position)
             self._escaped_quote = place if place >= 0 else len(self._data)
-        return self._escaped_quote < min(at + self._limit - 1, len(self._data))
+        return self._escaped_quote < min(position + self._limit - 1, len(self._data))
 
-    def _what_follows(self, at: int, *, is_event: bool) -> bool | None:
+    def _what_follows(self, position: int, *, is_event: bool) -> bool | None:
         """Whether what follows an object is such as after an event; None if more must be read.
 
         is_event: whether the object can be read, so that stray text may follow.
         """
-        place, char = self._filled(at)
+        place, char = self._filled(position)
         if char == b",":
             place, char = self._filled(place + 1)
         if not char:
@@ -268,81 +268,81 @@ class EventScanner:
         text = _TEXT.match(self._data, place)
         if text is not None and self._filled(text.end())[1]:
             return True
-        return True if self._is_last or len(self._data) - at > _HELD else None
+        return True if self._is_last or len(self._data) - position > _HELD else None
 
-    def _closed_early(self, before: int, at: int, end: int, event: Event | None) -> int:
+    def _closed_early(self, before: int, position: int, end: int, event: Event | None) -> int:
         """An object with members behind it: a bracket too many in an event, or one missing."""
         data = self._data
         place = self._next_after(end, end)
         if place is None:
             place = self._array_end(end)
-        if place is None and not self._is_last and len(data) - at < _HELD:
+        if place is None and not self._is_last and len(data) - position < _HELD:
             return self._more(before)
         if place is None:
             place = len(data)
         rest = data[end:place]
         after = data[place : place + _LONG]
-        if event is not None and event.ph and _is_of_another(data[at:end], rest, after):
-            self.found.append((at, event))
+        if event is not None and event.ph and _is_of_another(data[position:end], rest, after):
+            self.found.append((position, event))
             self.follows = True
             return self._damaged(end, end)
-        return self._damaged(at, end)
+        return self._damaged(position, end)
 
-    def _list(self, before: int, at: int) -> int:
-        place, char = self._filled(at + 1)
+    def _list(self, before: int, position: int) -> int:
+        place, char = self._filled(position + 1)
         if not char and not self._is_last:
             return self._more(before)
         if char == b"{":
-            self._stray(before, at)
+            self._stray(before, position)
             self.follows = False
-            return at + 1
-        end, ended = walk(self._data, at, at + self._limit)
+            return position + 1
+        end, ended = walk(self._data, position, position + self._limit)
         if ended is Walk.CLOSED:
             place, char = self._filled(end)
             if char == b",":
                 place, char = self._filled(place + 1)
             is_stray = char == b"]" and self._is_end(place) is False
             if char not in (b"[", b",", b"}") and not is_stray:
-                self._count(UNREADABLE, 1, self._offset + at)
+                self._count(UNREADABLE, 1, self._offset + position)
                 self.follows = True
                 return end
-        if ended is Walk.OPEN and not self._is_last and len(self._data) - at < self._limit:
+        if ended is Walk.OPEN and not self._is_last and len(self._data) - position < self._limit:
             return self._more(before)
-        return self._damaged(at, at)
+        return self._damaged(position, position)
 
-    def _other(self, before: int, at: int) -> int:
-        scalar = _SCALAR.match(self._data, at)
+    def _other(self, before: int, position: int) -> int:
+        scalar = _SCALAR.match(self._data, position)
         if scalar is not None:
             if self._data[scalar.end() : scalar.end() + 1] == b"]":
                 is_end = self._is_end(scalar.end())
                 if is_end is None:
                     return self._more(before)
                 if not is_end:
-                    return self._damaged(at, at)
+                    return self._damaged(position, position)
             if scalar[1] != b"null":
-                self._count(NO_EVENT, 1, self._offset + at)
+                self._count(NO_EVENT, 1, self._offset + position)
             self.follows = True
             return scalar.end()
-        word = _WORD.match(self._data, at)
+        word = _WORD.match(self._data, position)
         if word is not None:
-            self._stray(before, at)
+            self._stray(before, position)
             return word.end()
-        return self._damaged(at, at)
+        return self._damaged(position, position)
 
-    def _bracket(self, before: int, at: int) -> int:
+    def _bracket(self, before: int, position: int) -> int:
         """The end of the array, unless more events follow."""
-        is_end = self._is_end(at)
+        is_end = self._is_end(position)
         if is_end is None:
             return self._more(before)
         if is_end:
-            return self._closed(at)
-        if _STRAY_BRACKET.match(self._data, at) is not None:
-            return self._stray(before, at)
-        return self._damaged(at, at)
+            return self._closed(position)
+        if _STRAY_BRACKET.match(self._data, position) is not None:
+            return self._stray(before, position)
+        return self._damaged(position, position)
 
-    def _is_end(self, at: int) -> bool | None:
+    def _is_end(self, position: int) -> bool | None:
         """Whether a bracket ends the array; None if more must be read."""
-        place, char = self._filled(at + 1)
+        place, char = self._filled(position + 1)
         if char == b",":
             place, char = self._filled(place + 1)
             if char and char in b"{[]},":
@@ -367,19 +367,19 @@ class EventScanner:
 
     # -- damage ---------------------------------------------------------------------------------
 
-    def _damaged(self, at: int, search: int) -> int:
+    def _damaged(self, position: int, search: int) -> int:
         """Go on at the next event; what is before it is left out and counted."""
         data = self._data
-        place = self._next_after(at, search)
+        place = self._next_after(position, search)
         if place is not None:
-            return self._leave_out(at, place)
-        end = self._array_end(at) if self._details <= _MOST_DETAILS else None
+            return self._leave_out(position, place)
+        end = self._array_end(position) if self._details <= _MOST_DETAILS else None
         if end is not None:
             self._details += 1
-            return self._leave_out(at, end)
+            return self._leave_out(position, end)
         if self._is_last:
-            self._lost_events += count_events(data[at:])
-            begin = self._lost if self._lost >= 0 else self._offset + at
+            self._lost_events += count_events(data[position:])
+            begin = self._lost if self._lost >= 0 else self._offset + position
             size = self._offset + len(data) - begin
             what = BEHIND if self._is_behind else _REST
             self._count(what.format(size), max(self._lost_events, 1), begin)
@@ -388,17 +388,17 @@ class EventScanner:
             self._lost_events = 0
             self.state = State.ENDED
             return len(data)
-        if len(data) - at < _HELD:
-            return self._more(at)
+        if len(data) - position < _HELD:
+            return self._more(position)
         keep = len(data) - _TAIL
         if self._lost < 0:
-            self._lost = self._offset + at
-        self._lost_events += count_events(data[at:keep])
+            self._lost = self._offset + position
+        self._lost_events += count_events(data[position:keep])
         return keep
 
-    def _leave_out(self, at: int, end: int) -> int:
-        text = self._data[at:end]
-        begin = self._lost if self._lost >= 0 else self._offset + at
+    def _leave_out(self, position: int, end: int) -> int:
+        text = self._data[position:end]
+        begin = self._lost if self._lost >= 0 else self._offset + position
         count = self._lost_events + count_events(text)
         if count or self._is_of_event(text, end):
             self._count(UNREADABLE, max(count, 1), begin)
@@ -419,15 +419,15 @@ class EventScanner:
         plain = text.translate(None, b"{}[], \t\r\n")
         return bool(plain) and len(text.translate(None, b"{}[]")) < len(text)
 
-    def _next_after(self, at: int, search: int) -> int | None:
+    def _next_after(self, position: int, search: int) -> int | None:
         """Where the next event begins that can be read; None if there is none in the data.
 
-        at: where the damage begins, that no event in a list within an event is taken for one.
+        position: where the damage begins, that no event in a list within an event is taken for one.
         """
         data = self._data
         first: int | None = None
         limit = len(data)
-        depth, counted = 0, at
+        depth, counted = 0, position
         for place in starts(data, search, limit):
             if first is not None and place > limit:
                 break
@@ -443,41 +443,41 @@ class EventScanner:
             limit = place + _TAIL
         return first
 
-    def _is_event(self, at: int) -> bool:
-        if self._known_end(at) >= 0:
+    def _is_event(self, position: int) -> bool:
+        if self._known_end(position) >= 0:
             return True
-        most = _MOST_LOOKED_AT + _TIMES_LOOKED_AT * (self._offset + at)
+        most = _MOST_LOOKED_AT + _TIMES_LOOKED_AT * (self._offset + position)
         if self._looked_at > most:
             return False
-        end, ended = walk(self._data, at, at + self._limit)
-        self._looked_at += end - at
+        end, ended = walk(self._data, position, position + self._limit)
+        self._looked_at += end - position
         if ended is not Walk.CLOSED:
             return False
-        event, _ = self._parse(self._data[at:end])
+        event, _ = self._parse(self._data[position:end])
         return event is not None and event.ph != ""
 
-    def _are_many(self, at: int) -> bool:
+    def _are_many(self, position: int) -> bool:
         """Whether many events in a row begin here, or the data ends with them."""
         data = self._data
         for _ in range(_CHAIN):
-            end = self._known_end(at)
+            end = self._known_end(position)
             if end < 0:
-                end, ended = walk(data, at, at + self._limit)
+                end, ended = walk(data, position, position + self._limit)
                 if ended is not Walk.CLOSED:
                     return ended is Walk.OPEN
             joint = _COMMA_LIST.match(data, self._filled(end)[0])
             if joint is None:
                 return False
-            at = joint.end() - 1
+            position = joint.end() - 1
         return True
 
-    def _array_end(self, at: int) -> int | None:
+    def _array_end(self, position: int) -> int | None:
         """Where the array ends, if no event follows the damage."""
         data = self._data
         limit = len(data) if self._is_last else len(data) - _TAIL
-        depth, counted = 0, at
+        depth, counted = 0, position
         first: int | None = None
-        for match in _ARRAY_END[self._is_bare].finditer(data, at):
+        for match in _ARRAY_END[self._is_bare].finditer(data, position):
             place = match.start()
             if place >= limit:
                 break
@@ -490,7 +490,7 @@ class EventScanner:
         return first
 
 
-def _not_known(at: int) -> int:
+def _not_known(position: int) -> int:
     return -1
 
 

@@ -97,9 +97,9 @@ def _event(text: str) -> Event | None:
 
 def lenient_event(value: dict[str, Any]) -> Event:
     """The event of a JSON object whose values may be of any type."""
-    given = value.get("args")
-    if given is not None and not isinstance(given, dict):
-        given = {"args": given}
+    arguments = value.get("args")
+    if arguments is not None and not isinstance(arguments, dict):
+        arguments = {"args": arguments}
     local = value.get("id2")
     stated: dict[str, Any] = {
         **{name: _shown(value.get(name)) for name in ("ph", "name", "cat", "scope", "s", "bp")},
@@ -111,7 +111,7 @@ def lenient_event(value: dict[str, Any]) -> Event:
     return Event(
         **stated,
         id2={k: _identity(v) for k, v in local.items()} if isinstance(local, dict) else None,
-        args=None if given is None else {_shown(k): _raw(v) for k, v in given.items()},
+        args=None if arguments is None else {_shown(k): _raw(v) for k, v in arguments.items()},
     )
 
 

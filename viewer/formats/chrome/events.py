@@ -234,20 +234,20 @@ class EventColumns:
     def _block(self, parts: Blocks, data: bytes, source: PackedFile) -> None:
         position = parts.position
         # The data after the cut serves as padding; it comes again in the next block.
-        at = cut(data, min(len(data) - PADDING, self._most))
-        if not at:
+        end = cut(data, min(len(data) - PADDING, self._most))
+        if not end:
             self._scan(parts, data, position)
             return
         try:
-            read, rows, events = self._block_reader.read(data, at)
+            read, rows, events = self._block_reader.read(data, end)
         except FAULTS:
-            self._salvage(parts, data, at, position)
+            self._salvage(parts, data, end, position)
             return
         for kind, places in self._block_reader.odd:
             self._count(kind, len(places), position + int(places[0]))
         self._most *= 2
-        parts.used = data.index(b",", at) + 1
-        share = (position + at) / source.unpacked * source.done / max(source.size, 1)
+        parts.used = data.index(b",", end) + 1
+        share = (position + end) / source.unpacked * source.done / max(source.size, 1)
         count = sum(map(len, read)) + len(events)
         # Two percent more than the events so far suggest.
         expected = int((self.rows + count) * 1.02 / max(share, 1e-9))
@@ -272,28 +272,28 @@ class EventColumns:
         )
         return self._scanner
 
-    def _finish(self, parts: Blocks, data: bytes, at: int) -> None:
+    def _finish(self, parts: Blocks, data: bytes, place: int) -> None:
         """Go on behind the events that the scanner read."""
         scanner = self._scanner
-        comma = _SEPARATOR.match(data, at) if scanner.state is State.GOES_ON else None
-        if comma is not None and scanner.next_event(at) >= 0:
+        comma = _SEPARATOR.match(data, place) if scanner.state is State.GOES_ON else None
+        if comma is not None and scanner.next_event(place) >= 0:
             scanner.follows = False
-            at = comma.end()
-        parts.used = at
+            place = comma.end()
+        parts.used = place
         parts.closed = scanner.state is State.CLOSED or scanner.is_given_up
 
     def _scan(self, parts: Blocks, data: bytes, position: int) -> None:
         """Read events one by one, as far as it is worth without trying the block as a whole."""
         scanner = self._start(parts, data, position)
-        at = 0
-        while scanner.state is State.GOES_ON and at < _AT_ONCE:
-            at = scanner.step(at)
-        self._finish(parts, data, at)
+        place = 0
+        while scanner.state is State.GOES_ON and place < _AT_ONCE:
+            place = scanner.step(place)
+        self._finish(parts, data, place)
         self._add([event for _, event in scanner.found], 0)
 
-    def _salvage(self, parts: Blocks, data: bytes, at: int, position: int) -> None:
+    def _salvage(self, parts: Blocks, data: bytes, block_end: int, position: int) -> None:
         """Read the events of a block that is damaged, or has unusual ones."""
-        objects = ObjectsApart(self._block_reader, data, at)
+        objects = ObjectsApart(self._block_reader, data, block_end)
         self._scanner.know_length(objects.longest)
         scanner = self._start(parts, data, position, objects.known_end)
         begin, bad = objects.begin, objects.bad
@@ -304,7 +304,7 @@ class EventColumns:
                 continue
             go_on = begin[first]
             scanner.follows = False
-            while scanner.state is State.GOES_ON and go_on < at:
+            while scanner.state is State.GOES_ON and go_on < block_end:
                 go_on = scanner.step(go_on)
                 place = scanner.next_event(go_on)
                 there = bisect_left(begin, place)
@@ -317,8 +317,8 @@ class EventColumns:
                 has_gone[bisect_left(begin, go_on) :] = True
                 self._most = max(go_on, _AT_ONCE)
                 break
-        if scanner.state is State.GOES_ON and go_on < at:
-            parts.used = data.index(b",", at) + 1
+        if scanner.state is State.GOES_ON and go_on < block_end:
+            parts.used = data.index(b",", block_end) + 1
         else:
             self._finish(parts, data, go_on)
         for kind, place in objects.odd:
@@ -343,7 +343,7 @@ class EventColumns:
         self.rows += count
         rows = np.arange(count) if which is None else which
         parts = [(rows, self._columns(events))] if events else []
-        parts += [(some.rows, self._columns_read(some)) for some in read]
+        parts += [(read_events.rows, self._columns_read(read_events)) for read_events in read]
         for name, dtype in _COLUMNS.items():
             if len(parts) == 1:
                 values = parts[0][1][name]
@@ -376,28 +376,28 @@ class EventColumns:
 
     def _add_read(self, places: Codes, read: ReadEvents) -> None:
         """Add what events read as columns have beyond the columns of all events."""
-        for at, kind, index in read.arguments:
-            self.arguments.add_kind(kind, places[at], index)
-        for name, at, values in read.numbers:
-            self.arguments.add_numbers(name, places[at], values)
+        for event_rows, kind, index in read.arguments:
+            self.arguments.add_kind(kind, places[event_rows], index)
+        for name, event_rows, values in read.numbers:
+            self.arguments.add_numbers(name, places[event_rows], values)
         for name in THREAD_TIMES:
             if name in read.times:
-                at, ns, ps = read.times[name]
-                self.thread_times.add(name, places[at], ns, ps)
+                event_rows, ns, ps = read.times[name]
+                self.thread_times.add(name, places[event_rows], ns, ps)
         if read.bound is not None:
-            at, ids, codes, gives, takes = read.bound
-            self._bound(places[at], ids, codes, gives, takes)
+            event_rows, ids, codes, gives, takes = read.bound
+            self._bound(places[event_rows], ids, codes, gives, takes)
         identified, identity = [], []
         if read.instants is not None:
-            at, scopes, codes = read.instants
-            known = [self._identity((scope or "t",)) for scope in scopes]
-            identified.append(places[at])
-            identity.append(np.array(known, np.uint32)[codes])
+            event_rows, scopes, codes = read.instants
+            identities = [self._identity((scope or "t",)) for scope in scopes]
+            identified.append(places[event_rows])
+            identity.append(np.array(identities, np.uint32)[codes])
         if read.flows is not None:
-            at, keys = read.flows
-            known = list(map(self._identity, keys))
-            identified.append(places[at])
-            identity.append(np.array(known, np.uint32))
+            event_rows, keys = read.flows
+            identities = list(map(self._identity, keys))
+            identified.append(places[event_rows])
+            identity.append(np.array(identities, np.uint32))
         if identified:
             self._grown["identified"].add(np.concatenate(identified), 0)
             self._grown["identity"].add(np.concatenate(identity), 0)
@@ -420,20 +420,24 @@ class EventColumns:
         }
 
     def _columns_read(self, read: ReadEvents) -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = {
+        columns: dict[str, NDArray[Any]] = {
             "phase": read.phase, "name": read.name, "cat": read.cat, "thread": read.thread,
         }  # fmt: skip
-        for key, ns, ps, known in (
+        for key, ns, ps, has_time in (
             ("ts", "ns", "ps", "timed"),
             ("dur", "long_ns", "long_ps", "is_long"),
         ):
-            at, whole, part = read.times.get(key, _NO_TIMES)
-            if len(at) == len(read):
-                found |= {ns: whole, ps: part, known: np.ones(len(read), np.bool_)}
+            time_rows, whole, part = read.times.get(key, _NO_TIMES)
+            if len(time_rows) == len(read):
+                columns |= {ns: whole, ps: part, has_time: np.ones(len(read), np.bool_)}
                 continue
-            found |= {name: np.zeros(len(read), _COLUMNS[name]) for name in (ns, ps, known)}
-            found[ns][at], found[ps][at], found[known][at] = whole, part, True
-        return found
+            columns |= {name: np.zeros(len(read), _COLUMNS[name]) for name in (ns, ps, has_time)}
+            columns[ns][time_rows], columns[ps][time_rows], columns[has_time][time_rows] = (
+                whole,
+                part,
+                True,
+            )
+        return columns
 
     def _special(self, places: Sequence[int], events: Sequence[Event]) -> None:
         rows, codes = [], []
@@ -444,9 +448,14 @@ class EventColumns:
             elif phase == "C":
                 self._counter(row, event)
             elif phase == "P" and event.name in (V8_START, V8_PART):
-                own = own_id(event)
+                event_id = own_id(event)
                 self.v8.append(
-                    (event.name, _PAIR(event), str(own[1]) if own else "", _object_of(event.args))
+                    (
+                        event.name,
+                        _PAIR(event),
+                        str(event_id[1]) if event_id else "",
+                        _object_of(event.args),
+                    )
                 )
             elif phase in INSTANTS:
                 rows.append(row)
@@ -462,12 +471,12 @@ class EventColumns:
                 rows.append(row)
                 codes.append(self._identity(id_of(event)))
             elif phase in FLOWS:
-                own = own_id(event)
-                if own is None:
+                event_id = own_id(event)
+                if event_id is None:
                     self._builder.problem(_NO_FLOW_ID, 1, f"event {row}")
                     continue
                 rows.append(row)
-                key = *id_of(event)[:3], flow_number(own[1]), event.name, event.bp
+                key = *id_of(event)[:3], flow_number(event_id[1]), event.name, event.bp
                 codes.append(self._identity(key))
         if rows:
             self._grown["identified"].add(np.array(rows, np.uint32), 0)
@@ -483,9 +492,9 @@ class EventColumns:
             self._bound(places[bound], ids, np.arange(len(ids)), gives, takes)
         timed = [i for i, event in enumerate(events) if event.tts or event.tdur]
         for name in THREAD_TIMES if timed else ():
-            own = [i for i in timed if getattr(events[i], name)]
+            index = [i for i in timed if getattr(events[i], name)]
             bad = self.thread_times.add_raw(
-                name, places[own], [getattr(events[i], name) for i in own]
+                name, places[index], [getattr(events[i], name) for i in index]
             )
             if len(bad):
                 self._builder.problem(_NO_THREAD_TIME, len(bad), f"event {int(bad[0])}")
@@ -508,7 +517,9 @@ class EventColumns:
 
         The id alone identifies a flow.
         """
-        numbers = [self.bind_ids.setdefault(flow_number(one), len(self.bind_ids)) for one in ids]
+        numbers = [
+            self.bind_ids.setdefault(flow_number(bind_id), len(self.bind_ids)) for bind_id in ids
+        ]
         flow = np.array(numbers, np.uint32)[codes]
         directed = gives | takes
         if not directed.all():
@@ -526,8 +537,8 @@ class EventColumns:
         if event.name not in METADATA_NAMES:
             self._builder.problem(_OTHER_METADATA, 1, f"event {row}")
             return
-        known = {name: text_of(bytes(v)) for name, v in (event.args or {}).items()}
-        self.metadata.append((event.name, event.pid, event.tid, known))
+        texts = {name: text_of(bytes(v)) for name, v in (event.args or {}).items()}
+        self.metadata.append((event.name, event.pid, event.tid, texts))
 
     def _identity(self, key: tuple[str, ...]) -> int:
         return self.identities.setdefault(key, len(self.identities))
@@ -538,15 +549,15 @@ class EventColumns:
         ident = id_of(event)[3]
         for name, value in (event.args or {}).items():
             try:
-                found = float(bytes(value).strip(b'"'))
+                number = float(bytes(value).strip(b'"'))
             except ValueError:
-                found = math.nan
-            if not math.isfinite(found):
+                number = math.nan
+            if not math.isfinite(number):
                 self._builder.problem(_NO_VALUE, 1, f"event {row}")
                 continue
             rows, values = self.counters.setdefault((thread, event.name, ident, name), ([], []))
             rows.append(row)
-            values.append(found)
+            values.append(number)
 
 
 def _frame_id(raw: msgspec.Raw) -> str:

@@ -75,12 +75,12 @@ class EventSlices:
             return np.empty(0, np.int64)
         matches = np.array([pattern.fullmatch(name) is not None for name in self.names], np.bool_)
         of_category = self.category == list(self.categories).index(category)
-        found = np.flatnonzero(of_category & matches[self.name])
-        return found[np.lexsort((self.end[found], self.start[found]))]
+        category_slices = np.flatnonzero(of_category & matches[self.name])
+        return category_slices[np.lexsort((self.end[category_slices], self.start[category_slices]))]
 
-    def span(self, some: Ints) -> tuple[Ints, Ints]:
+    def span(self, index: Ints) -> tuple[Ints, Ints]:
         """Return the starts and ends of some slices."""
-        return self.start[some], self.end[some]
+        return self.start[index], self.end[index]
 
 
 def add_inferences(builder: TraceBuilder, slices: EventSlices, names: Codes) -> Codes:
@@ -105,39 +105,41 @@ def add_inferences(builder: TraceBuilder, slices: EventSlices, names: Codes) -> 
             scopes = [*slices.name[runs].tolist(), *slices.name[loads].tolist()]
             scopes += [i for i, name in enumerate(slices.names) if name == _EXECUTOR]
             kind[scopes] = KeyKind.FRAMEWORK
-    own = np.flatnonzero(~is_step)
-    key[own] = builder.distinct_keys(
-        kind[own],
-        names[own],
-        np.zeros(len(own), np.uint32),
-        np.full(len(own), -1, np.int64),
-        np.full(len(own), None, object),
+    whole_rows = np.flatnonzero(~is_step)
+    key[whole_rows] = builder.distinct_keys(
+        kind[whole_rows],
+        names[whole_rows],
+        np.zeros(len(whole_rows), np.uint32),
+        np.full(len(whole_rows), -1, np.int64),
+        np.full(len(whole_rows), None, object),
     )
     return key
 
 
 def _add(
-    builder: TraceBuilder, slices: EventSlices, found: Ints, loads: Ints | None = None
+    builder: TraceBuilder, slices: EventSlices, inferences: Ints, loads: Ints | None = None
 ) -> bool:
-    """Add inferences (`found`, by start) and loads as runs; False if there are too many."""
-    loads = found[:0] if loads is None else loads
-    if len(found) + len(loads) > MOST_RUNS:
-        builder.problem(TOO_MANY, len(found) + len(loads), slices.names[slices.name[found[0]]])
+    """Add inferences (`inferences`, by start) and loads as runs; False if there are too many."""
+    loads = inferences[:0] if loads is None else loads
+    if len(inferences) + len(loads) > MOST_RUNS:
+        builder.problem(
+            TOO_MANY, len(inferences) + len(loads), slices.names[slices.name[inferences[0]]]
+        )
         return False
-    track, (start, end) = slices.track[found], slices.span(found)
+    track, (start, end) = slices.track[inferences], slices.span(inferences)
     empty = end <= start
     overlaps = _overlaps(track, start, end) & ~empty
-    for problem, odd in ((EMPTY, found[empty]), (OVERLAPS, found[overlaps])):
+    for problem, odd in ((EMPTY, inferences[empty]), (OVERLAPS, inferences[overlaps])):
         if len(odd):
             builder.problem(problem, len(odd), slices.names[slices.name[odd[0]]])
-    kept = found[~(empty | overlaps)]
+    run_rows = inferences[~(empty | overlaps)]
     loads = loads[~_overlaps(np.zeros(len(loads), np.uint32), *slices.span(loads))]
-    every = np.concatenate([kept, loads])
+    every = np.concatenate([run_rows, loads])
     every = every[np.lexsort((slices.end[every], slices.start[every]))]
     apart = not _overlaps(np.zeros(len(every), np.uint32), *slices.span(every)).any()
-    everything = apart and len(np.unique(slices.track[kept])) == 1
+    everything = apart and len(np.unique(slices.track[run_rows])) == 1
     scope = builder.scope("file")
-    for kind, rows in ((RunKind.LOAD, loads), (RunKind.INFERENCE, kept)):
+    for kind, rows in ((RunKind.LOAD, loads), (RunKind.INFERENCE, run_rows)):
         for i in rows.tolist():
             builder.run(
                 kind,
@@ -148,16 +150,18 @@ def _add(
                 max(int(slices.start[i]), int(slices.end[i])),
                 all_tracks=everything,
             )
-    return len(kept) > 0
+    return len(run_rows) > 0
 
 
 def _overlaps(track: Codes, start: Ints, end: Ints) -> Bools:
     """Return which of some slices, sorted by start, start before an earlier one of a track ends."""
-    found = np.zeros(len(start), np.bool_)
+    is_early = np.zeros(len(start), np.bool_)
     order = np.argsort(track, kind="stable")
-    for own in np.split(order, np.flatnonzero(np.diff(track[order])) + 1):
-        found[own[1:]] = start[own[1:]] < np.maximum.accumulate(end[own])[:-1]
-    return found
+    for track_rows in np.split(order, np.flatnonzero(np.diff(track[order])) + 1):
+        is_early[track_rows[1:]] = (
+            start[track_rows[1:]] < np.maximum.accumulate(end[track_rows])[:-1]
+        )
+    return is_early
 
 
 def _is_whole(slices: EventSlices, runs: Ints) -> bool:
@@ -255,7 +259,7 @@ def _kind(name: str, *, is_delegated: bool) -> KeyKind:
 
 
 def _is_true(column: Column) -> Bools:
-    found: Bools = column.values != 0
+    is_true: Bools = column.values != 0
     if column.strings is not None:
-        found = np.array([text.lower() == "true" for text in column.strings])[column.values]
-    return found if column.valid is None else found & column.valid
+        is_true = np.array([text.lower() == "true" for text in column.strings])[column.values]
+    return is_true if column.valid is None else is_true & column.valid

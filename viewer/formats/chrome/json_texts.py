@@ -40,8 +40,8 @@ def as_one_json(path: str, cancelled: Cancelled) -> Iterator[tuple[str, str]]:
         copy = os.path.join(folder, os.path.basename(path))
         # All of it, also if only a part of the copy is to be read.
         with BUDGET.reading(size=os.path.getsize(path)), PackedFile(path) as source:
-            made = _OneJson(source, encoding, are_lines)
-            write_temporary(made, copy, path, cancelled)
+            joined = _OneJson(source, encoding, are_lines)
+            write_temporary(joined, copy, path, cancelled)
         yield copy, source.fault
 
 
@@ -60,9 +60,9 @@ class _OneJson:
             data = self._source.read(most)
             self._is_end = not data
             text = self._text.decode(data, final=not data)
-            made = self._joined(text) if self._are_lines else text
-            if made:
-                return made.encode("utf-8", "replace")
+            json_text = self._joined(text) if self._are_lines else text
+            if json_text:
+                return json_text.encode("utf-8", "replace")
         return b""
 
     def _joined(self, text: str) -> str:
@@ -71,19 +71,19 @@ class _OneJson:
         if self._is_end or len(self._line) > _LONGEST_EVENT:
             lines.append(self._line)
             self._line = ""
-        made = []
+        parts = []
         for line in lines:
             if event := line.strip().rstrip(","):
-                made.append(self._joint + event)
+                parts.append(self._joint + event)
                 self._joint = ",\n"
-        return "".join(made) + ("\n]\n" if self._is_end else "")
+        return "".join(parts) + ("\n]\n" if self._is_end else "")
 
 
 def _are_events(text: str) -> bool:
     """Whether each of the first two lines is a trace event."""
     lines = [line.strip().rstrip(",") for line in text.splitlines() if line.strip()][:2]
     try:
-        found = [json.loads(line) for line in lines]
+        values = [json.loads(line) for line in lines]
     except (ValueError, RecursionError):
         return False
-    return len(found) == 2 and all(isinstance(one, dict) and "ph" in one for one in found)
+    return len(values) == 2 and all(isinstance(value, dict) and "ph" in value for value in values)

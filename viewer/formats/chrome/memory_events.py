@@ -40,13 +40,13 @@ def with_memory_counters(trace: Trace) -> Trace:
     type_, bytes_ = (_whole(columns.get(name), is_memory) for name in (_TYPE, _BYTES))
     if type_ is None or bytes_ is None:
         return trace
-    some = np.flatnonzero(is_memory)
-    some = some[np.argsort(slices.source_row[some], kind="stable")]
+    memory_rows = np.flatnonzero(is_memory)
+    memory_rows = memory_rows[np.argsort(slices.source_row[memory_rows], kind="stable")]
     processes = {track.process: i for i, track in enumerate(trace.tracks)}
     of_track = np.array([processes[track.process] for track in trace.tracks])
     device = _whole(columns.get(_ID), is_memory)
-    number = np.full(len(some), -1) if device is None else device[some]
-    keys = np.stack([of_track[slices.tracks_of(some)], type_[some], number])
+    number = np.full(len(memory_rows), -1) if device is None else device[memory_rows]
+    keys = np.stack([of_track[slices.tracks_of(memory_rows)], type_[memory_rows], number])
     distinct, which = np.unique(keys, axis=1, return_inverse=True)
     order = np.argsort(which.reshape(-1), kind="stable")
     bounds = np.searchsorted(which.reshape(-1)[order], np.arange(distinct.shape[1] + 1)).tolist()
@@ -54,8 +54,10 @@ def with_memory_counters(trace: Trace) -> Trace:
     for key, first, last in zip(distinct.T.tolist(), bounds, bounds[1:], strict=False):
         if len(counters) >= 2 * _MOST_DEVICES:
             break
-        own = some[order[first:last]]
-        counters += _counters(trace, trace.tracks[key[0]].process, _name(*key[1:]), own, bytes_)
+        device_rows = memory_rows[order[first:last]]
+        counters += _counters(
+            trace, trace.tracks[key[0]].process, _name(*key[1:]), device_rows, bytes_
+        )
     problems = trace.problems
     if distinct.shape[1] > _MOST_DEVICES:
         problems = (*problems, Problem(_TOO_MANY, distinct.shape[1] - _MOST_DEVICES, ""))
@@ -63,34 +65,34 @@ def with_memory_counters(trace: Trace) -> Trace:
 
 
 def _counters(
-    trace: Trace, process: str, device: str, own: Ints, bytes_: Ints
+    trace: Trace, process: str, device: str, rows: Ints, bytes_: Ints
 ) -> Iterator[Counter]:
-    """Yield the counters of a device; own: its events, in the order of the file."""
+    """Yield the counters of a device; rows: its events, in the order of the file."""
     slices, has_total = trace.slices, False
     for name, title in ((_ALLOCATED, "allocated"), (_RESERVED, "reserved")):
-        values = _whole(slices.columns.get(name), own)
+        values = _whole(slices.columns.get(name), rows)
         if values is None:
             continue
         has_total = True
         counter = stated_counter(
-            process, f"Memory {title} · {device}", slices.start[own], values[own]
+            process, f"Memory {title} · {device}", slices.start[rows], values[rows]
         )
         # A CPU reserves nothing, which is no curve.
         if title == "allocated" or counter.value.any():
             yield replace(counter, unit="B")
     if not has_total:
-        own = own[np.argsort(slices.start[own], kind="stable")]
+        rows = rows[np.argsort(slices.start[rows], kind="stable")]
         summed = stated_counter(
-            process, f"Memory change · {device}", slices.start[own], np.cumsum(bytes_[own])
+            process, f"Memory change · {device}", slices.start[rows], np.cumsum(bytes_[rows])
         )
         yield replace(summed, unit="B", note=_SUMMED)
 
 
-def _whole(column: Column | None, some: Ints | Bools) -> Ints | None:
+def _whole(column: Column | None, rows: Ints | Bools) -> Ints | None:
     """Return a column as whole numbers; None if any of some slices has none."""
     if column is None or column.strings is not None or column.values.dtype.kind not in "iu":
         return None
-    if column.valid is not None and not column.valid[some].all():
+    if column.valid is not None and not column.valid[rows].all():
         return None
     return column.values.astype(np.int64)
 

@@ -116,8 +116,8 @@ class PieceTable(dict[bytes, int]):
         """The codes of the pieces of some objects; new pieces are added, but not parsed."""
         begin, size = pieces.begin, pieces.end - pieces.begin
         codes = np.full(len(begin), NONE, np.int64)
-        for texts, own in self._by_size(size):
-            codes[own] = texts.find(objects.data, begin[own], size[own])
+        for texts, rows in self._by_size(size):
+            codes[rows] = texts.find(objects.data, begin[rows], size[rows])
         rest = np.flatnonzero(codes == NONE)
         text, get = objects.text, self.get
         spans = zip(begin[rest].tolist(), pieces.end[rest].tolist(), strict=True)
@@ -132,25 +132,32 @@ class PieceTable(dict[bytes, int]):
         """Parse new pieces, given the pieces of a block; is_first: whether they start an event."""
         if not self.fresh:
             return
-        known = self._parsed
-        fresh = np.flatnonzero(codes >= known)
-        at = numbers_at(self.fresh, codes[fresh[::-1]] - known, fresh[::-1])
+        parsed_count = self._parsed
+        fresh = np.flatnonzero(codes >= parsed_count)
+        first_piece = numbers_at(self.fresh, codes[fresh[::-1]] - parsed_count, fresh[::-1])
         if len(self) > len(self._columns["begins"]):
             for name, value in _DEFAULTS.items():
                 more = np.full(2 * len(self), value)
-                more[:known] = self._columns[name][:known]
+                more[:parsed_count] = self._columns[name][:parsed_count]
                 self._columns[name] = more
         ends = self._columns["ends"]
-        for piece, position in zip(islice(self, known, None), at.tolist(), strict=True):
+        for piece, position in zip(
+            islice(self, parsed_count, None), first_piece.tolist(), strict=True
+        ):
             before = int(ends[codes[position - 1]])
             if is_first[position]:
                 begins: Sequence[int] = (START,)
             else:
                 begins = (before,) if before in (TOP, ARGS) else (TOP, ARGS)
             self._add(piece, begins)
-        size = pieces.end[at] - pieces.begin[at]
-        for texts, own in self._by_size(size):
-            texts.add(objects.data, pieces.begin[at[own]], size[own], codes[at[own]])
+        size = pieces.end[first_piece] - pieces.begin[first_piece]
+        for texts, rows in self._by_size(size):
+            texts.add(
+                objects.data,
+                pieces.begin[first_piece[rows]],
+                size[rows],
+                codes[first_piece[rows]],
+            )
 
     def _by_size(self, size: Ints) -> Iterator[tuple[ShortTexts, Ints]]:
         """The tables for pieces of some sizes, and the pieces that each is for."""
@@ -219,8 +226,8 @@ class PieceTable(dict[bytes, int]):
         return values | {"keys": keys}
 
     def _bit(self, state: int, key: str) -> int:
-        own = len(KEY_BITS)
-        bit = 1 << own + (len(self._bits) - own) % (_MOST_BITS - own)
+        reserved = len(KEY_BITS)
+        bit = 1 << reserved + (len(self._bits) - reserved) % (_MOST_BITS - reserved)
         return self._bits.setdefault((state, key), bit)
 
 
@@ -236,14 +243,16 @@ def _parsed(piece: bytes, begins: int, ends: int) -> _Parsed | None:
     whole = _BEFORE[begins] + piece + _AFTER[ends]
     try:
         top = {key: bytes(raw) for key, raw in _OBJECT.decode(whole).items()}
-        given = top.get(ARGUMENTS, b"null")
-        has_arguments = given[:1] == b"{"
+        arguments_text = top.get(ARGUMENTS, b"null")
+        has_arguments = arguments_text[:1] == b"{"
         arguments = (
-            {key: bytes(raw) for key, raw in _OBJECT.decode(given).items()} if has_arguments else {}
+            {key: bytes(raw) for key, raw in _OBJECT.decode(arguments_text).items()}
+            if has_arguments
+            else {}
         )
     except FAULTS:
         return None
-    if not has_arguments and (given != b"null" or ARGS in (begins, ends)):
+    if not has_arguments and (arguments_text != b"null" or ARGS in (begins, ends)):
         return None
     # The object that a piece ends in may be another one than the arguments.
     if ends == ARGS and next(reversed(top)) != ARGUMENTS:
@@ -254,10 +263,10 @@ def _parsed(piece: bytes, begins: int, ends: int) -> _Parsed | None:
         if arguments.pop(_EARLIER, b"") != b"null":
             return None
         del top[ARGUMENTS]
-    own = list(top) + list(arguments)
+    keys = list(top) + list(arguments)
     # With a backslash, a key may occur in two spellings.
-    is_single = piece.count(b":") == len(own) or (
-        b"\\" not in piece and all(piece.count(b'"%b"' % key.encode()) == 1 for key in own)
+    is_single = piece.count(b":") == len(keys) or (
+        b"\\" not in piece and all(piece.count(b'"%b"' % key.encode()) == 1 for key in keys)
     )
     if not is_single and _repeats_key(whole):
         return None
@@ -273,11 +282,11 @@ def _parsed(piece: bytes, begins: int, ends: int) -> _Parsed | None:
 
 def _repeats_key(text: bytes) -> bool:
     """Whether a key occurs twice in an object or in one within it."""
-    found = False
+    repeats = False
 
     def pairs(members: list[tuple[str, object]]) -> None:
-        nonlocal found
-        found = found or len(dict(members)) < len(members)
+        nonlocal repeats
+        repeats = repeats or len(dict(members)) < len(members)
 
     json.loads(text, object_pairs_hook=pairs)
-    return found
+    return repeats

@@ -110,17 +110,20 @@ class _Cut:
 
     def of_events(self, good: Bools) -> _Cut:
         """The pieces and numbers of some events."""
-        kept = good[self.of_piece]
+        is_kept = good[self.of_piece]
         has = good[self.of_number]
-        moved, event = np.cumsum(kept) - 1, np.cumsum(good) - 1
+        moved, event = np.cumsum(is_kept) - 1, np.cumsum(good) - 1
         ends = np.append(0, np.cumsum(has)).tolist()
         return _Cut(
-            self.codes[kept],
+            self.codes[is_kept],
             moved[self.first[good]],
-            event[self.of_piece[kept]],
+            event[self.of_piece[is_kept]],
             self.numbers.some(has),
             event[self.of_number[has]],
-            {key: slice(ends[own.start], ends[own.stop]) for key, own in self.keys.items()},
+            {
+                key: slice(ends[key_slice.start], ends[key_slice.stop])
+                for key, key_slice in self.keys.items()
+            },
         )
 
 
@@ -215,15 +218,15 @@ class PieceReader:
     def _learn(self, members: NumberMembers, objects: Objects) -> bool:
         """Find more numbers that change from event to event; whether there are any."""
         ids = {key_end(key) for key in IDS}
-        found = [
+        codes = [
             key
             for key, share in members.changing(objects).items()
             if share > (_CHANGING_IDS if key in ids else _CHANGING)
             and key not in self._deep | self._changing
         ]
-        del found[_MOST_CHANGING - len(self._changing) :]
-        self._changing.update(found)
-        return bool(found)
+        del codes[_MOST_CHANGING - len(self._changing) :]
+        self._changing.update(codes)
+        return bool(codes)
 
     def _good(self, cut: _Cut) -> Bools:
         """Which events can be read as columns."""
@@ -249,16 +252,16 @@ class PieceReader:
             )
             good &= (kind != wanted_kind) | ((every & bits) == wanted)
         good &= kind != OTHER
-        for (state, name), own in cut.keys.items():
-            at, some = cut.of_number[own], numbers.some(own)
+        for (state, name), key_slice in cut.keys.items():
+            number_events, key_numbers = cut.of_number[key_slice], numbers.some(key_slice)
             if state == TOP and name in TIMES:
-                good[at[~some.are_times(_LARGEST)]] = False
+                good[number_events[~key_numbers.are_times(_LARGEST)]] = False
                 continue
-            good[at[kind[at] == METADATA]] = False
-            is_fraction = some.places >= 0
+            good[number_events[kind[number_events] == METADATA]] = False
+            is_fraction = key_numbers.places >= 0
             if state == ARGS:
-                is_fraction &= ~some.are_exact()
-            good[at[is_fraction]] = False
+                is_fraction &= ~key_numbers.are_exact()
+            good[number_events[is_fraction]] = False
         return good
 
     def _kind(self, phase: Ints) -> NDArray[np.uint8]:
@@ -270,13 +273,13 @@ class PieceReader:
     def _of_events(self, cut: _Cut, name: str) -> Ints:
         """The code of one text or id of each event; the code of an empty one if it has none."""
         column = self.table.column(name)
-        found = column[cut.codes[cut.first]]
-        if (found == NONE).any():
+        codes = column[cut.codes[cut.first]]
+        if (codes == NONE).any():
             every = column[cut.codes]
-            at = np.flatnonzero(every != NONE)
-            found[cut.of_piece[at]] = every[at]
-            found[found == NONE] = self._no_id if name in IDS else self.table.text_code(name, "")
-        return found
+            index = np.flatnonzero(every != NONE)
+            codes[cut.of_piece[index]] = every[index]
+            codes[codes == NONE] = self._no_id if name in IDS else self.table.text_code(name, "")
+        return codes
 
     # -- columns ------------------------------------------------------------------------------
 
@@ -291,36 +294,38 @@ class PieceReader:
         bound = np.full(len(rows), NONE, np.int64)
         if BIND_ID in table.filled:
             bind = table.column(BIND_ID)[cut.codes]
-            at = np.flatnonzero(bind != NONE)
-            bound[cut.of_piece[at]] = bind[at]
-        for (state, key), own in cut.keys.items():
-            at, numbers = cut.of_number[own], cut.numbers.some(own)
+            index = np.flatnonzero(bind != NONE)
+            bound[cut.of_piece[index]] = bind[index]
+        for (state, key), key_slice in cut.keys.items():
+            index, numbers = cut.of_number[key_slice], cut.numbers.some(key_slice)
             if state == ARGS:
-                events.numbers += _argument(key, at, numbers)
+                events.numbers += _argument(key, index, numbers)
             elif key in TIMES:
-                events.times[key] = (at, *numbers.thousandths())
+                events.times[key] = (index, *numbers.thousandths())
             elif key in IDS:
-                ids[key][at] = self._id_codes(numbers.integers())
+                ids[key][index] = self._id_codes(numbers.integers())
             elif key == BIND_ID:
-                bound[at] = self._id_codes(numbers.integers())
+                bound[index] = self._id_codes(numbers.integers())
             elif key == ID:
-                identity[at] = numbers.integers()
+                identity[index] = numbers.integers()
         events.thread = self._thread(ids["pid"], ids["tid"])
         self._add_arguments(events, cut, kind)
         self._add_bound(events, cut, bound)
-        at = np.flatnonzero(kind == INSTANT)
-        if len(at):
-            codes = self._of_events(cut, "s")[at]
-            events.instants = at, list(self.texts["s"]), codes
-        at = np.flatnonzero(kind == FLOW)
-        if len(at):
+        index = np.flatnonzero(kind == INSTANT)
+        if len(index):
+            codes = self._of_events(cut, "s")[index]
+            events.instants = index, list(self.texts["s"]), codes
+        index = np.flatnonzero(kind == FLOW)
+        if len(index):
             events.flows = (
-                at,
-                self._flow_keys(cat[at], name[at], self._of_events(cut, "bp")[at], identity[at]),
+                index,
+                self._flow_keys(
+                    cat[index], name[index], self._of_events(cut, "bp")[index], identity[index]
+                ),
             )
-        at = np.flatnonzero(kind == METADATA)
-        if len(at):
-            events.metadata_at = self._distinct_metadata(cut, at, name)
+        index = np.flatnonzero(kind == METADATA)
+        if len(index):
+            events.metadata_at = self._distinct_metadata(cut, index, name)
             text, chosen = objects.text, rows[events.metadata_at]
             events.metadata = [
                 _EVENT.decode(text[a:b])
@@ -336,29 +341,29 @@ class PieceReader:
             for key, codes in (("cat", cat), ("name", name), ("bp", bp))
         )
         return [
-            (of, "", "", str(one), title, binding)
-            for of, one, title, binding in zip(cats, ids.tolist(), names, bps, strict=True)
+            (of, "", "", str(flow_id), title, binding)
+            for of, flow_id, title, binding in zip(cats, ids.tolist(), names, bps, strict=True)
         ]
 
-    def _distinct_metadata(self, cut: _Cut, at: Ints, name: Ints) -> Ints:
+    def _distinct_metadata(self, cut: _Cut, index: Ints, name: Ints) -> Ints:
         """The last one of equal events; of events that are only counted, all."""
-        last = np.append(cut.first[1:], len(cut.codes))[at] - 1
-        first = cut.first[at]
+        last = np.append(cut.first[1:], len(cut.codes))[index] - 1
+        first = cut.first[index]
         words = self.table.words["name"]
-        names = name[at]
+        names = name[index]
         counted = [code for code in np.unique(names).tolist() if words[code] not in METADATA_NAMES]
         is_alone = np.isin(names, counted) | (last - first > 1)
-        some = np.flatnonzero(~is_alone)[::-1]
-        pair = (cut.codes[first[some]] << 32) | cut.codes[last[some]]
-        chosen = some[np.unique(pair, return_index=True)[1]]
-        found: Ints = at[np.sort(np.concatenate([chosen, np.flatnonzero(is_alone)]))]
-        return found
+        paired = np.flatnonzero(~is_alone)[::-1]
+        pair = (cut.codes[first[paired]] << 32) | cut.codes[last[paired]]
+        chosen = paired[np.unique(pair, return_index=True)[1]]
+        last_events: Ints = index[np.sort(np.concatenate([chosen, np.flatnonzero(is_alone)]))]
+        return last_events
 
     def _id_codes(self, values: Ints) -> Ints:
         distinct, which = np.unique(values, return_inverse=True)
-        codes = np.array([self.table.id_code(one) for one in distinct.tolist()], np.int64)
-        found: Ints = codes[which]
-        return found
+        codes = np.array([self.table.id_code(value) for value in distinct.tolist()], np.int64)
+        id_codes: Ints = codes[which]
+        return id_codes
 
     def _thread(self, pid: Ints, tid: Ints) -> Codes:
         pair = (pid.astype(np.int64) << 32) | tid
@@ -370,53 +375,53 @@ class PieceReader:
 
     def _numbered(self, pairs: Ints) -> Codes:
         """The threads of pairs of pid and tid."""
-        known = self._pairs
-        found = [known.get(pair, NONE) for pair in pairs.tolist()]
-        if NONE in found:
+        thread_of = self._pairs
+        threads = [thread_of.get(pair, NONE) for pair in pairs.tolist()]
+        if NONE in threads:
             names = [name for _, name in self.table.ids]
             for pair in pairs.tolist():
-                if pair not in known:
-                    known[pair] = self._threads[names[pair >> 32], names[pair & 0xFFFFFFFF]]
-            found = [known[pair] for pair in pairs.tolist()]
-        return np.array(found, np.uint32)
+                if pair not in thread_of:
+                    thread_of[pair] = self._threads[names[pair >> 32], names[pair & 0xFFFFFFFF]]
+            threads = [thread_of[pair] for pair in pairs.tolist()]
+        return np.array(threads, np.uint32)
 
     def _add_arguments(self, events: ReadEvents, cut: _Cut, kind: NDArray[np.uint8]) -> None:
         group = self.table.column("kind")[cut.codes]
-        own = np.flatnonzero(group != NONE)
+        piece_rows = np.flatnonzero(group != NONE)
         if (kind == METADATA).any():
-            own = own[kind[cut.of_piece[own]] != METADATA]
-        group, at = group[own].astype(np.uint16), cut.of_piece[own]
-        index = self.table.column("index")[cut.codes[own]].astype(np.uint32)
+            piece_rows = piece_rows[kind[cut.of_piece[piece_rows]] != METADATA]
+        group, event_index = group[piece_rows].astype(np.uint16), cut.of_piece[piece_rows]
+        index = self.table.column("index")[cut.codes[piece_rows]].astype(np.uint32)
         order = np.argsort(group, kind="stable")
         count = np.bincount(group)
         done = 0
         for number in np.flatnonzero(count).tolist():
-            some = order[done : done + int(count[number])]
-            events.arguments.append((at[some], number, index[some]))
-            done += len(some)
+            group_order = order[done : done + int(count[number])]
+            events.arguments.append((event_index[group_order], number, index[group_order]))
+            done += len(group_order)
 
     def _add_bound(self, events: ReadEvents, cut: _Cut, bound: Ints) -> None:
-        at = np.flatnonzero(bound != NONE)
-        if not len(at):
+        index = np.flatnonzero(bound != NONE)
+        if not len(index):
             return
         flags = []
         for name in (FLOW_OUT, FLOW_IN):
             flag = flags_at(len(bound), cut.of_piece[self.table.column(name)[cut.codes]])
-            flags.append(flag[at])
-        codes, which = np.unique(bound[at], return_inverse=True)
+            flags.append(flag[index])
+        codes, which = np.unique(bound[index], return_inverse=True)
         ids = [name for _, name in self.table.ids]
-        events.bound = at, [ids[code] for code in codes.tolist()], which, flags[0], flags[1]
+        events.bound = index, [ids[code] for code in codes.tolist()], which, flags[0], flags[1]
 
 
 def _argument(
-    name: str, at: Ints, numbers: Numbers
+    name: str, event_index: Ints, numbers: Numbers
 ) -> list[tuple[str, Ints, NDArray[np.int64] | NDArray[np.float64]]]:
     """One argument of some events: its integers and its fractions."""
     is_whole = numbers.places < 0
     if is_whole.all():
-        return [(name, at, numbers.integers())]
+        return [(name, event_index, numbers.integers())]
     whole, rest = np.flatnonzero(is_whole), np.flatnonzero(~is_whole)
     return [
-        (name, at[whole], numbers.some(whole).integers()),
-        (name, at[rest], numbers.some(rest).fractions()),
+        (name, event_index[whole], numbers.some(whole).integers()),
+        (name, event_index[rest], numbers.some(rest).fractions()),
     ]

@@ -179,9 +179,9 @@ class _Reader:
         self._builder = TraceBuilder(path, FORMAT.name, "", Clock())
         self._cancelled = cancelled
         self._events = EventColumns(self._builder)
-        found = self._events.read(source, progress, cancelled)
+        has_events = self._events.read(source, progress, cancelled)
         events = self._events
-        if not found or (events.rows and not events.have_any(_PHASES)):
+        if not has_events or (events.rows and not events.have_any(_PHASES)):
             raise UnreadableFile(
                 path,
                 source.fault or "it is JSON without trace events",
@@ -283,14 +283,14 @@ class _Reader:
         del start, end, name, rows, place, columns
         trace = builder.build(self._step)
         # Slices have their final places only now, so this problem is counted late.
-        found, lone = flows_of(trace.slices, flows, flow_tracks, flow_ticks)
+        flow_links, lone = flows_of(trace.slices, flows, flow_tracks, flow_ticks)
         trace = replace(trace, rank=self._rank)
-        if not len(found) and not len(lone):
+        if not len(flow_links) and not len(lone):
             return trace
         problems = list(trace.problems)
         if len(lone):
             problems.append(Problem(LONE_FLOWS, len(lone), f"event {int(lone.min())}"))
-        return replace(trace, flows=found, problems=tuple(problems))
+        return replace(trace, flows=flow_links, problems=tuple(problems))
 
     # -- samples ------------------------------------------------------------------------------
 
@@ -310,18 +310,20 @@ class _Reader:
         if "P" in events.phases:
             v8 = [events.names[name] for name in (V8_START, V8_PART) if name in events.names]
             rows = np.flatnonzero(self._of("P") & ~np.isin(self._name, v8))
-        at = np.minimum(np.searchsorted(stacked, rows), max(len(stacked) - 1, 0))
-        has_stack = stacked[at] == rows if len(stacked) else np.zeros(len(rows), np.bool_)
-        node = numbers_at(len(rows), has_stack, node_of[at[has_stack]], -1)
+        index = np.minimum(np.searchsorted(stacked, rows), max(len(stacked) - 1, 0))
+        has_stack = stacked[index] == rows if len(stacked) else np.zeros(len(rows), np.bool_)
+        node = numbers_at(len(rows), has_stack, node_of[index[has_stack]], -1)
         names, alone = list(events.names), rows[~has_stack]
         node[~has_stack] = [frames.alone(names[i]) for i in self._name[alone].tolist()]
-        found = stack_samples.of_events(
+        thread_samples = stack_samples.of_events(
             frames, list(events.threads), self._thread[rows], node, self._ns[rows],
             self._ps[rows], rows.astype(np.uint32),
         )  # fmt: skip
         more = sequence(self._beside.get(SAMPLES))
-        found += stack_samples.of_list(frames, more, list(events.threads), events.rows, builder)
-        return found + stack_samples.of_v8(events.v8, events.rows + len(more), builder)
+        thread_samples += stack_samples.of_list(
+            frames, more, list(events.threads), events.rows, builder
+        )
+        return thread_samples + stack_samples.of_v8(events.v8, events.rows + len(more), builder)
 
     # -- slices -------------------------------------------------------------------------------
 
@@ -340,12 +342,12 @@ class _Reader:
         for phase in self._events.phases:
             if not phase:
                 # Some writers end the list with an empty object.
-                at = np.flatnonzero(self._is([phase]))
-                self._problem(_NO_PHASE, at[self._timed[at] | (self._name[at] != unnamed)])
+                rows = np.flatnonzero(self._is([phase]))
+                self._problem(_NO_PHASE, rows[self._timed[rows] | (self._name[rows] != unnamed)])
             elif phase not in _DRAWN | FLOWS | _OWN_READ:
-                shown = phase[:_LONGEST_PHASE]
+                short_phase = phase[:_LONGEST_PHASE]
                 self._problem(
-                    f"event of phase {shown!r}: not shown", np.flatnonzero(self._is([phase]))
+                    f"event of phase {short_phase!r}: not shown", np.flatnonzero(self._is([phase]))
                 )
 
     def _problem(self, kind: str, rows: Ints) -> None:
@@ -432,10 +434,10 @@ class _Reader:
         self._ids = rows, which.astype(np.uint32), ids
         if len(distinct) <= _MOST_ASYNC_TRACKS:
             places = []
-            for at, async_id in zip(rows[first].tolist(), ids, strict=True):
-                name = names[self._name[at]]
-                shown = f"{name} · {async_id}" if async_id else name
-                places.append(self._place(self._pids[self._thread[at]], _ASYNC, shown, async_id))
+            for row, async_id in zip(rows[first].tolist(), ids, strict=True):
+                name = names[self._name[row]]
+                label = f"{name} · {async_id}" if async_id else name
+                places.append(self._place(self._pids[self._thread[row]], _ASYNC, label, async_id))
             place = np.array(places, np.uint32)[which]
         else:
             place = numbers_of(
@@ -501,41 +503,43 @@ class _Reader:
         """Process, name, ticks and values of each counter."""
         series: dict[tuple[str, str, str], list[tuple[str, Ints, NDArray[np.float64]]]] = {}
         for (thread, name, ident, argument), (given_rows, values) in self._events.counters.items():
-            at = np.array(given_rows)
-            timed = self._timed[at]
-            self._problem(_NO_TIME, at[~timed])
+            counter_rows = np.array(given_rows)
+            timed = self._timed[counter_rows]
+            self._problem(_NO_TIME, counter_rows[~timed])
             series.setdefault((self._pids[thread], name, ident), []).append(
-                (argument, at[timed], np.array(values)[timed])
+                (argument, counter_rows[timed], np.array(values)[timed])
             )
         self._events.counters.clear()
-        found: list[tuple[str, str, Ints, NDArray[Any]]] = []
+        counters: list[tuple[str, str, Ints, NDArray[Any]]] = []
         limit = TIME_LIMIT // 1000 if self._builder.clock.unit == "ps" else TIME_LIMIT
-        for (pid, name, ident), given in series.items():
+        for (pid, name, ident), arguments in series.items():
             by_argument: dict[str, tuple[list[Ints], list[NDArray[np.float64]]]] = {}
-            for argument, some_rows, some_values in given:
+            for argument, some_rows, some_values in arguments:
                 of_argument = by_argument.setdefault(argument, ([], []))
                 of_argument[0].append(some_rows)
                 of_argument[1].append(some_values)
             for argument, given_parts in by_argument.items():
                 rows = np.concatenate(given_parts[0])
                 value: NDArray[Any] = np.concatenate(given_parts[1])
-                shown = " ".join(filter(None, (name, ident)))
+                title = " ".join(filter(None, (name, ident)))
                 several = len(by_argument) > 1
-                shown = f"{shown} · {argument}" if several else shown or argument
+                title = f"{title} · {argument}" if several else title or argument
                 if not len(rows) or (np.abs(self._ns[rows]) > limit).any():
-                    self._builder.problem("counter with times out of range: left out", 1, shown)
-                elif len(found) >= _MOST_COUNTERS:
-                    self._builder.problem("too many counters: the rest are not drawn", 1, shown)
+                    self._builder.problem("counter with times out of range: left out", 1, title)
+                elif len(counters) >= _MOST_COUNTERS:
+                    self._builder.problem("too many counters: the rest are not drawn", 1, title)
                 else:
                     whole = value.astype(np.int64) if (np.abs(value) < 1 << 53).all() else value
                     value = whole if (whole == value).all() else value
-                    found.append((pid, shown, self._ticks(self._ns[rows], self._ps[rows]), value))
-        return found
+                    counters.append(
+                        (pid, title, self._ticks(self._ns[rows], self._ps[rows]), value)
+                    )
+        return counters
 
     # -- tracks -------------------------------------------------------------------------------
 
-    def _place(self, pid: str, kind: int, name: str, own: str = "") -> int:
-        key = pid, kind, name, own
+    def _place(self, pid: str, kind: int, name: str, detail: str = "") -> int:
+        key = pid, kind, name, detail
         return self._places.setdefault(key, len(self._places))
 
     def _on_threads(self, rows: Ints | Codes) -> Codes:
@@ -554,11 +558,11 @@ class _Reader:
         of_process: dict[str, list[tuple[int, str, str]]] = {}
         number = np.zeros(len(self._places), np.uint32)
         is_used = flags_at(len(self._places), used)
-        for (pid, kind, name, own), i in self._places.items():
+        for (pid, kind, name, detail), i in self._places.items():
             if kind == _GLOBAL and is_used[i]:
                 number[i] = builder.track(with_rank(GLOBAL, self._rank), "instants")
             elif is_used[i]:
-                of_process.setdefault(pid, []).append((kind, name, own))
+                of_process.setdefault(pid, []).append((kind, name, detail))
         counted: dict[str, list[tuple[str, Ints, NDArray[Any]]]] = {}
         for pid, name, tick, value in self._counted:
             counted.setdefault(pid, []).append((name, tick, value))
@@ -569,17 +573,17 @@ class _Reader:
                 builder.track(process, NO_SLICES)
             places = of_process.get(pid, [])
             threads = dict.fromkeys(n for kind, n, _ in places if kind in (_THREAD, _SAMPLED))
-            shown = names.threads(pid, list(threads))
-            rank = {tid: at for at, tid in enumerate(shown)}
-            taken = set(shown.values())
-            for kind, name, own in sorted(places, key=lambda p: (p[0], rank.get(p[1], 0))):
-                thread = shown[name] if kind == _THREAD else name or PROCESS_INSTANTS
+            labels = names.threads(pid, list(threads))
+            rank = {tid: place for place, tid in enumerate(labels)}
+            taken = set(labels.values())
+            for kind, name, detail in sorted(places, key=lambda p: (p[0], rank.get(p[1], 0))):
+                thread = labels[name] if kind == _THREAD else name or PROCESS_INSTANTS
                 if kind == _SAMPLED:
-                    thread = f"{shown[name]} · {own or SAMPLES}"
+                    thread = f"{labels[name]} · {detail or SAMPLES}"
                 while kind != _THREAD and thread in taken:
                     thread += " (async)"
                 taken.add(thread)
-                number[self._places[pid, kind, name, own]] = builder.track(
+                number[self._places[pid, kind, name, detail]] = builder.track(
                     process, thread, flat=kind == _MANY_ASYNC
                 )
         return number
@@ -611,11 +615,11 @@ class _Reader:
 
         def put(name: str, codes: Codes, texts: Sequence[str], valid: Bools) -> None:
             if valid.any():
-                shown = name if name not in columns else f"event {name}"
-                columns[shown] = Column.of_codes(codes, texts, None if valid.all() else valid)
+                title = name if name not in columns else f"event {name}"
+                columns[title] = Column.of_codes(codes, texts, None if valid.all() else valid)
 
-        def of_rows(at: Codes | Ints, codes: Codes) -> tuple[Codes, Bools]:
-            where = slice_of[at]
+        def of_rows(event_rows: Codes | Ints, codes: Codes) -> tuple[Codes, Bools]:
+            where = slice_of[event_rows]
             values, valid = np.zeros(len(rows), np.uint32), np.zeros(len(rows), np.bool_)
             values[where[where >= 0]] = codes[where >= 0]
             valid[where[where >= 0]] = True
@@ -635,8 +639,8 @@ class _Reader:
         put(SCOPE, values, words, valid)
         put("stack", *self._stack_texts(slice_of, len(rows)))
         if self._ids is not None:
-            at, which, ids = self._ids
-            values, valid = of_rows(at, which)
+            id_rows, which, ids = self._ids
+            values, valid = of_rows(id_rows, which)
             put(ID, values, ids, valid)
         put(UNPAIRED, np.zeros(len(rows), np.uint32), (NO_END,), self._is_open)
         return columns
@@ -646,17 +650,17 @@ class _Reader:
     ) -> tuple[Codes, list[str], Bools]:
         """The stacks of slices, as codes into texts, and which slices have one."""
         frames, node, stacked = self._stacks
-        own = (node >= 0) & (slice_of[stacked] >= 0)
-        at = stacked[own]
-        distinct, which = np.unique(node[own], return_inverse=True)
+        has_stack = (node >= 0) & (slice_of[stacked] >= 0)
+        stack_rows = stacked[has_stack]
+        distinct, which = np.unique(node[has_stack], return_inverse=True)
         texts, size = [], 0
-        for one in distinct.tolist():
-            texts.append(frames.path(one))
+        for stack_node in distinct.tolist():
+            texts.append(frames.path(stack_node))
             size += len(texts[-1])
             allowance().take_unpacked(size)
         codes, valid = np.zeros(count, np.uint32), np.zeros(count, np.bool_)
-        codes[slice_of[at]] = which.reshape(-1)
-        valid[slice_of[at]] = True
+        codes[slice_of[stack_rows]] = which.reshape(-1)
+        valid[slice_of[stack_rows]] = True
         return codes, texts, valid
 
 
@@ -721,21 +725,21 @@ def flows_of(slices: Slices, events: FlowPhases, track: Codes, tick: Ints) -> tu
     """
     if not len(events.rows) and not len(events.bound):
         return Flows.none(), np.empty(0, np.int64)
-    at = slices_at(slices, track, tick, events.is_next)
-    own = np.empty(0, np.int64)
+    slice_index = slices_at(slices, track, tick, events.is_next)
+    bound_slices = np.empty(0, np.int64)
     if len(events.bound):
         most = int(max(events.bound.max(), slices.source_row.max(initial=0)))
         of_row = numbers_at(most + 1, slices.source_row, np.arange(len(slices)), -1)
-        own = of_row[events.bound]
-    start = slices.start[own] if len(slices) else own
-    slice_of = np.concatenate([at, own])
+        bound_slices = of_row[events.bound]
+    start = slices.start[bound_slices] if len(slices) else bound_slices
+    slice_of = np.concatenate([slice_index, bound_slices])
     giver, taker, lone = FlowEvents(
         slice_of,
         np.concatenate([tick, start]),
         np.concatenate([events.flow, events.bound_flow]),
         np.concatenate([events.phase != "f", events.gives]),
         np.concatenate([events.phase != "s", events.takes]),
-        np.zeros(len(at) + len(own), np.bool_),
+        np.zeros(len(slice_index) + len(bound_slices), np.bool_),
     ).edges()
     return Flows(slice_of[giver], slice_of[taker]), np.concatenate([events.rows, events.bound])[
         lone

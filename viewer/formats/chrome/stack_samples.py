@@ -55,9 +55,9 @@ class V8Events:
 class StackFrames:
     """The frames of a file: their numbers by id, and the tree that they are."""
 
-    def __init__(self, given: dict[str, Any]) -> None:
-        self._number = {key: number for number, key in enumerate(given)}
-        values = [mapping(value) for value in given.values()]
+    def __init__(self, frames: dict[str, Any]) -> None:
+        self._number = {key: number for number, key in enumerate(frames)}
+        values = [mapping(value) for value in frames.values()]
         self.frames = [Frame(text(value.get("name"))) for value in values]
         parents = [value.get("parent") for value in values]
         self.parent = np.array(
@@ -90,11 +90,11 @@ class StackFrames:
 def value_at(path: str, span: tuple[int, int], name: str, builder: TraceBuilder) -> Any:
     """Return a JSON value at some unpacked bytes of a file; None if it is damaged."""
     begin, end = span
-    raw, at = bytearray(), 0
+    raw, position = bytearray(), 0
     with PackedFile(path) as source:
-        while at < end and (data := source.read(_BLOCK)):
-            raw += data[max(begin - at, 0) : end - at]
-            at += len(data)
+        while position < end and (data := source.read(_BLOCK)):
+            raw += data[max(begin - position, 0) : end - position]
+            position += len(data)
             allowance().take(len(raw))
     allowance().take(len(raw) + memory_needed(raw))
     try:
@@ -145,35 +145,35 @@ def of_events(
 
 def of_list(
     frames: StackFrames,
-    given: list[Any],
+    raw_samples: list[Any],
     threads: Sequence[Thread],
     row: int,
     builder: TraceBuilder,
 ) -> list[ThreadSamples]:
     """Return the samples next to the events, by thread and name."""
-    known = {str(tid): (pid, tid) for pid, tid in reversed(threads)}
-    samples = [mapping(one) for one in given]
+    thread_of = {str(tid): (pid, tid) for pid, tid in reversed(threads)}
+    samples = [mapping(raw_sample) for raw_sample in raw_samples]
     time, usable = ticks_of([sample.get("ts") for sample in samples], 1000)
     groups: dict[tuple[str, str], list[int]] = {}
     lost = 0
-    for i, one in enumerate(samples):
-        if usable[i] and type(one.get("tid")) in (int, str):
-            groups.setdefault((str(one["tid"]), text(one.get("name"))), []).append(i)
+    for i, sample in enumerate(samples):
+        if usable[i] and type(sample.get("tid")) in (int, str):
+            groups.setdefault((str(sample["tid"]), text(sample.get("name"))), []).append(i)
         else:
             lost += 1
     builder.problem(_NO_TIME, lost)
-    found = []
+    thread_samples = []
     for (tid, name), rows in groups.items():
-        own, none = np.array(rows), np.zeros(len(rows), np.int16)
+        sample_rows, none = np.array(rows), np.zeros(len(rows), np.int16)
         node = np.array([frames.node(str(samples[i].get("sf"))) for i in rows], np.int64)
         builder.problem(NO_FRAMES, int((node < 0).sum()))
-        found.append(
+        thread_samples.append(
             ThreadSamples(
-                known.get(tid, (None, tid)), name or SAMPLES, node, time[own], none,
-                (row + own).astype(np.uint32), frames.frames, frames.parent,
+                thread_of.get(tid, (None, tid)), name or SAMPLES, node, time[sample_rows], none,
+                (row + sample_rows).astype(np.uint32), frames.frames, frames.parent,
             )
         )  # fmt: skip
-    return found
+    return thread_samples
 
 
 def of_v8(
@@ -184,12 +184,12 @@ def of_v8(
     events: name, thread, id and arguments of `Profile` and `ProfileChunk` events.
     """
     profiles: dict[tuple[Name, str], V8Events] = {}
-    for name, thread, own, raw in events:
+    for name, thread, profile_id, raw in events:
         try:
             data = mapping(mapping(Parsed(raw).value).get("data"))
         except InvalidJson:
             data = {}
-        key = thread[0], own
+        key = thread[0], profile_id
         if name == V8_START:
             profiles[key] = V8Events(thread, data.get("startTime"))
         elif key in profiles:
@@ -199,18 +199,18 @@ def of_v8(
             profile.deltas += sequence(data.get("timeDeltas"))
         else:
             builder.problem(_NO_START)
-    found = []
+    thread_samples = []
     for profile in profiles.values():
         time = times_of_deltas(builder, profile.deltas, profile.start)
         node, time, parent = profile.nodes.tree(builder, profile.samples, time)
         rows = np.arange(row, row + len(node), dtype=np.uint32)
         none = np.zeros(len(node), np.int16)
-        found.append(
+        thread_samples.append(
             ThreadSamples(
                 profile.thread, "CPU profile", node, time, none, rows, profile.nodes.frames, parent
             )
         )
-    return found
+    return thread_samples
 
 
 def add(
@@ -220,17 +220,17 @@ def add(
     ticks: Callable[[Ints, NDArray[np.int16]], Ints],
 ) -> None:
     """Add the slices of samples. tracks: of each group. ticks: from ns and thousandths."""
-    made: dict[int, SampledSlices] = {}
+    slices_of: dict[int, SampledSlices] = {}
     for group, track in zip(groups, tracks, strict=True):
         time = ticks(group.ns, group.ps)
         order = np.argsort(time, kind="stable")
         end, is_apart = until_the_next(time[order])
-        slices = made.get(id(group.frames))
+        slices = slices_of.get(id(group.frames))
         if slices is None:
             slices = SampledSlices(
                 builder, group.frames, group.parent, np.arange(len(group.parent))
             )
-            made[id(group.frames)] = slices
+            slices_of[id(group.frames)] = slices
         slices.add(
             track, group.node[order], time[order], end, is_apart=is_apart,
             source_row=group.row[order],

@@ -52,15 +52,15 @@ class ThreadTimes:
         (start, has_start), (length, has_length) = map(self._all, (START, LENGTH), (events, events))
         is_pair = end != begin
         took = np.where(is_pair, start[end] - start[begin], length[begin])
-        known = np.where(is_pair, has_start[begin] & has_start[end], has_length[begin])
-        found = {}
+        has_times = np.where(is_pair, has_start[begin] & has_start[end], has_length[begin])
+        columns = {}
         for name, values, valid in (
-            (THREAD_START, start[begin], has_start[begin]), (THREAD_LENGTH, took, known)
+            (THREAD_START, start[begin], has_start[begin]), (THREAD_LENGTH, took, has_times)
         ):  # fmt: skip
             if valid.any():
                 values = np.where(valid, values, 0)
-                found[name] = Column(values, None if valid.all() else valid, unit="ns")
-        return found
+                columns[name] = Column(values, None if valid.all() else valid, unit="ns")
+        return columns
 
     def _all(self, name: str, events: int) -> tuple[Ints, Bools]:
         ns, has = np.zeros(events, np.int64), np.zeros(events, np.bool_)

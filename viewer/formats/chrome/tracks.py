@@ -97,23 +97,23 @@ class TrackNames:
 
     def processes(self, pids: Iterable[str]) -> dict[str, str]:
         """The distinct name of each process, in display order."""
-        known = {pid: self._processes.get(pid, _Stated()) for pid in pids}
-        order = sorted(known, key=lambda pid: (known[pid].order(), _by_number(pid)))
+        stated = {pid: self._processes.get(pid, _Stated()) for pid in pids}
+        order = sorted(stated, key=lambda pid: (stated[pid].order(), _by_number(pid)))
         plain = {}
         for pid in order:
-            name = known[pid].name or (f"process {pid}" if _WHOLE.fullmatch(pid) else pid)
-            labels = known[pid].labels
+            name = stated[pid].name or (f"process {pid}" if _WHOLE.fullmatch(pid) else pid)
+            labels = stated[pid].labels
             name = f"{name or NO_PROCESS} · {labels}" if labels else name or NO_PROCESS
             plain[pid] = with_rank(name, self._rank)
         return _distinct(plain)
 
     def threads(self, pid: str, tids: Iterable[str]) -> dict[str, str]:
         """The distinct name of each thread of a process, in display order."""
-        known = {tid: self._threads.get((pid, tid), _Stated()) for tid in tids}
-        order = sorted(known, key=lambda tid: (known[tid].order(), _by_number(tid)))
+        stated = {tid: self._threads.get((pid, tid), _Stated()) for tid in tids}
+        order = sorted(stated, key=lambda tid: (stated[tid].order(), _by_number(tid)))
         plain = {}
         for tid in order:
-            name = known[tid].name or (f"thread {tid}" if _WHOLE.fullmatch(tid) else tid)
+            name = stated[tid].name or (f"thread {tid}" if _WHOLE.fullmatch(tid) else tid)
             plain[tid] = name or NO_THREAD
         return _distinct(plain)
 
@@ -144,15 +144,15 @@ def text_of_id(number: Name) -> str:
 
 def _distinct(names: Mapping[str, str]) -> dict[str, str]:
     count = Counter(names.values())
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     taken: set[str] = set()
     for number, name in names.items():
-        shown = f"{name} ({number})" if count[name] > 1 else name
-        while shown in taken:
-            shown = f"{shown} ({number})"
-        taken.add(shown)
-        found[number] = shown
-    return found
+        label = f"{name} ({number})" if count[name] > 1 else name
+        while label in taken:
+            label = f"{label} ({number})"
+        taken.add(label)
+        labels[number] = label
+    return labels
 
 
 def _sort_index(text: str) -> float:

@@ -51,15 +51,15 @@ def buffers_next_to(path: str) -> list[tuple[str, ...]]:
     folder, name = os.path.split(path)
     stem = os.path.splitext(name)[0]
     # "run.debug.etdp", and "run_debug.etdp" next to "run.bin"
-    own = {f"{start}{end}" for start in (name, stem) for end in _ENDS}
+    likely_names = {f"{start}{end}" for start in (name, stem) for end in _ENDS}
     try:
         inside = sorted(os.listdir(folder or "."))
     except OSError:
         return []
-    found = [os.path.join(folder, other) for other in inside if is_buffer_name(other)]
+    paths = [os.path.join(folder, other) for other in inside if is_buffer_name(other)]
     tiers = (
-        tuple(file for file in found if os.path.basename(file) in own),
-        tuple(file for file in found if "debug" in os.path.basename(file).lower()),
+        tuple(file for file in paths if os.path.basename(file) in likely_names),
+        tuple(file for file in paths if "debug" in os.path.basename(file).lower()),
     )
     return [files for tier in tiers if (files := tuple(filter(is_debug_buffer, tier)))]
 

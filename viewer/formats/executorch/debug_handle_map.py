@@ -160,7 +160,9 @@ class _Reader:
             path=self._path,
             format=FORMAT.name,
             generation=f"version {version}",
-            methods=tuple(self._method(name, found, alone) for name, found in methods.items()),
+            methods=tuple(
+                self._method(name, delegates, alone) for name, delegates in methods.items()
+            ),
             problems=tuple(Problem(k, n, where) for k, (n, where) in self._problems.items()),
         )
 
@@ -171,7 +173,7 @@ class _Reader:
     # -- maps --------------------------------------------------------------------------------------
 
     def _delegates(self, method: str, calls: Any) -> dict[int, DelegateMap]:
-        found = {}
+        delegate_maps = {}
         for call, delegate in mapping(calls).items():
             instruction = NO_INSTRUCTION if call == ANY_INSTRUCTION else whole_number(call)
             if instruction is None or not isinstance(delegate, dict):
@@ -180,14 +182,14 @@ class _Reader:
                     f"{method}, {call}",
                 )
                 continue
-            found[instruction] = DelegateMap(
+            delegate_maps[instruction] = DelegateMap(
                 text(delegate.get("delegate")), self._entries(delegate, call)
             )
-        return found
+        return delegate_maps
 
-    def _entries(self, told: dict[str, Any], call: str) -> dict[Identifier, tuple[int, ...]]:
-        found: dict[Identifier, tuple[int, ...]] = {}
-        for number, entry in enumerate(sequence(told.get("entries"))):
+    def _entries(self, handle_map: dict[str, Any], call: str) -> dict[Identifier, tuple[int, ...]]:
+        entries: dict[Identifier, tuple[int, ...]] = {}
+        for number, entry in enumerate(sequence(handle_map.get("entries"))):
             if number % _PER_CHECK == 0:
                 stop_if(self._cancelled)
             pair = sequence(entry)
@@ -204,10 +206,10 @@ class _Reader:
                     "an identifier's debug handles are not numbers: left out", repr(identifier)
                 )
                 continue
-            if identifier in found:
+            if identifier in entries:
                 self._problem("duplicate identifier: the last one is used", repr(identifier))
-            found[identifier] = tuple(handles)
-        return found
+            entries[identifier] = tuple(handles)
+        return entries
 
     # -- operators ---------------------------------------------------------------------------------
 
@@ -231,7 +233,11 @@ class _Reader:
         )
         self._first += len(operators)
         # A call contains the operators of its map, even if that may be incomplete.
-        handles = {i: some for i, some in of_call.items() if i != NO_INSTRUCTION and some}
+        handles = {
+            i: debug_handles
+            for i, debug_handles in of_call.items()
+            if i != NO_INSTRUCTION and debug_handles
+        }
         return Method(name, operators, handles, delegates, delegates_only=True)
 
     def _nodes(self, number: int, handle: int) -> tuple[GraphNode, ...]:

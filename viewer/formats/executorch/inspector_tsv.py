@@ -107,9 +107,9 @@ class _Table:
             raise UnreadableFile(path, "its header is not in a line of its own", remedy=_REMEDY)
         if _STARTS not in self._at:
             raise _OnlyStatistics
-        found = {m[1]: (m[0], m[2]) for name in names if (m := _UNIT.fullmatch(name))}
-        self._least, self._most = (found.get(which, ("", ""))[0] for which in ("min", "max"))
-        unit = found.get("min", ("", ""))[1]
+        unit_columns = {m[1]: (m[0], m[2]) for name in names if (m := _UNIT.fullmatch(name))}
+        self._least, self._most = (unit_columns.get(which, ("", ""))[0] for which in ("min", "max"))
+        unit = unit_columns.get("min", ("", ""))[1]
         if not self._least or not self._most or unit not in _NS:
             raise UnreadableFile(
                 path,
@@ -130,7 +130,9 @@ class _Table:
 
     def add(self, number: int, cells: list[str]) -> None:
         """Add one row, numbered from 1."""
-        cell = {name: cells[at] for name, at in self._at.items() if at < len(cells)}
+        cell = {
+            name: cells[position] for name, position in self._at.items() if position < len(cells)
+        }
         starts, odd = _starts(cell.get(_STARTS, ""))
         extremes = cell.get(self._least, ""), cell.get(self._most, "")
         least = self._duration(extremes[0])
@@ -193,15 +195,15 @@ class _Table:
 
 def _on_own_clock(track: Ints, start: Ints, end: Ints, by: Ints) -> Bools:
     """Which slices were timed by a clock other than the runtime's; by: who logged each."""
-    found: Bools = by == _OTHER_CLOCK
-    for one in np.unique(track).tolist():
-        around = np.flatnonzero((track == one) & (by == _RUNTIME))
+    on_other: Bools = by == _OTHER_CLOCK
+    for track_number in np.unique(track).tolist():
+        around = np.flatnonzero((track == track_number) & (by == _RUNTIME))
         around = around[np.argsort(start[around], kind="stable")]
-        inside = np.flatnonzero((track == one) & (by == _DELEGATE))
+        inside = np.flatnonzero((track == track_number) & (by == _DELEGATE))
         reach = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(end[around]))
         started = np.searchsorted(start[around], start[inside], side="right")
-        found[inside] |= reach[started] < end[inside]
-    return found
+        on_other[inside] |= reach[started] < end[inside]
+    return on_other
 
 
 def _starts(text: str) -> tuple[list[int], int]:
@@ -211,8 +213,8 @@ def _starts(text: str) -> tuple[list[int], int]:
     if _LIST.fullmatch(text):
         return list(map(int, text[1:-1].split(","))), 0
     parts = [part.strip() for part in text[1:-1].split(",")]
-    found = [int(part) for part in parts if _WHOLE.fullmatch(part)]
-    return found, len(parts) - len(found)
+    starts = [int(part) for part in parts if _WHOLE.fullmatch(part)]
+    return starts, len(parts) - len(starts)
 
 
 FORMAT = format_of("executorch.inspector_tsv")

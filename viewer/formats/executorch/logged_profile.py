@@ -61,14 +61,15 @@ class LoggedProfile:
             for logged_inference in self.inferences:
                 first.setdefault(logged_inference.method, logged_inference)
             return list(first.values())
-        found = [
-            one
-            for place, one in enumerate(self.inferences, 1)
-            if inference == (one.run.number if one.run is not None else place)
+        inferences = [
+            logged_inference
+            for place, logged_inference in enumerate(self.inferences, 1)
+            if inference
+            == (logged_inference.run.number if logged_inference.run is not None else place)
         ]
-        if not found:
+        if not inferences:
             raise ValueError(f"{self.table.trace.path}: inference {inference} logged no values")
-        return found
+        return inferences
 
     def side(self, inference: LoggedInference) -> Side:
         """Return what an inference logged."""
@@ -95,16 +96,16 @@ def logged_profile(table: LinkTable, buffers: Sequence[str] = ()) -> LoggedProfi
     return LoggedProfile(table, values, path, inferences)
 
 
-def _buffer_of(path: str, end: int, given: Sequence[str]) -> str:
+def _buffer_of(path: str, end: int, paths: Sequence[str]) -> str:
     """Return the debug buffer of a dump whose tensors end at a byte. Raises UnreadableFile."""
-    own = buffers_next_to(path)
-    if given:
-        named = {os.path.realpath(file) for file in (own[0] if own else ())}
-        mine = tuple(file for file in given if os.path.realpath(file) in named)
-        return _fitting(path, end, mine or tuple(given))
-    if own and len(own[0]) == 1 and _is_named_after(own[0][0], path):
-        return own[0][0]  # its end may be missing
-    for files in own:
+    buffers = buffers_next_to(path)
+    if paths:
+        named = {os.path.realpath(file) for file in (buffers[0] if buffers else ())}
+        mine = tuple(file for file in paths if os.path.realpath(file) in named)
+        return _fitting(path, end, mine or tuple(paths))
+    if buffers and len(buffers[0]) == 1 and _is_named_after(buffers[0][0], path):
+        return buffers[0][0]  # its end may be missing
+    for files in buffers:
         fitting = tuple(file for file in files if _size(file) >= end)
         if fitting:
             return _fitting(path, end, fitting)
@@ -159,10 +160,10 @@ def array_values(file: NpzFile) -> dict[ArrayKey, Value]:
 
         return Value(layout, tensor, fault=layout.fault)
 
-    found = {array_key(name): opened(name, layout) for name, layout in file.layouts.items()}
+    values = {array_key(name): opened(name, layout) for name, layout in file.layouts.items()}
     for name, fault in file.faults.items():
-        found[array_key(name)] = unreadable(TensorLayout("", ()), fault)
-    return found
+        values[array_key(name)] = unreadable(TensorLayout("", ()), fault)
+    return values
 
 
 def array_key(name: str) -> ArrayKey:

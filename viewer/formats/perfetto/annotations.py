@@ -91,27 +91,27 @@ class Annotations(ArgumentColumns):
         any_late = bool(late.any())
 
         def some_of(owner: Ints) -> tuple[_Some, Bools | None]:
-            own, shown = event[owner], None
-            if int(own.min()) < 0:
-                shown = own >= 0
-                owner, own = owner[shown], own[shown]
+            event_rows, has_event = event[owner], None
+            if int(event_rows.min()) < 0:
+                has_event = event_rows >= 0
+                owner, event_rows = owner[has_event], event_rows[has_event]
             are_late = late[owner] if any_late else None
             if are_late is not None and not are_late.any():
                 are_late = None
             of = state[owner] if every is None else every
-            return _Some(own.astype(np.uint32), are_late, of), shown
+            return _Some(event_rows.astype(np.uint32), are_late, of), has_event
 
         for alike in spans.alike:
-            some, shown = some_of(alike.owner)
-            if len(some.event):
+            arguments, mask = some_of(alike.owner)
+            if len(arguments.event):
                 for numbers in alike.inside:
-                    if shown is not None:
-                        numbers = {tag: value[shown] for tag, value in numbers.items()}
-                    self._add_alike(numbers, some)
+                    if mask is not None:
+                        numbers = {tag: value[mask] for tag, value in numbers.items()}
+                    self._add_alike(numbers, arguments)
         if len(spans):
-            some, shown = some_of(spans.owner)
-            if len(some.event):
-                self._add_others(block, spans if shown is None else spans.taken(shown), some)
+            arguments, mask = some_of(spans.owner)
+            if len(arguments.event):
+                self._add_others(block, spans if mask is None else spans.taken(mask), arguments)
         self._flush()
 
     def _flush(self) -> None:
@@ -121,50 +121,54 @@ class Annotations(ArgumentColumns):
             self.keep_part(names[name], kind, part)
         self._found.clear()
 
-    def _add_alike(self, numbers: dict[int, Words], some: _Some) -> None:
+    def _add_alike(self, numbers: dict[int, Words], arguments: _Some) -> None:
         """Add an argument of events of one layout, given the numbers in it by tag."""
         name: int | Ints = -1
         iids = numbers.get(_NAME_IID << 3)
         if iids is None:
-            self._problem(_NO_NAME, len(some.event), "")
+            self._problem(_NO_NAME, len(arguments.event), "")
             return
-        if isinstance(some.state, int) and (iids == iids[0]).all():
-            tables = self._states[some.state].tables
+        if isinstance(arguments.state, int) and (iids == iids[0]).all():
+            tables = self._states[arguments.state].tables
             name = tables["debug_annotation_names"].get(int(iids[0]))
             self._problem(_NO_NAME, len(iids) if name < 0 else 0, "")
         else:
-            name = self._interned("debug_annotation_names", iids, some.state)
+            name = self._interned("debug_annotation_names", iids, arguments.state)
             self._problem(_NO_NAME, int((name < 0).sum()), "")
         for rank, (number, wire, kind) in enumerate(_NUMBERS):
             value = numbers.get(number << 3 | wire)
             if value is not None:
-                self._put(rank, name, some, kind, _of_kind(kind, value))
+                self._put(rank, name, arguments, kind, _of_kind(kind, value))
         value = numbers.get(_TEXT_IID << 3)
         if value is not None:
-            codes = self._interned("debug_annotation_string_values", value, some.state)
-            self._put(len(_NUMBERS), name, some, TEXT, codes)
+            codes = self._interned("debug_annotation_string_values", value, arguments.state)
+            self._put(len(_NUMBERS), name, arguments, TEXT, codes)
 
-    def _add_others(self, block: PaddedBytes, spans: Field, some: _Some) -> None:
+    def _add_others(self, block: PaddedBytes, spans: Field, arguments: _Some) -> None:
         """Add arguments, given where they are, that are not read yet or of different layouts."""
         fields = spans.inside or block.fields_alike(spans.at, spans.end, self._layouts)
         self._problem("damaged arguments", len(fields.damaged), "")
         name = np.full(len(spans), -1)
         field = fields.get(_NAME_IID, VARINT)
-        state = some.state if isinstance(some.state, int) else some.state[field.owner]
+        state = (
+            arguments.state if isinstance(arguments.state, int) else arguments.state[field.owner]
+        )
         name[field.owner] = self._interned("debug_annotation_names", field.value, state)
         inline = fields.get(_NAME, LENGTH_DELIMITED)
         name[inline.owner] = codes_of(block, inline, self._texts)
         self._problem(_NO_NAME, int((name < 0).sum()), "")
 
-        def put(rank: int, found: Field, kind: int, values: NDArray[Any]) -> None:
-            self._put(rank, name[found.owner], _taken(some, found.owner), kind, values)
+        def put(rank: int, field: Field, kind: int, values: NDArray[Any]) -> None:
+            self._put(rank, name[field.owner], _taken(arguments, field.owner), kind, values)
 
         # Of equal names in an event, the last counts.
         for rank, (number, wire, kind) in enumerate(_NUMBERS):
             field = fields.get(number, wire).sorted()
             put(rank, field, kind, _of_kind(kind, field.value))
         field = fields.get(_TEXT_IID, VARINT).sorted()
-        state = some.state if isinstance(some.state, int) else some.state[field.owner]
+        state = (
+            arguments.state if isinstance(arguments.state, int) else arguments.state[field.owner]
+        )
         codes = self._interned("debug_annotation_string_values", field.value, state)
         put(len(_NUMBERS), field, TEXT, codes)
         for rank, number in enumerate((_TEXT, _JSON), len(_NUMBERS) + 1):
@@ -175,7 +179,7 @@ class Annotations(ArgumentColumns):
         nested = [fields.get(n, LENGTH_DELIMITED).owner for n in _NESTED]
         owners = np.unique(np.concatenate(nested))
         if len(owners):
-            self._nested(block, spans, owners, name, some)
+            self._nested(block, spans, owners, name, arguments)
 
     def _interned(self, table: str, iids: Words, state: int | Ints) -> Ints:
         if isinstance(state, int):
@@ -183,42 +187,46 @@ class Annotations(ArgumentColumns):
         return interned(table, iids, state, self._states)
 
     def _put(
-        self, rank: int, name: int | Ints, some: _Some, kind: int, values: NDArray[Any]
+        self, rank: int, name: int | Ints, arguments: _Some, kind: int, values: NDArray[Any]
     ) -> None:
         """Note values of one kind, by name; texts and names below 0 are none."""
-        known = None
+        is_valid = None
         if kind == TEXT and len(values) and int(values.min()) < 0:
-            known = values >= 0
+            is_valid = values >= 0
         if not isinstance(name, int):
             if len(name) and int(name.min()) < 0:
-                known = name >= 0 if known is None else known & (name >= 0)
-            if known is not None:
-                name = name[known]
-        if known is not None:
-            values, some = values[known], _taken(some, known)
+                is_valid = name >= 0 if is_valid is None else is_valid & (name >= 0)
+            if is_valid is not None:
+                name = name[is_valid]
+        if is_valid is not None:
+            values, arguments = values[is_valid], _taken(arguments, is_valid)
         if not len(values):
             return
         if isinstance(name, int):
             if name >= 0:
-                self._note(rank, name, kind, some, values)
+                self._note(rank, name, kind, arguments, values)
             return
         if (name == name[0]).all():
-            self._note(rank, int(name[0]), kind, some, values)
+            self._note(rank, int(name[0]), kind, arguments, values)
             return
         for number, rows in groups_of(name):
-            self._note(rank, number, kind, _taken(some, rows), values[rows])
+            self._note(rank, number, kind, _taken(arguments, rows), values[rows])
 
-    def _note(self, rank: int, name: int, kind: int, some: _Some, values: NDArray[Any]) -> None:
-        self._found += [(rank, name, kind, part) for part in _parts(some, values)]
+    def _note(
+        self, rank: int, name: int, kind: int, arguments: _Some, values: NDArray[Any]
+    ) -> None:
+        self._found += [(rank, name, kind, part) for part in _parts(arguments, values)]
 
     def _nested(
-        self, block: PaddedBytes, spans: Field, owners: Ints, name: Ints, some: _Some
+        self, block: PaddedBytes, spans: Field, owners: Ints, name: Ints, arguments: _Some
     ) -> None:
         """Add dictionaries and arrays; equal bytes, which most slices repeat, are decoded once."""
-        found: dict[tuple[str, int], tuple[list[int], list[Any]]] = {}
+        parts_of: dict[tuple[str, int], tuple[list[int], list[Any]]] = {}
         data = block.data.data
         for i in owners.tolist():
-            state = self._states[some.state if isinstance(some.state, int) else int(some.state[i])]
+            state = self._states[
+                arguments.state if isinstance(arguments.state, int) else int(arguments.state[i])
+            ]
             raw = bytes(data[int(spans.at[i]) : int(spans.at[i]) + int(spans.value[i])])
             key = (id(state.tables), raw)
             leaves = self._trees.get(key)
@@ -227,21 +235,21 @@ class Annotations(ArgumentColumns):
                 if len(self._trees) < 100_000:
                     self._trees[key] = leaves
             for path, kind, value in leaves:
-                rows, values = found.setdefault((path, kind), ([], []))
+                rows, values = parts_of.setdefault((path, kind), ([], []))
                 rows.append(i)
                 values.append(value)
-        for (path, kind), (rows, values) in found.items():
-            own = _taken(some, np.array(rows))
-            for part in _parts(own, np.array(values, DTYPES[kind])):
+        for (path, kind), (rows, values) in parts_of.items():
+            leaf_arguments = _taken(arguments, np.array(rows))
+            for part in _parts(leaf_arguments, np.array(values, DTYPES[kind])):
                 self.keep_part(path, kind, part)
 
     def _leaves(self, raw: bytes, state: SequenceState, name: int) -> list[tuple[str, int, Any]]:
         tree = parsed(pb.DebugAnnotation, raw, self._problem)
         if tree is None or name < 0:
             return []
-        found: list[tuple[str, int, Any]] = []
-        self._flatten(self._texts.all()[name], tree, state, found, 0)
-        return found
+        leaves: list[tuple[str, int, Any]] = []
+        self._flatten(self._texts.all()[name], tree, state, leaves, 0)
+        return leaves
 
     def _flatten(
         self,
@@ -257,8 +265,8 @@ class Annotations(ArgumentColumns):
         if tree.HasField("nested_value"):
             value = _old_nested(tree.nested_value, 0)
             if isinstance(value, dict):
-                for key, one in value.items():
-                    out.append((f"{path}.{key}", TEXT, self._texts.code(json_text(one))))
+                for key, member in value.items():
+                    out.append((f"{path}.{key}", TEXT, self._texts.code(json_text(member))))
             else:
                 out.append((path, TEXT, self._texts.code(json_text(value))))
             return
@@ -314,27 +322,27 @@ def _of_kind(kind: int, values: Words) -> NDArray[Any]:
     """Numbers of the file as values of their kind."""
     if kind == BOOL:
         return np.not_equal(values, 0)
-    found: NDArray[Any] = values if kind == UINT else values.view(DTYPES[kind])
-    return found
+    typed_values: NDArray[Any] = values if kind == UINT else values.view(DTYPES[kind])
+    return typed_values
 
 
-def _taken(some: _Some, which: Ints | Bools) -> _Some:
+def _taken(arguments: _Some, which: Ints | Bools) -> _Some:
     return _Some(
-        some.event[which],
-        None if some.late is None else some.late[which],
-        some.state if isinstance(some.state, int) else some.state[which],
+        arguments.event[which],
+        None if arguments.late is None else arguments.late[which],
+        arguments.state if isinstance(arguments.state, int) else arguments.state[which],
     )
 
 
-def _parts(some: _Some, values: NDArray[Any]) -> Iterator[Part]:
+def _parts(arguments: _Some, values: NDArray[Any]) -> Iterator[Part]:
     """The values of events that end slices, and of others."""
-    if some.late is None:
-        yield Part(some.event, values)
+    if arguments.late is None:
+        yield Part(arguments.event, values)
         return
     for is_late in (False, True):
-        own = some.late == is_late
-        if own.any():
-            yield Part(some.event[own], values[own], is_late)
+        is_part = arguments.late == is_late
+        if is_part.any():
+            yield Part(arguments.event[is_part], values[is_part], is_late)
 
 
 def _old_nested(tree: Any, depth: int) -> Any:
@@ -343,8 +351,8 @@ def _old_nested(tree: Any, depth: int) -> Any:
         return None
     if tree.dict_keys:
         return {
-            as_text(key): _old_nested(one, depth + 1)
-            for key, one in zip(tree.dict_keys, tree.dict_values, strict=False)
+            as_text(key): _old_nested(member, depth + 1)
+            for key, member in zip(tree.dict_keys, tree.dict_values, strict=False)
         }
     if tree.array_values:
         return [_old_nested(array_value, depth + 1) for array_value in tree.array_values]
@@ -359,25 +367,25 @@ def interned(
     table: str, iids: NDArray[np.uint64], state: Ints, states: list[SequenceState]
 ) -> Ints:
     """The codes of interned texts, each looked up in its state; -1 if missing."""
-    found = np.full(len(iids), -1)
+    codes = np.full(len(iids), -1)
     if not len(iids):
-        return found
+        return codes
     if (state == state[0]).all():
         return states[int(state[0])].tables[table].lookup(iids)
     for number, rows in groups_of(state):
-        found[rows] = states[number].tables[table].lookup(iids[rows])
-    return found
+        codes[rows] = states[number].tables[table].lookup(iids[rows])
+    return codes
 
 
 def codes_of(block: PaddedBytes, spans: Field, texts: TextTable) -> Ints:
     """The codes of texts stored in the packets themselves."""
     data, code = block.data.data, texts.code
-    known: dict[bytes, int] = {}
-    found = np.empty(len(spans), np.int64)
+    code_of: dict[bytes, int] = {}
+    codes = np.empty(len(spans), np.int64)
     for i, (a, b) in enumerate(zip(spans.at.tolist(), spans.end.tolist(), strict=True)):
         raw = bytes(data[a:b])
-        number = known.get(raw)
+        number = code_of.get(raw)
         if number is None:
-            number = known[raw] = code(raw.decode("utf-8", "replace"))
-        found[i] = number
-    return found
+            number = code_of[raw] = code(raw.decode("utf-8", "replace"))
+        codes[i] = number
+    return codes

@@ -99,14 +99,14 @@ class ArgumentColumns:
             for part in _in_order(self._parts.pop((name, kind), [])):
                 distinct, place = np.unique(part.values, return_inverse=True)
                 rows = slice_of[part.event]
-                own = rows >= 0
-                which[rows[own]] = len(values) + place.reshape(-1)[own]
+                has_row = rows >= 0
+                which[rows[has_row]] = len(values) + place.reshape(-1)[has_row]
                 values += (texts[i] if kind == TEXT else i for i in distinct.tolist())
         return values, which
 
     def at(self, name: str, events: Ints) -> list[Any]:
         """The values of an argument at some events, None where it has none."""
-        found: dict[int, Any] = {}
+        value_of: dict[int, Any] = {}
         texts = self._texts.all()
         for kind in DTYPES:
             for part in self._parts.get((name, kind), []):
@@ -114,31 +114,31 @@ class ArgumentColumns:
                 values = part.values[rows].tolist()
                 if kind == TEXT:
                     values = [texts[i] for i in values]
-                found.update(zip(part.event[rows].tolist(), values, strict=True))
-        return [found.get(event) for event in events.tolist()]
+                value_of.update(zip(part.event[rows].tolist(), values, strict=True))
+        return [value_of.get(event) for event in events.tolist()]
 
     def flags(self, name: str, slice_of: Places, count: int) -> Bools | None:
         """Remove a boolean argument: True for some slices, False for all others; None if unused."""
         parts = self._parts.pop((name, BOOL), None)
         if parts is None:
             return None
-        found = np.zeros(count, np.bool_)
+        flags = np.zeros(count, np.bool_)
         for part in _in_order(parts):
             rows = slice_of[part.event]
-            found[rows[rows >= 0]] = part.values[rows >= 0]
-        return found
+            flags[rows[rows >= 0]] = part.values[rows >= 0]
+        return flags
 
     def columns(self, slice_of: Places, count: int) -> dict[str, Column]:
         """All arguments as columns of `count` slices; releases the parts one by one."""
         texts = self._texts.all()
         names = self._most_used(count)
-        found = {}
+        columns = {}
         for name in names:
             kinds = {k: self._parts.pop((name, k)) for k in DTYPES if (name, k) in self._parts}
             column = _column(kinds, slice_of, count, texts)
             if column is not None:
-                found[name or "(unnamed)"] = column
-        return found
+                columns[name or "(unnamed)"] = column
+        return columns
 
     def _most_used(self, count: int) -> list[str]:
         """The argument names that become columns, in order of appearance.
@@ -174,7 +174,7 @@ def _by_slice(
 ) -> Iterator[tuple[int, Ints, NDArray[Any]]]:
     """Yield kind, slices and values of all parts of an argument, those that replace others last."""
     each = [(kind, part) for kind, parts in kinds.items() for part in parts]
-    for kind, part in sorted(each, key=lambda one: one[1].is_late):
+    for kind, part in sorted(each, key=lambda pair: pair[1].is_late):
         rows, values = slice_of[part.event], part.values
         if len(rows) and int(rows.min()) < 0:
             rows, values = rows[rows >= 0], values[rows >= 0]
@@ -190,12 +190,12 @@ def _column(
     valid = np.zeros(count, np.bool_)
     if set(kinds) <= {TEXT} or (len(kinds) > 1 and not set(kinds) <= {UINT, INT, DOUBLE}):
         codes = np.zeros(count, np.uint32)
-        own = {text: code for code, text in enumerate(texts)} if len(kinds) > 1 else {}
+        code_of = {text: code for code, text in enumerate(texts)} if len(kinds) > 1 else {}
         more = list(texts)
         for kind, rows, values in _by_slice(kinds, slice_of):
             if kind != TEXT:
                 values = np.array(
-                    [_code(json_text(v), own, more) for v in values.tolist()], np.int64
+                    [_code(json_text(v), code_of, more) for v in values.tolist()], np.int64
                 )
             codes[rows] = values
             valid[rows] = True
@@ -229,8 +229,8 @@ def _column(
     return Column(numbers, None if valid.all() else valid)
 
 
-def _code(text: str, own: dict[str, int], more: list[str]) -> int:
-    code = own.setdefault(text, len(own))
+def _code(text: str, code_of: dict[str, int], more: list[str]) -> int:
+    code = code_of.setdefault(text, len(code_of))
     if code == len(more):
         more.append(text)
     return code

@@ -221,8 +221,8 @@ class Assembly:
         most = np.full(int(number.max(initial=0)) + 1, last.max(initial=0))
         most[1:] = np.iinfo(np.int64).min
         np.maximum.at(most[1:], number[number > 0] - 1, last[number > 0])
-        found: Ints = most[number]
-        return found
+        last_times: Ints = most[number]
+        return last_times
 
     def _add_system(
         self, builder: TraceBuilder, slices: SystemSlices, stated: set[tuple[str, str]], row: int
@@ -261,24 +261,28 @@ class Assembly:
         """The inferences that an Opscope export drew on separate tracks, each with its track."""
         if not self._events.run_tracks:
             return []
-        own = begin[np.isin(track[begin], list(self._events.run_tracks))]
+        begin_rows = begin[np.isin(track[begin], list(self._events.run_tracks))]
         texts = self._texts.all()
-        names = [texts[i] if i >= 0 else NO_NAME for i in self._events.name.values[own].tolist()]
-        numbers, ticks = (self._events.arguments.at(name, own) for name in ("run", "ticks"))
+        names = [
+            texts[i] if i >= 0 else NO_NAME for i in self._events.name.values[begin_rows].tolist()
+        ]
+        numbers, ticks = (self._events.arguments.at(name, begin_rows) for name in ("run", "ticks"))
         runs = stated_runs(names, numbers, ticks)
         self._problem("inferences without a number or ticks: left out", runs.count(None), "")
-        return [(int(track[e]), run) for e, run in zip(own.tolist(), runs, strict=True) if run]
+        return [
+            (int(track[e]), run) for e, run in zip(begin_rows.tolist(), runs, strict=True) if run
+        ]
 
     def _placed(self, runs: list[tuple[int, Run]], builder: TraceBuilder) -> tuple[Run, ...]:
         """Move inferences to the first track of their process."""
         uuids = list(self._events.uuids)
         places = self._tracks.names({uuids[track] for track, _ in runs})
-        found = []
+        placed_runs = []
         for track, run in runs:
             process, thread = places[uuids[track]]
-            own = builder.tracks_of(process) or [builder.track(process, thread)]
-            found.append(replace(run, track=own[0]))
-        return tuple(found)
+            process_tracks = builder.tracks_of(process) or [builder.track(process, thread)]
+            placed_runs.append(replace(run, track=process_tracks[0]))
+        return tuple(placed_runs)
 
     def _stated_counters(
         self, uuids: list[int], clock: Clock | None, provenance: Provenance
@@ -313,9 +317,9 @@ class Assembly:
         for number in used:
             name = list(self._recording.clock_numbers)[number]
             rows = slice(None) if len(used) == 1 else np.flatnonzero(clock == number)
-            found = self._recording.clocks.converted(name, time[rows])
-            if found is not None:
-                time[rows] = found
+            converted = self._recording.clocks.converted(name, time[rows])
+            if converted is not None:
+                time[rows] = converted
             elif len(used) > 1:
                 keep = np.ones(len(time), np.bool_) if keep is None else keep
                 keep[rows] = False

@@ -107,13 +107,13 @@ class Atrace:
             return []
         kind, name = self._column(lambda mark: mark.kind), self._names()
         processes = self._recording.tracks.processes
-        found = []
+        parts = []
         rows = self._of[_THREAD]
         if len(rows):
             pid = self._column(lambda mark: mark.pid)[rows]
             track, lives = processes.lives(self._tid[rows], self._time[rows], pid)
             places = [processes.place(life) for life in lives]
-            found.append(self._paired(rows, track, kind, name, places, flat=False))
+            parts.append(self._paired(rows, track, kind, name, places, flat=False))
         rows = self._of[_GROUP]
         if len(rows):
             process = self._processes(rows)
@@ -123,8 +123,8 @@ class Atrace:
             combined, group = np.unique(np.stack([number, process]), axis=1, return_inverse=True)
             texts = list(groups)
             states = [(of, *texts[place][1:]) for place, of in combined.T.tolist()]
-            found.append(self._grouped(rows, group.reshape(-1), states, kind, name))
-        return [system_slices for system_slices in found if len(system_slices)]
+            parts.append(self._grouped(rows, group.reshape(-1), states, kind, name))
+        return [part for part in parts if len(part)]
 
     def _processes(self, rows: Ints) -> Ints:
         """The number of the process that some prints state."""
@@ -189,18 +189,24 @@ class Atrace:
         rows = self._of[_VALUE] if len(self._time) else np.empty(0, np.int64)
         if not len(rows):
             return []
-        known: dict[tuple[int, str], int] = {}
+        number_of: dict[tuple[int, str], int] = {}
         numbers = np.array(
-            [known.setdefault((mark.pid, mark.name), len(known)) if mark.sort == _VALUE else -1
+            [-1 if mark.sort != _VALUE
+             else number_of.setdefault((mark.pid, mark.name), len(number_of))
              for mark in self._marks]
         )[self._which][rows]  # fmt: skip
         value, time = self._column(lambda mark: mark.value)[rows], self._time[rows]
         both = np.stack([numbers, self._processes(rows)])
         combined, which = np.unique(both, axis=1, return_inverse=True)
-        processes, names = self._recording.tracks.processes, [name for _, name in known]
+        processes, names = self._recording.tracks.processes, [name for _, name in number_of]
         return [
-            stated_counter(processes.label(processes.all[of]), names[number], time[own], value[own])
-            for (number, of), (_, own) in zip(
+            stated_counter(
+                processes.label(processes.all[of]),
+                names[number],
+                time[counter_rows],
+                value[counter_rows],
+            )
+            for (number, of), (_, counter_rows) in zip(
                 combined.T.tolist(), groups_of(which.reshape(-1)), strict=True
             )
         ]

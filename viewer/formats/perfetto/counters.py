@@ -90,19 +90,19 @@ class CounterEvents:
             field = fields.get(number, wire).sorted()
             if not len(field):
                 continue
-            uuid, known = _uuids(
+            uuid, has_uuid = _uuids(
                 field, fields.get(uuids, VARINT).sorted(), event_places, states, is_double
             )
-            if not known.all():
-                first = int(event_places.order[field.owner[np.argmin(known)]])
-                problem(_NO_TRACK, int((~known).sum()), f"event {first}")
-            if not known.any():
+            if not has_uuid.all():
+                first = int(event_places.order[field.owner[np.argmin(has_uuid)]])
+                problem(_NO_TRACK, int((~has_uuid).sum()), f"event {first}")
+            if not has_uuid.any():
                 continue
             value = field.value.view(np.float64 if is_double else np.int64).astype(np.float64)
             self.put(
-                numbered(uuid[known]),
-                rows_of(event_places, field.owner[known]),
-                value[known],
+                numbered(uuid[has_uuid]),
+                rows_of(event_places, field.owner[has_uuid]),
+                value[has_uuid],
                 is_double,
             )
 
@@ -177,8 +177,8 @@ def _uuids(
     place = np.arange(len(owner)) - np.searchsorted(owner, owner)
     count = np.bincount(field.owner, minlength=len(event_places.times))
     first = np.cumsum(count) - count
-    uuid, known = np.zeros(len(owner), np.uint64), place < count[owner]
-    uuid[known] = field.value[(first[owner] + place)[known]]
+    uuid, has_uuid = np.zeros(len(owner), np.uint64), place < count[owner]
+    uuid[has_uuid] = field.value[(first[owner] + place)[has_uuid]]
     by_default = np.flatnonzero(count[owner] == 0)
     of = event_places.state[owner[by_default]]
     for number in np.unique(of).tolist():
@@ -186,8 +186,8 @@ def _uuids(
         default = np.array(state.extra_double if is_double else state.extra, np.uint64)
         rows = by_default[of == number]
         rows = rows[place[rows] < len(default)]
-        uuid[rows], known[rows] = default[place[rows]], True
-    return uuid, known & (uuid != 0)
+        uuid[rows], has_uuid[rows] = default[place[rows]], True
+    return uuid, has_uuid & (uuid != 0)
 
 
 def _sums(values: Floats, generation: Ints) -> Floats:

@@ -102,16 +102,16 @@ def may_be(tag: int) -> bool:
     return number > 0 and wire == (VARINT if number in _NUMBERS else LENGTH_DELIMITED)
 
 
-def packet_at(data: bytes | memoryview, at: int, limit: int) -> tuple[int, bool]:
+def packet_at(data: bytes | memoryview, position: int, limit: int) -> tuple[int, bool]:
     """The end of the packet that may start at a position, and whether it has what most have.
 
     -1 if none can start there. An end beyond the limit is that of a packet whose fields up to there
     are possible.
     """
-    length, width = varint_at(data, at + 1)
-    if data[at] != _TAG or (not width and at + 11 <= limit) or length > MOST_PACKET:
+    length, width = varint_at(data, position + 1)
+    if data[position] != _TAG or (not width and position + 11 <= limit) or length > MOST_PACKET:
         return -1, False
-    here = at + 1 + width
+    here = position + 1 + width
     end = here + length
     if not width or here > limit:
         return limit + 1, False
@@ -156,20 +156,20 @@ class PacketFinder:
 
         is_last: no more bytes follow.
         """
-        data, size, parts, at = block.data.data, block.size, list[Spans](), 0
+        data, size, parts, position = block.data.data, block.size, list[Spans](), 0
         if self._lost >= 0:
             self._is_zero &= not block.data[:size].any()
             if self._is_zero:
                 return Spans.of([]), size
-            at = self._next(block, 0, size, is_last=is_last)
-            if at < 0:
+            position = self._next(block, 0, size, is_last=is_last)
+            if position < 0:
                 if is_last:
                     self._problem(REST_LOST, 1, f"byte {self._lost}")
                 return Spans.of([]), size if is_last else max(size - _TAIL, 0)
-            self._problem(DAMAGED, 1, f"byte {self._lost} to {place + at}")
+            self._problem(DAMAGED, 1, f"byte {self._lost} to {place + position}")
             self._lost = -1
         while True:
-            spans, stop = self._chain(block, at)
+            spans, stop = self._chain(block, position)
             if stop < size and not is_last and not block.data[stop:size].any():
                 self._lost, self._is_zero = place + stop, True
                 return Spans.joined([*parts, spans]), size
@@ -181,22 +181,22 @@ class PacketFinder:
             self._checks.take(len(spans) - len(good))
             # The last packet may have taken in the start of the next one.
             before = good.start_of(len(good) - 1) if len(good) else damage
-            at = self._next(block, before + 1, size, is_last=is_last)
-            if is_end and not 0 <= at < stop:
+            position = self._next(block, before + 1, size, is_last=is_last)
+            if is_end and not 0 <= position < stop:
                 parts.append(spans)  # it is damaged in itself
                 break
-            if 0 <= at < damage:
+            if 0 <= position < damage:
                 good, damage = good.part(0, len(good) - 1), before
             parts.append(good)
-            if at < 0 and is_last:
+            if position < 0 and is_last:
                 if not self._is_partial or packet_at(data, damage, size)[0] <= size:
                     self._problem(REST_LOST, 1, f"byte {place + damage}")
                 stop = size
                 break
-            if at < 0:
+            if position < 0:
                 self._lost, stop = place + damage, max(damage + 1, size - _TAIL)
                 break
-            self._problem(DAMAGED, 1, f"byte {place + damage} to {place + at}")
+            self._problem(DAMAGED, 1, f"byte {place + damage} to {place + position}")
         return Spans.joined(parts), stop
 
     def _is_at_end(self, block: PaddedBytes, stop: int, is_last: bool) -> bool:
@@ -209,10 +209,10 @@ class PacketFinder:
         return packet_at(data, stop, size)[0] > size
 
     @staticmethod
-    def _chain(block: PaddedBytes, at: int) -> tuple[Spans, int]:
+    def _chain(block: PaddedBytes, position: int) -> tuple[Spans, int]:
         """The packets from a position on, and where they end."""
-        begin, end, stop = block.records(at)
-        return Spans(begin, end, at), stop
+        begin, end, stop = block.records(position)
+        return Spans(begin, end, position), stop
 
     def _next(self, block: PaddedBytes, first: int, limit: int, *, is_last: bool) -> int:
         """The first position from which packets go on, -1 if there is none before the limit."""
@@ -252,11 +252,11 @@ class PacketFinder:
 
     def _inside(self, block: PaddedBytes, first: int, limit: int) -> list[tuple[int, int, int]]:
         data, packets = block.data.data, list[tuple[int, int, int]]()
-        while (at := self._next(block, first, limit, is_last=True)) >= 0:
-            while at < limit and 0 < (end := packet_at(data, at, limit)[0]) <= limit:
-                packets.append((at, at + 1 + varint_at(data, at + 1)[1], end))
-                at = end
-            first = at + 1
+        while (position := self._next(block, first, limit, is_last=True)) >= 0:
+            while position < limit and 0 < (end := packet_at(data, position, limit)[0]) <= limit:
+                packets.append((position, position + 1 + varint_at(data, position + 1)[1], end))
+                position = end
+            first = position + 1
         return packets
 
 
@@ -291,11 +291,11 @@ def _without_impossible(
 def _starts(block: PaddedBytes, first: int, limit: int) -> Iterator[int]:
     """The positions at which a packet may start whose first field fits into it."""
     for begin in range(first, limit, _AT_ONCE):
-        at = begin + np.flatnonzero(block.data[begin : min(begin + _AT_ONCE, limit)] == _TAG)
-        length, tag, inner = (block.data[at + k].astype(np.int16) for k in (1, 2, 3))
+        positions = begin + np.flatnonzero(block.data[begin : min(begin + _AT_ONCE, limit)] == _TAG)
+        length, tag, inner = (block.data[positions + k].astype(np.int16) for k in (1, 2, 3))
         is_short = (length < 0x80) & (tag < 0x80) & ((tag & 7) == LENGTH_DELIMITED)
         fits = ~is_short | (inner >= 0x80) | (inner + 2 <= length)
-        yield from at[fits & ((length >= 0x80) | _FIRST[tag])].tolist()
+        yield from positions[fits & ((length >= 0x80) | _FIRST[tag])].tolist()
 
 
 def _strange(fields: Fields, count: int) -> Ints:

@@ -67,10 +67,10 @@ class FlowIds:
         # If an event ends a flow and starts another with the same id, the end comes first.
         order = np.lexsort((~does[:, 2], event))
         event, ids, does, times = event[order], ids[order], does[order], times[order]
-        at = np.where(event >= 0, slice_of[event], -1).astype(np.int64)
+        slice_index = np.where(event >= 0, slice_of[event], -1).astype(np.int64)
         _, flow = np.unique(ids.view(np.uint64), return_inverse=True)
-        giver, taker, lone = FlowEvents(at, times, flow.reshape(-1), *does.T[:3]).edges()
-        producer, consumer = at[giver], at[taker]
+        giver, taker, lone = FlowEvents(slice_index, times, flow.reshape(-1), *does.T[:3]).edges()
+        producer, consumer = slice_index[giver], slice_index[taker]
         turned = ~does[taker, 3] & (start[producer] > start[consumer])
         return (
             np.where(turned, consumer, producer),

@@ -122,10 +122,10 @@ class FtraceEvents:
         self._recording.problem(_DAMAGED, len(bundles.damaged), first)
         shift_of = self._clocks(bundles, n, first)
         compact = bundles.get(_COMPACT, LENGTH_DELIMITED)
-        for owner, at, end in zip(
+        for owner, begin, end in zip(
             compact.owner.tolist(), compact.at.tolist(), compact.end.tolist(), strict=True
         ):
-            self._add_compact(block, int(at), int(end), int(cpu[owner]), int(shift_of[owner]))
+            self._add_compact(block, int(begin), int(end), int(cpu[owner]), int(shift_of[owner]))
         events = bundles.get(_EVENT, LENGTH_DELIMITED)
         m = len(events)
         if not m:
@@ -151,8 +151,8 @@ class FtraceEvents:
     def _converted(self, time: Ints, clock: Ints) -> Ints:
         rows = np.flatnonzero(clock)
         if len(rows):
-            found = self._recording.clocks.converted((0, _BUILTIN_RAW), time[rows])
-            if found is None:
+            converted = self._recording.clocks.converted((0, _BUILTIN_RAW), time[rows])
+            if converted is None:
                 self._recording.problem(
                     "ftrace events on a clock that no snapshot relates: times are not converted",
                     len(rows),
@@ -160,7 +160,7 @@ class FtraceEvents:
                 )
             else:
                 time = time.copy()
-                time[rows] = found
+                time[rows] = converted
         return time
 
     def _add_prints(self, block: PaddedBytes, fields: Fields, time: Ints, tid: Ints) -> int:
@@ -168,8 +168,10 @@ class FtraceEvents:
         if not len(prints):
             return 0
         texts = block.fields(prints.at, prints.end, _ALL).get(_TEXT, LENGTH_DELIMITED)
-        at = prints.owner[texts.owner]
-        self.prints.add(time=time[at], tid=tid[at], text=codes_of(block, texts, self._texts))
+        event_rows = prints.owner[texts.owner]
+        self.prints.add(
+            time=time[event_rows], tid=tid[event_rows], text=codes_of(block, texts, self._texts)
+        )
         return len(prints)
 
     def _add_switches(self, block: PaddedBytes, fields: Fields, time: Ints, cpu: Ints) -> int:
@@ -203,10 +205,10 @@ class FtraceEvents:
                 used += n
         return used
 
-    def _add_compact(self, block: PaddedBytes, at: int, end: int, cpu: int, clock: int) -> None:
+    def _add_compact(self, block: PaddedBytes, begin: int, end: int, cpu: int, clock: int) -> None:
         """Add the packed lists of one bundle. Times are differences."""
-        one = np.array([at]), np.array([end])
-        inner = block.fields(*one, _ALL)
+        bundle = np.array([begin]), np.array([end])
+        inner = block.fields(*bundle, _ALL)
         names = codes_of(block, inner.get(_NAMES, LENGTH_DELIMITED), self._texts)
         times, states, tids, index, waking, woken = (
             self._packed(block, inner, number)
@@ -218,8 +220,8 @@ class FtraceEvents:
         lost = max(map(len, (times, states, tids, index))) - n + max(map(len, (waking, woken))) - m
         self._recording.problem("packed ftrace lists of unequal length: cut", lost, "")
         if n:
-            known = (index[:n] >= 0) & (index[:n] < len(names))
-            name = np.where(known, np.append(names, -1)[np.where(known, index[:n], -1)], -1)
+            has_name = (index[:n] >= 0) & (index[:n] < len(names))
+            name = np.where(has_name, np.append(names, -1)[np.where(has_name, index[:n], -1)], -1)
             clocks = np.full(n, clock)
             self.switches.add(
                 time=self._converted(np.cumsum(times[:n]), clocks),

@@ -76,10 +76,12 @@ class GpuStages:
 
     def _specify(self, data: bytes) -> None:
         """Take the names that an older trace lists once."""
-        found: Any = parsed(pb.GpuRenderStageEvent.Specifications, data, self._recording.problem)
-        if found is not None:
-            self._queues = [as_text(one.name) for one in found.hw_queue][:_MOST_NAMES]
-            self._stages = [as_text(one.name) for one in found.stage][:_MOST_NAMES]
+        specifications: Any = parsed(
+            pb.GpuRenderStageEvent.Specifications, data, self._recording.problem
+        )
+        if specifications is not None:
+            self._queues = [as_text(queue.name) for queue in specifications.hw_queue][:_MOST_NAMES]
+            self._stages = [as_text(stage.name) for stage in specifications.stage][:_MOST_NAMES]
 
     def slices(self) -> list[SystemSlices]:
         """The slices of all queues."""
@@ -107,8 +109,10 @@ class GpuStages:
         tracks, track = np.unique(identity, axis=1, return_inverse=True)
         texts = self._recording.texts.all()
         places = []
-        for of_text, at, of_gpu in tracks.T.tolist():
-            thread = texts[of_text] if of_text >= 0 else self._name(at, self._queues, "queue")
+        for of_text, queue_number, of_gpu in tracks.T.tolist():
+            thread = (
+                texts[of_text] if of_text >= 0 else self._name(queue_number, self._queues, "queue")
+            )
             places.append((GPU if not of_gpu else f"{GPU} {of_gpu}", thread))
         return [
             SystemSlices(

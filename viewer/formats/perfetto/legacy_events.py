@@ -197,12 +197,14 @@ class LegacyEvents:
             return
         direction = last(inner, _DIRECTION, len(owner)).astype(np.int64)[field.owner]
         takes, gives = np.isin(direction, (_IN, _INOUT)), np.isin(direction, (_OUT, _INOUT))
-        known = takes | gives
-        if not known.all():
-            first = int(event_places.order[owner[field.owner[~known]]].min())
-            self._recording.problem(_NO_DIRECTION, int((~known).sum()), f"event {first}")
-        own = event[owner[field.owner]]
-        flow_ids.add_bound(own[known], field.value[known], gives[known], takes[known])
+        is_bound = takes | gives
+        if not is_bound.all():
+            first = int(event_places.order[owner[field.owner[~is_bound]]].min())
+            self._recording.problem(_NO_DIRECTION, int((~is_bound).sum()), f"event {first}")
+        event_rows = event[owner[field.owner]]
+        flow_ids.add_bound(
+            event_rows[is_bound], field.value[is_bound], gives[is_bound], takes[is_bound]
+        )
 
     # -- tracks -----------------------------------------------------------------------------------
 
@@ -213,13 +215,13 @@ class LegacyEvents:
         """
         if not self._async and not self._scoped:
             return track
-        track, tracks, known = track.copy(), self._recording.tracks, list(uuids)
+        track, tracks, uuid_list = track.copy(), self._recording.tracks, list(uuids)
 
         def made(name: str, process: int) -> int:
             of = None if process < 0 else tracks.processes.all[process]
             return uuids.setdefault(tracks.below_process(name, of), len(uuids))
 
-        processes = self._processes(known)
+        processes = self._processes(uuid_list)
         for event, scope in self._scoped:
             process = np.where(scope == _PROCESS, processes[track[event]], -1)
             for number in np.unique(process).tolist():
@@ -275,23 +277,25 @@ class LegacyEvents:
         phase, time, of = events.phase, events.time, events.identity
         is_next = is_of(phase, "f") & ~events.is_enclosing
         self._flows.clear()
-        known = list(uuids)
+        uuid_list = list(uuids)
         used, which = np.unique(of.track, return_inverse=True)
-        number = np.array([track_of(known[i]) for i in used.tolist()], np.int64)[which.reshape(-1)]
+        number = np.array([track_of(uuid_list[i]) for i in used.tolist()], np.int64)[
+            which.reshape(-1)
+        ]
         number[self._recording.to_trace_clock(time, events.clock)] = -1
-        processes = self._processes(known)
+        processes = self._processes(uuid_list)
         columns = (
             of.id, np.where(of.is_local != 0, _owner(processes, of.track), -1), of.scope,
             of.category, of.name,
         )  # fmt: skip
         flow, _ = _combinations(columns)
         row_track = np.where(number < 0, np.iinfo(np.uint32).max, number).astype(np.uint32)
-        at = slices_at(slices, row_track, time, is_next)
-        no_end = np.zeros(len(at), np.bool_)
+        slice_index = slices_at(slices, row_track, time, is_next)
+        no_end = np.zeros(len(slice_index), np.bool_)
         giver, taker, lone = FlowEvents(
-            at, time, flow, ~is_of(phase, "f"), ~is_of(phase, "s"), no_end
+            slice_index, time, flow, ~is_of(phase, "f"), ~is_of(phase, "s"), no_end
         ).edges()
-        return Flows(at[giver], at[taker]), events.event[lone]
+        return Flows(slice_index[giver], slice_index[taker]), events.event[lone]
 
 
 def _combinations(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
@@ -302,5 +306,5 @@ def _combinations(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
 
 def _owner(processes: Ints, track: Ints) -> Ints:
     """The owner of local ids: the process of a track, or the track if it has none."""
-    own = processes[track]
-    return np.where(own >= 0, own, -2 - track)
+    track_process = processes[track]
+    return np.where(track_process >= 0, track_process, -2 - track)

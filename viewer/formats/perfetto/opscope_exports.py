@@ -63,17 +63,17 @@ def keys_of(
         if name in columns:
             group = _combined(group, _codes(columns[name]))
     total = int(group.max()) + 1 if len(group) else 0
-    at = np.zeros(total, np.int64)
-    at[group] = np.arange(len(names))  # any slice of each group
+    positions = np.zeros(total, np.int64)
+    positions[group] = np.arange(len(names))  # any slice of each group
     identifier = np.full(total, None, object)
     if values:
-        identifier[:] = [values[i] if i >= 0 else None for i in which[at].tolist()]
+        identifier[:] = [values[i] if i >= 0 else None for i in which[positions].tolist()]
     instruction = np.full(total, -1)
     if instructions is not None:
-        instruction = np.where(is_told[at], np.maximum(ids[at], -1), -1)
+        instruction = np.where(is_told[positions], np.maximum(ids[positions], -1), -1)
     numbered = builder.distinct_keys(
         np.full(total, KeyKind.PLAIN, np.uint8),
-        names[at],
+        names[positions],
         np.zeros(total, np.uint32),
         instruction,
         identifier,
@@ -99,10 +99,10 @@ def _dense(values: Ints) -> Ints:
         return values
     low, high = int(values.min()), int(values.max())
     if high - low > 4 * len(values) + 1000:
-        found: Ints = np.unique(values, return_inverse=True)[1].reshape(-1)
-        return found
-    known = flags_at(high - low + 1, values - low)
-    return (np.cumsum(known) - 1)[values - low]
+        dense: Ints = np.unique(values, return_inverse=True)[1].reshape(-1)
+        return dense
+    is_used = flags_at(high - low + 1, values - low)
+    return (np.cumsum(is_used) - 1)[values - low]
 
 
 def _combined(group: NDArray[Any], codes: Ints) -> NDArray[Any]:
@@ -151,8 +151,8 @@ def stated_timing(texts: Sequence[Any], which: Ints) -> NDArray[np.uint8]:
 
     -1, and texts that no export writes, are measured.
     """
-    known = [parse_timing(str(text)) or 0 for text in texts]
-    return np.array([*known, 0], np.uint8)[which]
+    timings = [parse_timing(str(text)) or 0 for text in texts]
+    return np.array([*timings, 0], np.uint8)[which]
 
 
 def stated_runs(
@@ -177,19 +177,19 @@ def stated_runs(
                 run = Run(RunKind.INFERENCE, which, method, 0, 0, start, end, finished=finished)
         runs.append(run)
     # If only part of a trace was exported, the total is not known.
-    known = [run.number for run in runs if run is not None]
-    total = len(known) if sorted(known) == list(range(1, len(known) + 1)) else 0
+    run_numbers = [run.number for run in runs if run is not None]
+    total = len(run_numbers) if sorted(run_numbers) == list(range(1, len(run_numbers) + 1)) else 0
     return [run and replace(run, total=total) for run in runs]
 
 
 def about_flows(event: bytes) -> dict[str, int | str]:
     """The facts about flows from the event that describes a source in earlier exports."""
     try:
-        found = pb.TrackEvent.FromString(event)
+        track_event = pb.TrackEvent.FromString(event)
     except Exception:  # DecodeError of whichever protobuf runtime
         return {}
     facts: dict[str, int | str] = {}
-    for debug_annotation in found.debug_annotations:
+    for debug_annotation in track_event.debug_annotations:
         if (name := as_text(debug_annotation.name)) == "flows_left_out":
             facts[name] = as_text(debug_annotation.string_value)
     return facts

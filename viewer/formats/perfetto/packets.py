@@ -118,13 +118,13 @@ class _Ahead:
         """Put packets, calls and at last None or an error into the queue."""
 
         def later(call: Callable[..., None]) -> Callable[..., None]:
-            return lambda *given: self._found.put(partial(call, *given))
+            return lambda *arguments: self._found.put(partial(call, *arguments))
 
         try:
-            found = _packets(
+            packet_blocks = _packets(
                 self._path, later(self._progress), self._left.is_set, later(self._problem)
             )
-            for packets in found:
+            for packets in packet_blocks:
                 self._found.put(packets)
                 self._room.acquire()
                 if self._left.is_set():
@@ -195,7 +195,7 @@ class _Unpacking:
             yield whole
             return
         first = 0
-        for owner, at, stop in zip(
+        for owner, begin, stop in zip(
             packed.owner.tolist(), packed.at.tolist(), packed.end.tolist(), strict=True
         ):
             if owner > first:
@@ -204,7 +204,7 @@ class _Unpacking:
             if is_inner:
                 self._problem("compressed packets inside compressed packets: left out", 1, "")
             else:
-                yield from self._unpacked(block.data[at:stop].tobytes(), whole.byte(owner))
+                yield from self._unpacked(block.data[begin:stop].tobytes(), whole.byte(owner))
         if first < len(spans):
             yield Packets(block, spans.part(first, len(spans)), self._layouts, place)
 
@@ -237,9 +237,9 @@ class _Unpacking:
 
 def last(fields: Fields, field: int, count: int, wire_type: int = 0, default: int = 0) -> Ints:
     """A field's number in every message, the last one if it is repeated (uint64)."""
-    found = fields.get(field, wire_type).sorted()
-    if len(found) == count and found.is_single:
-        return cast(Ints, found.value)
+    last_field = fields.get(field, wire_type).sorted()
+    if len(last_field) == count and last_field.is_single:
+        return cast(Ints, last_field.value)
     out = np.full(count, default, np.uint64)
-    out[found.owner] = found.value
+    out[last_field.owner] = last_field.value
     return cast(Ints, out)

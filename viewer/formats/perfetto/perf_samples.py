@@ -75,17 +75,21 @@ class PerfSamples:
         return self._known[key]
 
     def _frames_of(self, tables: CallstackTables, iid: int) -> tuple[int, ...] | None:
-        found = list[int]()
+        frames = list[int]()
         for number in tables.callstacks.get(iid, ()):
-            given = tables.frames.get(number)
-            if given is None:
+            interned_frame = tables.frames.get(number)
+            if interned_frame is None:
                 return None
-            mapping = os.path.basename(tables.mapping_of(given.mapping_id))
-            name = tables.functions.get(given.function_name_id, "")
-            name = name or f"{mapping or 'unknown'}+{given.rel_pc:#x}"
-            frame = Frame(name, tables.sources.get(given.source_path_iid, ""), given.line_number)
-            found.append(self._frames.setdefault(frame, len(self._frames)))
-        return tuple(found) or None
+            mapping = os.path.basename(tables.mapping_of(interned_frame.mapping_id))
+            name = tables.functions.get(interned_frame.function_name_id, "")
+            name = name or f"{mapping or 'unknown'}+{interned_frame.rel_pc:#x}"
+            frame = Frame(
+                name,
+                tables.sources.get(interned_frame.source_path_iid, ""),
+                interned_frame.line_number,
+            )
+            frames.append(self._frames.setdefault(frame, len(self._frames)))
+        return tuple(frames) or None
 
     def add_slices(self, builder: TraceBuilder, row: int) -> None:
         """Add the slices of all samples; row: the source row of the first sample."""

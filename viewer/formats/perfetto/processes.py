@@ -128,9 +128,9 @@ class Processes:
     def thread_in_tree(self, process: Process, tid: int) -> Thread:
         """The thread in a process tree, which a tid means from then on."""
         thread = self.thread(process, tid)
-        known = self._of_tid[tid]
-        if known[-1][1] is not thread:
-            known.append((self._time, thread))
+        lives = self._of_tid[tid]
+        if lives[-1][1] is not thread:
+            lives.append((self._time, thread))
         return thread
 
     def described_thread(self, uuid: int, process: Process, tid: int) -> Thread:
@@ -187,14 +187,14 @@ class Processes:
         lives = list[Life]()
         for i, tid in enumerate(distinct.tolist()):
             first[i] = len(lives)
-            known = self._of_tid.get(tid, [])
-            if len(known) == 1:
-                lives.append(Life(tid, known[0][1], known[0][1].process))
-            elif known:
+            since_threads = self._of_tid.get(tid, [])
+            if len(since_threads) == 1:
+                lives.append(Life(tid, since_threads[0][1], since_threads[0][1].process))
+            elif since_threads:
                 rows = np.flatnonzero(of == i)
-                threads = list(dict.fromkeys(thread for _, thread in known))
-                last = _last_since([since for since, _ in known], times[rows])
-                step[rows] = np.array([threads.index(thread) for _, thread in known])[last]
+                threads = list(dict.fromkeys(thread for _, thread in since_threads))
+                last = _last_since([since for since, _ in since_threads], times[rows])
+                step[rows] = np.array([threads.index(thread) for _, thread in since_threads])[last]
                 lives += [Life(tid, thread, thread.process) for thread in threads]
             elif pids is None:
                 lives.append(Life(tid, None, None))
@@ -226,9 +226,9 @@ class Processes:
         An app that Android has just started has the name of the process that it came from: then it
         is that of its package.
         """
-        known = self._labels.get(process)
-        if known is not None:
-            return known
+        cached_label = self._labels.get(process)
+        if cached_label is not None:
+            return cached_label
         name = process.name
         if not name or name in _BEFORE_APPS:
             name = self.packages.get(process.user) or name or f"process {process.pid}"

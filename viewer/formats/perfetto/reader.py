@@ -62,20 +62,20 @@ def sniff(head: bytes) -> bool:
         return False
     if _packets_at(data, 0):
         return True
-    at = data.find(b"\n", 1)
-    while at > 0:
-        if packet_at(data, at, len(data))[1] and _packets_at(data, at) == _FEW:
+    position = data.find(b"\n", 1)
+    while position > 0:
+        if packet_at(data, position, len(data))[1] and _packets_at(data, position) == _FEW:
             return True
-        at = data.find(b"\n", at + 1)
+        position = data.find(b"\n", position + 1)
     return False
 
 
-def _packets_at(data: bytes, at: int) -> int:
+def _packets_at(data: bytes, position: int) -> int:
     """How many packets start at a position, at most a few; 0 if anything else follows."""
     count = 0
-    while at < len(data) and count < _FEW:
-        at, _ = packet_at(data, at, len(data))
-        if at < 0:
+    while position < len(data) and count < _FEW:
+        position, _ = packet_at(data, position, len(data))
+        if position < 0:
             return 0
         count += 1
     return count

@@ -43,14 +43,14 @@ class RelativeTimes:
 
     def stop(self, sequence: int, packet: int) -> None:
         """Forget the reference of a sequence, if it has one."""
-        known = self._of.get(sequence)
-        if known is not None and known.reference[-1] is not None:
+        state = self._of.get(sequence)
+        if state is not None and state.reference[-1] is not None:
             self._add(sequence, packet, None)
 
     def _add(self, sequence: int, packet: int, reference: tuple[int, int, int] | None) -> None:
-        known = self._of.setdefault(sequence, _Sequence())
-        known.since.append(packet)
-        known.reference.append(reference)
+        state = self._of.setdefault(sequence, _Sequence())
+        state.since.append(packet)
+        state.reference.append(reference)
 
     def resolved(self, which: int, sequence: Words, packet: Ints, step: Ints) -> tuple[Ints, Bools]:
         """Return what differences reach, and where they have a reference.

@@ -47,7 +47,7 @@ def sched_slices(recording: Recording, events: FtraceEvents) -> list[SystemSlice
     cpus, track = np.unique(cpu[running], return_inverse=True)
     which, lives = processes.lives(tid[running], time[running])
     code = np.array([recording.texts.code(processes.label_of_thread(life)) for life in lives])
-    found = [
+    parts = [
         SystemSlices(
             [(CPUS, f"CPU {number}") for number in cpus.tolist()],
             track.astype(np.uint32),
@@ -58,7 +58,7 @@ def sched_slices(recording: Recording, events: FtraceEvents) -> list[SystemSlice
         ),
         _states(recording, events, time, tid, prev_tid, state),
     ]
-    return [system_slices for system_slices in found if len(system_slices)]
+    return [part for part in parts if len(part)]
 
 
 def _first_names(tid: Ints, name: Ints) -> list[tuple[int, int]]:
@@ -80,8 +80,8 @@ def _states(
     what = np.concatenate(
         [np.zeros(len(runs), np.int64), _state_codes(state[stops]), np.ones(waking.count, np.int64)]
     )
-    known = np.flatnonzero(who > 0)
-    who, when, sort, what = who[known], when[known], sort[known], what[known]
+    of_threads = np.flatnonzero(who > 0)
+    who, when, sort, what = who[of_threads], when[of_threads], sort[of_threads], what[of_threads]
     who, lives = processes.lives(who, when)
     # A thread stops, is woken and runs, in this order, if all is at one time.
     rank = np.array([2, 0, 1])[sort]
@@ -108,11 +108,11 @@ def _states(
 
 def _state_codes(state: Ints) -> Ints:
     """The place in `_STATES` of values of `prev_state`."""
-    found = np.full(len(state), _OTHER)
+    codes = np.full(len(state), _OTHER)
     low = state & 0x3F
     for bit in range(len(_BITS)):
-        found[low == 1 << bit] = _FIRST_BIT + bit
+        codes[low == 1 << bit] = _FIRST_BIT + bit
     is_runnable = (state & 0xFF) == 0
-    found[is_runnable] = 1
-    found[is_runnable & ((state & 0x700) != 0)] = 2
-    return found
+    codes[is_runnable] = 1
+    codes[is_runnable & ((state & 0x700) != 0)] = 2
+    return codes

@@ -91,11 +91,11 @@ class InternedTable:
         if not len(iids) or int(iids.max()) < len(self._dense):
             return self._dense[iids.view(np.int64)]
         near = iids < np.uint64(len(self._dense))
-        found = self._dense[np.where(near, iids, np.uint64(0)).view(np.int64)]
+        index = self._dense[np.where(near, iids, np.uint64(0)).view(np.int64)]
         if not near.all():
             for i in np.flatnonzero(~near).tolist():
-                found[i] = self._codes.get(int(iids[i]), -1)
-        return found
+                index[i] = self._codes.get(int(iids[i]), -1)
+        return index
 
     def in_order(self) -> list[int]:
         """The codes sorted by iid."""
@@ -121,19 +121,19 @@ class CallstackTables:
     sources: dict[int, str] = field(default_factory=dict)
     paths: dict[int, str] = field(default_factory=dict)
 
-    def add(self, found: Any) -> None:
+    def add(self, interned: Any) -> None:
         """Add what the interned data of a packet defines."""
         for table, texts in (
-            (self.functions, found.function_names), (self.sources, found.source_paths),
-            (self.paths, found.mapping_paths),
+            (self.functions, interned.function_names), (self.sources, interned.source_paths),
+            (self.paths, interned.mapping_paths),
         ):  # fmt: skip
             for text in texts:
                 table.setdefault(text.iid, as_text(text.str))
-        for text in found.frames:
+        for text in interned.frames:
             self.frames.setdefault(text.iid, text)
-        for text in found.mappings:
+        for text in interned.mappings:
             self.mappings.setdefault(text.iid, tuple(text.path_string_ids))
-        for text in found.callstacks:
+        for text in interned.callstacks:
             self.callstacks.setdefault(text.iid, tuple(text.frame_ids))
 
     def mapping_of(self, iid: int) -> str:
@@ -180,10 +180,10 @@ class Sequences:
 
     def current(self, sequence: int) -> int:
         """The number of a sequence's current state."""
-        known = self._current.get(sequence)
-        if known is None:
-            known = self._cleared(sequence, False)
-        return known
+        generation = self._current.get(sequence)
+        if generation is None:
+            generation = self._cleared(sequence, False)
+        return generation
 
     def change(self, sequence: int, *, cleared: bool, dropped: bool, defaults: bytes | None) -> int:
         """The state after a packet that clears state, reports lost packets, or sets defaults."""
@@ -191,38 +191,43 @@ class Sequences:
             self._cleared(sequence, cleared)
         number = self.current(sequence)
         if defaults is not None:
-            found = parsed(pb.TracePacketDefaults, defaults, self._problem)
-            if found is not None:
+            packet_defaults = parsed(pb.TracePacketDefaults, defaults, self._problem)
+            if packet_defaults is not None:
                 old = self.states[number]
-                own = found.track_event_defaults
-                track = own.track_uuid if own.HasField("track_uuid") else None
+                event_defaults = packet_defaults.track_event_defaults
+                track = event_defaults.track_uuid if event_defaults.HasField("track_uuid") else None
                 number = self._new(
                     replace(
                         old,
                         track=track,
-                        clock=found.timestamp_clock_id,
-                        extra=tuple(own.extra_counter_track_uuids),
-                        extra_double=tuple(own.extra_double_counter_track_uuids),
+                        clock=packet_defaults.timestamp_clock_id,
+                        extra=tuple(event_defaults.extra_counter_track_uuids),
+                        extra_double=tuple(event_defaults.extra_double_counter_track_uuids),
                     )
                 )
         return number
 
     def intern(self, state: int, data: bytes) -> None:
         """Add the strings of one packet."""
-        found = parsed(pb.InternedData, data, self._problem)
-        if found is None:
+        interned = parsed(pb.InternedData, data, self._problem)
+        if interned is None:
             return
         tables = self.states[state].tables
-        if found.callstacks or found.frames or found.function_names or found.mapping_paths:
-            self.states[state].callstacks.add(found)
-        for specification in found.gpu_specifications:
+        if (
+            interned.callstacks
+            or interned.frames
+            or interned.function_names
+            or interned.mapping_paths
+        ):
+            self.states[state].callstacks.add(interned)
+        for specification in interned.gpu_specifications:
             if specification.iid:
                 code = self._texts.code(specification.name)
                 tables[GPU_NAMES].add(specification.iid, code)
         for name in TABLES:
             table = tables[name]
             is_name = name in ("event_names", "event_categories", "debug_annotation_names")
-            for entry in getattr(found, name):
+            for entry in getattr(interned, name):
                 text = entry.name if is_name else entry.str
                 if entry.iid:
                     table.add(entry.iid, self._texts.code(text))
@@ -235,12 +240,12 @@ def parsed(message: Any, data: bytes, problem: Problem) -> Any:
     and defaults, so of these it must have no new field, either.
     """
     try:
-        found = message.FromString(data)
-        if found.ListFields() or not data:
-            return found
-        known = max(field.number for field in message.DESCRIPTOR.fields)
-        if message in (pb.InternedData, pb.TracePacketDefaults) and _greatest(data) > known:
-            return found
+        parsed_message = message.FromString(data)
+        if parsed_message.ListFields() or not data:
+            return parsed_message
+        highest = max(field.number for field in message.DESCRIPTOR.fields)
+        if message in (pb.InternedData, pb.TracePacketDefaults) and _greatest(data) > highest:
+            return parsed_message
     except Exception:  # DecodeError of whichever protobuf runtime; UTF-8 faults of some
         pass
     problem(f"damaged {message.DESCRIPTOR.name}: left out", 1, "")
@@ -249,17 +254,17 @@ def parsed(message: Any, data: bytes, problem: Problem) -> Any:
 
 def _greatest(data: bytes) -> int:
     """The greatest field number of a message that can be parsed."""
-    greatest = at = 0
-    while at < len(data):
-        tag, width = varint_at(data, at)
+    greatest = position = 0
+    while position < len(data):
+        tag, width = varint_at(data, position)
         wire, greatest = tag & 7, max(greatest, tag >> 3)
-        at += width
+        position += width
         value, width = 0, 8 if wire == FIXED64 else 4
         if wire in (VARINT, LENGTH_DELIMITED):
-            value, width = varint_at(data, at)
+            value, width = varint_at(data, position)
         elif wire not in (FIXED64, FIXED32):
             break  # a group, which no message of a trace has
-        at += width + (value if wire == LENGTH_DELIMITED else 0)
+        position += width + (value if wire == LENGTH_DELIMITED else 0)
     return greatest
 
 
@@ -282,13 +287,13 @@ class ClockSnapshots:
 
     def add(self, sequence: int, data: bytes, problem: Problem) -> None:
         """Add one snapshot."""
-        found = parsed(pb.ClockSnapshot, data, problem)
-        if found is None:
+        snapshot = parsed(pb.ClockSnapshot, data, problem)
+        if snapshot is None:
             return
-        if found.primary_trace_clock:
-            self.primary = found.primary_trace_clock
+        if snapshot.primary_trace_clock:
+            self.primary = snapshot.primary_trace_clock
         times = {}
-        for clock in found.clocks:
+        for clock in snapshot.clocks:
             name = clock_name(sequence, clock.clock_id)
             unit = clock.unit_multiplier_ns or 1
             if clock.unit_multiplier_ns:
@@ -301,18 +306,22 @@ class ClockSnapshots:
     def converted(self, clock: tuple[int, int], times: Ints) -> Ints | None:
         """Convert times to the clock of the trace; None if no snapshots relate the clocks."""
         if clock == LEGACY_CLOCK:
-            found = self.converted((0, _MONOTONIC), times)
-            return times if found is None else found
+            monotonic = self.converted((0, _MONOTONIC), times)
+            return times if monotonic is None else monotonic
         goal = (0, self.primary)
         if clock == goal or clock == (0, 0):
             return times
         path = self._path(clock, goal)
         if path is None:
             return None
-        for one, other in pairwise(path):
-            both = sorted((s[one], s[other]) for s in self.snapshots if one in s and other in s)
-            at = np.array([a for a, _ in both], object)
-            base = np.array([min(max(int(a), -(2**62)), 2**62) for a in at], np.int64)
+        for clock_before, other in pairwise(path):
+            both = sorted(
+                (s[clock_before], s[other])
+                for s in self.snapshots
+                if clock_before in s and other in s
+            )
+            clock_times = np.array([a for a, _ in both], object)
+            base = np.array([min(max(int(a), -(2**62)), 2**62) for a in clock_times], np.int64)
             shift = np.array([min(max(b - a, -(2**62)), 2**62) for a, b in both], np.int64)
             which = np.maximum(np.searchsorted(base, times, side="right") - 1, 0)
             times = times + shift[which]
@@ -356,10 +365,10 @@ def sum_times(steps: Ints, base: int, unit: int) -> Ints:
     """
     reached = float(base) + np.cumsum(steps.astype(np.float64)) * float(unit)
     fits = np.logical_and.accumulate((steps >= 0) & (reached <= float(LATEST)))
-    kept = steps[fits]
-    if not len(kept) or not kept.any():
-        return np.full(len(kept), min(base, LATEST), np.int64)
-    times: Ints = np.int64(base) + np.cumsum(kept) * np.int64(unit)
+    steps_in_range = steps[fits]
+    if not len(steps_in_range) or not steps_in_range.any():
+        return np.full(len(steps_in_range), min(base, LATEST), np.int64)
+    times: Ints = np.int64(base) + np.cumsum(steps_in_range) * np.int64(unit)
     return times
 
 

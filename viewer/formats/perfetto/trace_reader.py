@@ -108,12 +108,12 @@ class _Reading:
             self._ftrace.add(block, bundles, first)
         stages = fields.get(_GPU_STAGE, LENGTH_DELIMITED).sorted()
         if len(stages):
-            at = stages.owner
-            self._gpu.add(block, stages, times[at], clock[at], state[at])
+            owners = stages.owner
+            self._gpu.add(block, stages, times[owners], clock[owners], state[owners])
         samples = fields.get(_PERF_SAMPLE, LENGTH_DELIMITED).sorted()
         if len(samples):
-            at = samples.owner
-            self._samples.add(block, samples, times[at], clock[at], state[at])
+            owners = samples.owner
+            self._samples.add(block, samples, times[owners], clock[owners], state[owners])
         spans = fields.get(_EVENT, LENGTH_DELIMITED).sorted()
         if not len(spans):
             return
@@ -169,8 +169,8 @@ class _Reading:
         ):
             field = fields.get(number, LENGTH_DELIMITED)
             rare += [
-                (owner, -number if number == _DEFAULTS else number, at, end)
-                for owner, at, end in zip(
+                (owner, -number if number == _DEFAULTS else number, start, end)
+                for owner, start, end in zip(
                     field.owner.tolist(), field.at.tolist(), field.end.tolist(), strict=True
                 )
             ]
@@ -187,9 +187,9 @@ class _Reading:
             int(s): [(0, self._recording.sequences.current(int(s)))] for s in distinct.tolist()
         }
         stated = self._times_of_processes(packets)
-        for owner, what, at, end in sorted(rare):
+        for owner, what, begin, end in sorted(rare):
             seq = int(sequence[owner])
-            data = bytes(block.data.data[at:end])
+            data = bytes(block.data.data[begin:end])
             self._recording.here = packets.byte(owner)
             if stated is not None and what in _OF_PROCESSES:
                 self._recording.tracks.processes.reach(int(stated[owner]), self._packets + owner)
@@ -243,12 +243,14 @@ class _Reading:
         return state
 
     def _attribute(self, data: bytes) -> None:
-        found = parsed(pb.TraceAttributes, data, self._recording.problem)
-        for one in found.attribute if found is not None else ():
-            value = one.long_value if one.HasField("long_value") else one.string_value
+        attributes = parsed(pb.TraceAttributes, data, self._recording.problem)
+        for attribute in attributes.attribute if attributes is not None else ():
+            value = (
+                attribute.long_value if attribute.HasField("long_value") else attribute.string_value
+            )
             if not isinstance(value, int):
                 value = as_text(value)
-            self._recording.attributes.setdefault(as_text(one.key), value)
+            self._recording.attributes.setdefault(as_text(attribute.key), value)
 
     def _times_of_processes(self, packets: Packets) -> Ints | None:
         """The time of each packet on the clock of the trace, or the latest one before it.
@@ -268,8 +270,8 @@ class _Reading:
 
     def _reach(self, times: Ints, clock: Ints) -> None:
         """Note the latest time of a block on the clock of the trace."""
-        known = times[clock == 0] if clock.any() else times
-        self._latest = max(self._latest, int(known.max(initial=0)))
+        builtin_times = times[clock == 0] if clock.any() else times
+        self._latest = max(self._latest, int(builtin_times.max(initial=0)))
 
     def _incremental_times(
         self, packets: Packets, sequence: Any, state: Ints
@@ -288,8 +290,8 @@ class _Reading:
         out = times.view(np.int64)
         if not clock.any():
             return out, number, too_late
-        own = np.where((clock >= 64) & (clock < 128), sequence, np.uint64(0))
-        pairs, which = np.unique(np.stack([own, clock]), axis=1, return_inverse=True)
+        clock_sequence = np.where((clock >= 64) & (clock < 128), sequence, np.uint64(0))
+        pairs, which = np.unique(np.stack([clock_sequence, clock]), axis=1, return_inverse=True)
         which = which.reshape(-1)
         stated = flags_at(n, fields.get(_TIME, VARINT).owner)
         for k, (s, c) in enumerate(pairs.T.tolist()):
@@ -306,11 +308,11 @@ class _Reading:
             if name in self._recording.clocks.incremental:
                 base, unit = self._recording.clocks.incremental[name]
                 timed_rows = rows[stated[rows]]
-                kept = sum_times(out[timed_rows], base, unit)
-                if len(kept):
-                    out[timed_rows[: len(kept)]] = kept
-                    self._recording.clocks.incremental[name] = (int(kept[-1]), unit)
-                too_late[timed_rows[len(kept) :]] = True
+                summed = sum_times(out[timed_rows], base, unit)
+                if len(summed):
+                    out[timed_rows[: len(summed)]] = summed
+                    self._recording.clocks.incremental[name] = (int(summed[-1]), unit)
+                too_late[timed_rows[len(summed) :]] = True
             elif name in self._recording.clocks.multiplier:
                 unit = self._recording.clocks.multiplier[name]
                 fits = (out[rows] >= 0) & (out[rows] <= LATEST // unit)
@@ -339,11 +341,12 @@ class _Reading:
         has_events = has_events or self._samples.count
         is_empty = not has_events and not self._recording.is_own
         if is_empty and names:
-            shown = ", ".join(list(names.values())[:_MOST_NAMES])
+            first_names = ", ".join(list(names.values())[:_MOST_NAMES])
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             raise UnreadableFile(
                 self._recording.path,
-                f"it is a Perfetto trace without events that Opscope shows: it has {shown}{more}",
+                "it is a Perfetto trace without events that Opscope shows: it has "
+                f"{first_names}{more}",
                 remedy="Opscope reads track events, atrace, the scheduler, samples of stacks and "
                 "stages of GPUs. Record with the data source track_event, linux.perf or "
                 "linux.ftrace, or open the file in ui.perfetto.dev",

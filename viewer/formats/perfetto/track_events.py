@@ -160,9 +160,9 @@ class TrackEvents:
         self.flows.add(fields, event)
         if inner is not None and kinds is not None:
             lengths = last(inner, _DURATION, len(legacy)).view(np.int64) * 1000
-            own = event[legacy.owner]
-            used = (own >= 0) & (kind[legacy.owner] == COMPLETE)
-            self.complete.append((own[used], lengths[used]))
+            event_rows = event[legacy.owner]
+            used = (event_rows >= 0) & (kind[legacy.owner] == COMPLETE)
+            self.complete.append((event_rows[used], lengths[used]))
             category = numbers_at(n, owner, codes, -1)
             self.legacy.add(
                 block, legacy, inner, kinds, event, event_places, track, name, category, self.flows
@@ -178,8 +178,8 @@ class TrackEvents:
         """Count the fields of messages that are not read."""
         for tag, field in fields.by_tag.items():
             if tag >> 3 not in read and len(field):
-                known = message.fields_by_number.get(tag >> 3)
-                what = known.name if known else f"number {tag >> 3}"
+                descriptor = message.fields_by_number.get(tag >> 3)
+                what = descriptor.name if descriptor else f"number {tag >> 3}"
                 self._count(f"field {what} of {message.name}: not shown", order, field.owner)
 
     def _left_out(self, fields: Fields, phase: Any, order: Ints, rows: Ints) -> None:
@@ -190,13 +190,13 @@ class TrackEvents:
         for letter in np.unique(phase[rows]).tolist():
             if chr(letter) in ASYNC:
                 continue  # without an id: counted with the others
-            own = rows[phase[rows] == letter]
+            phase_rows = rows[phase[rows] == letter]
             if letter:
-                self._count(f"track event of phase {chr(letter)!r}: not shown", order, own)
+                self._count(f"track event of phase {chr(letter)!r}: not shown", order, phase_rows)
                 continue
             for number in np.unique(types[phase[rows] == 0]).tolist():
                 kind = pb.TrackEvent.Type.Name(number) if number in _TYPE_NAMES else str(number)
-                which = own[types[phase[rows] == 0] == number]
+                which = phase_rows[types[phase[rows] == 0] == number]
                 self._count(f"track event of type {kind}: not shown", order, which)
 
     def _legacy_times(
@@ -212,10 +212,10 @@ class TrackEvents:
         numbers = self._recording.clock_numbers
         legacy = numbers.setdefault(LEGACY_CLOCK, len(numbers)) if len(numbers) < 250 else 0
         times[absolute.owner] = absolute.value.view(np.int64) * 1000
-        found, known = self._resolved(TIME, delta, 1000, sequence, packet)
-        times[delta.owner] = found
+        reached, has_reference = self._resolved(TIME, delta, 1000, sequence, packet)
+        times[delta.owner] = reached
         clock[absolute.owner] = clock[delta.owner] = legacy
-        lost: Ints = delta.owner[~known]
+        lost: Ints = delta.owner[~has_reference]
         return lost
 
     def _resolved(
@@ -224,10 +224,10 @@ class TrackEvents:
         """What differences reach, in the unit of the reference, and which have a reference."""
         steps = delta.value.view(np.int64)
         is_usual = np.abs(steps.astype(np.float64)) < _LONGEST_STEP
-        found, known = self._recording.relative_times.resolved(
+        times, has_reference = self._recording.relative_times.resolved(
             which, sequence[delta.owner], packet[delta.owner], np.where(is_usual, steps, 0) * scale
         )
-        return found, known & is_usual
+        return times, has_reference & is_usual
 
     def _thread_times(
         self, fields: Fields, event_places: EventPlaces, track: Codes, sequence: Any, packet: Ints
@@ -240,27 +240,30 @@ class TrackEvents:
             field, delta = fields.get(number, VARINT), fields.get(relative, VARINT)
             if not len(field) and not len(delta):
                 continue
-            reached, known = self._resolved(which, delta, scale, sequence, packet)
-            self._count(_RELATIVE_THREAD_TIMES, event_places.order, delta.owner[~known])
-            owner = np.concatenate([field.owner, delta.owner[known]])
+            reached, has_reference = self._resolved(which, delta, scale, sequence, packet)
+            self._count(_RELATIVE_THREAD_TIMES, event_places.order, delta.owner[~has_reference])
+            owner = np.concatenate([field.owner, delta.owner[has_reference]])
             value = np.concatenate(
-                [field.value.view(np.int64).astype(np.float64) * scale, reached[known]]
+                [field.value.view(np.int64).astype(np.float64) * scale, reached[has_reference]]
             )
-            own, of = np.unique(track[owner], return_inverse=True)
+            tracks, of = np.unique(track[owner], return_inverse=True)
             uuids = list(self.uuids)
-            numbers = [self._thread_counter(one, type, uuids[one]) for one in own.tolist()]
+            numbers = [
+                self._thread_counter(track_number, type, uuids[track_number])
+                for track_number in tracks.tolist()
+            ]
             counter = np.array(numbers, np.uint32)[of.reshape(-1)]
             self.counters.put(counter, rows_of(event_places, owner), value)
 
     def _thread_counter(self, track: int, type: int, parent: int) -> int:
         """The number of the counter with a track's times or instructions; parent: its uuid."""
-        known = self._thread_counters.get((track, type))
-        if known is None:
+        number = self._thread_counters.get((track, type))
+        if number is None:
             described = self._tracks.below(BUILTIN_COUNTERS[type], parent)
             described.counter = pb.CounterDescriptor(type=type)
-            known = self.uuids.setdefault(described.uuid, len(self.uuids))
-            self._thread_counters[track, type] = known
-        return known
+            number = self.uuids.setdefault(described.uuid, len(self.uuids))
+            self._thread_counters[track, type] = number
+        return number
 
     def _of_threads(self, phased: Ints, uuid: Any, sequence: Any, packet: Ints) -> None:
         """Set the tracks of events with a phase that state track 0: their sequence's threads."""
@@ -360,10 +363,10 @@ class TrackEvents:
         is_phased = (phase[legacy.owner] > 0) & (kind[legacy.owner] != _COUNTER)
         kind[legacy.owner[is_phased]] = kinds.kind[is_phased]
         field = inner.get(_OLD_NAME_IID, VARINT)
-        at = legacy.owner[field.owner]
-        missing = name[at] < 0
-        codes = interned("event_names", field.value, state[at], self._sequences.states)
-        name[at[missing]] = codes[missing]
+        owners = legacy.owner[field.owner]
+        missing = name[owners] < 0
+        codes = interned("event_names", field.value, state[owners], self._sequences.states)
+        name[owners[missing]] = codes[missing]
         return kinds
 
     def _add_arguments(
@@ -389,9 +392,12 @@ class TrackEvents:
             self._put_text("correlation_id", event[field.owner], codes)
         field = fields.get(_CORRELATION, VARINT)
         if len(field):
-            own = event[field.owner]
+            event_rows = event[field.owner]
             self.arguments.keep(
-                "correlation_id", INT, own[own >= 0], field.value.view(np.int64)[own >= 0]
+                "correlation_id",
+                INT,
+                event_rows[event_rows >= 0],
+                field.value.view(np.int64)[event_rows >= 0],
             )
 
     def _categories(
@@ -425,9 +431,9 @@ class TrackEvents:
             for code in np.flatnonzero(used[:-1]).tolist():
                 if texts[code] not in UNITS and texts[code] != RUN_CATEGORY:
                     continue
-                own = codes == code
-                special |= own
-                numbers = np.unique(track[owner[own]]).tolist()
+                has_code = codes == code
+                special |= has_code
+                numbers = np.unique(track[owner[has_code]]).tolist()
                 if texts[code] == RUN_CATEGORY:
                     self.run_tracks.update(numbers)
                 else:
@@ -456,14 +462,14 @@ class TrackEvents:
         return owner, codes
 
     def _put_text(self, name: str, event: Ints, codes: Ints) -> None:
-        known = (codes >= 0) & (event >= 0)
-        if known.any():
-            self.arguments.keep(name, TEXT, event[known], codes[known])
+        is_valid = (codes >= 0) & (event >= 0)
+        if is_valid.any():
+            self.arguments.keep(name, TEXT, event[is_valid], codes[is_valid])
 
     def _about(self, uuid: Any) -> Ints:
         """The events of an earlier Opscope export that repeat its attributes."""
-        found: Ints = np.empty(0, np.int64)
+        rows: Ints = np.empty(0, np.int64)
         described = self._tracks.by_uuid.get(_ABOUT_UUID)
         if described is not None and described.name == _ABOUT and self._recording.is_own:
-            found = np.flatnonzero(uuid == np.uint64(_ABOUT_UUID))
-        return found
+            rows = np.flatnonzero(uuid == np.uint64(_ABOUT_UUID))
+        return rows

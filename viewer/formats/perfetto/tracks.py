@@ -156,9 +156,9 @@ class Tracks:
 
     def _now_of(self, sequence: int, uuid: int) -> None:
         """Note the thread that a sequence is of, from the packet that is read."""
-        known = self._of_sequence.setdefault(sequence, [])
-        if not known or known[-1][1] != uuid:
-            known.append((self.processes.packet, uuid))
+        uuids = self._of_sequence.setdefault(sequence, [])
+        if not uuids or uuids[-1][1] != uuid:
+            uuids.append((self.processes.packet, uuid))
 
     def threads_of_sequences(self, sequences: Words, packets: Ints) -> Words:
         """The track of the thread that a sequence is of at each packet, 0 if none is stated."""
@@ -191,11 +191,11 @@ class Tracks:
             return
         for process in stated.processes:
             name = as_text(process.cmdline[0]) if process.cmdline else ""
-            known = self.processes.process_in_tree(
+            described = self.processes.process_in_tree(
                 process.pid, process.ppid, process.process_start_from_boot, name
             )
-            known.user = known.user or process.uid
-            self.processes.thread_in_tree(known, process.pid)
+            described.user = described.user or process.uid
+            self.processes.thread_in_tree(described, process.pid)
         for thread in stated.threads:
             of = self.processes.thread_in_tree(self.processes.process(thread.tgid), thread.tid)
             of.name = of.name or as_text(thread.name)

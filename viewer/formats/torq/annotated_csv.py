@@ -249,7 +249,7 @@ class _Rows:
         column = {name: np.concatenate(parts) for name, parts in self._codes.items()}
         self._codes.clear()
         times = self._times(column, row)
-        has_time = np.logical_and(*(known for _, known in times))
+        has_time = np.logical_and(*(has for _, has in times))
         blank = np.logical_and(*(self._is_blank(name, column) for name in _TIMES[self._id]))
         count_rows(self._builder, _NO_TIME, row[blank])
         count_rows(
@@ -267,12 +267,12 @@ class _Rows:
         for name in _TIMES[self._id]:
             texts = [text.strip() for text in self._tables[name]]
             parsed.append([Decimal(t) if _NUMBER.fullmatch(t) else None for t in texts])
-        known = [value for values in parsed for value in values if value is not None]
-        is_whole = all(value == value.to_integral_value() for value in known)
+        times = [value for values in parsed for value in values if value is not None]
+        is_whole = all(value == value.to_integral_value() for value in times)
         factor = 1 if is_whole else _NS_IN_US
         if not is_whole:
             self._builder.clock = Clock("ns", Fraction(1), domain=self._builder.clock.domain)
-        found = []
+        columns = []
         for name, values in zip(_TIMES[self._id], parsed, strict=True):
             exact = [None if value is None else value * factor for value in values]
             ticks = [0 if value is None else int(value.to_integral_value()) for value in exact]
@@ -280,8 +280,8 @@ class _Rows:
             codes = column[name]
             count_rows(self._builder, "time finer than a nanosecond: rounded", row[finer[codes]])
             has = np.array([value is not None for value in values], np.bool_)
-            found.append((np.array(ticks, np.int64)[codes], has[codes]))
-        return found
+            columns.append((np.array(ticks, np.int64)[codes], has[codes]))
+        return columns
 
     # -- slices ------------------------------------------------------------------------------
 
@@ -296,9 +296,9 @@ class _Rows:
             on = {NSS_JOBS: (Unit.NSS, ~drawn.hal), HAL: (Unit.HAL, drawn.hal)}
             names = [job_name(number) for number in drawn.job.tolist()]
         track = np.zeros(len(names), np.uint32)
-        for thread, (unit, own) in on.items():
-            if own.any():
-                track[own] = self._builder.track(
+        for thread, (unit, mask) in on.items():
+            if mask.any():
+                track[mask] = self._builder.track(
                     process, thread, flat=thread == NSS_JOBS, unit=unit
                 )
         self._builder.add(
@@ -351,7 +351,7 @@ class _Rows:
             job=job[first],
             has_job=has_job[first],
             operations=listed,
-            hal=np.array([is_hal(one[0].partition(".")[0]) for one in listed], np.bool_),
+            hal=np.array([is_hal(texts[0].partition(".")[0]) for texts in listed], np.bool_),
             locations=[places[code] for code in place[first].tolist()],
         )
 
@@ -386,9 +386,9 @@ class _Rows:
         for name, title in (("invocation", "invocations"), ("operator", "original_operators")):
             codes, texts = self._texts(name, column)
             if texts:
-                found = _listed(drawn.group, count, [texts[code] for code in codes.tolist()])
+                group_texts = _listed(drawn.group, count, [texts[code] for code in codes.tolist()])
                 columns[title] = Column.of_texts(
-                    [", ".join(dict.fromkeys(filter(None, some))) for some in found]
+                    [", ".join(dict.fromkeys(filter(None, texts))) for texts in group_texts]
                 )
         if self._id == _ACTION_COLUMN:
             of_hal = drawn.hal.tolist()
@@ -410,18 +410,18 @@ class _Rows:
         starts = np.array(
             [operation[0] == START_PROGRAM for operation in drawn.operations], np.bool_
         )
-        own = np.flatnonzero(drawn.has_job & ~drawn.hal)
-        own = own[np.argsort(start[own], kind="stable")]
-        meets = (job[own[1:]] == job[own[:-1]]) & starts[own[:-1]] & ~starts[own[1:]]
-        first = own[:-1][meets]
-        wait = own[1:][meets]
+        rows = np.flatnonzero(drawn.has_job & ~drawn.hal)
+        rows = rows[np.argsort(start[rows], kind="stable")]
+        meets = (job[rows[1:]] == job[rows[:-1]]) & starts[rows[:-1]] & ~starts[rows[1:]]
+        first = rows[:-1][meets]
+        wait = rows[1:][meets]
         if not len(first):
             return
         names = [job_name(number) for number in job[first].tolist()]
         job_columns = ("units", "invocations", "original_operators", "location", JOB_ID)
         keys = [
-            self._key(name, False, None, number, drawn.locations[at])
-            for name, number, at in zip(names, job[first].tolist(), wait.tolist(), strict=True)
+            self._key(name, False, None, number, drawn.locations[row])
+            for name, number, row in zip(names, job[first].tolist(), wait.tolist(), strict=True)
         ]
         builder.add(
             track=builder.track(os.path.basename(builder.path), NSS_JOBS, flat=True, unit=Unit.NSS),
@@ -462,12 +462,12 @@ class _Rows:
 
     def _numbers(self, name: str, column: dict[str, Codes], row: Codes) -> tuple[Ints, Bools]:
         """The integers of a column ("3" or "3.0"), and which rows have one."""
-        values, known, bad = [], [], []
+        values, is_number, bad = [], [], []
         for text in map(str.strip, self._tables[name]):
             number = Decimal(text) if _NUMBER.fullmatch(text) else None
             is_whole = number is not None and number == number.to_integral_value()
             values.append(int(number) if number is not None and is_whole else 0)
-            known.append(is_whole)
+            is_number.append(is_whole)
             bad.append(bool(text) and not is_whole)
         codes = column[name]
         count_rows(
@@ -475,7 +475,7 @@ class _Rows:
             f"{name} that is not a whole number: left out",
             row[np.array(bad)[codes]],
         )
-        return np.array(values, np.int64)[codes], np.array(known, np.bool_)[codes]
+        return np.array(values, np.int64)[codes], np.array(is_number, np.bool_)[codes]
 
     def _units(self, column: dict[str, Codes], group: Ints, count: int) -> Column:
         """The NPU units that the rows of each slice mark as used."""
@@ -504,10 +504,10 @@ def _name(operations: Sequence[str]) -> str:
 
 def _listed(group: Ints, count: int, texts: Sequence[str]) -> list[list[str]]:
     """The texts of each slice's rows, in file order."""
-    found: list[list[str]] = [[] for _ in range(count)]
+    texts_of: list[list[str]] = [[] for _ in range(count)]
     for number, text in zip(group.tolist(), texts, strict=True):
-        found[number].append(text)
-    return found
+        texts_of[number].append(text)
+    return texts_of
 
 
 def _generation(header: Sequence[str]) -> str:

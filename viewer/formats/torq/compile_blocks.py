@@ -139,15 +139,15 @@ class _Text:
 
     def comma(self, k: int | Ints) -> Ints:
         """The position of the k-th comma of every row; negative k count from the row's end."""
-        found: Ints = self._commas[np.where(np.asarray(k) < 0, self._after, self._first) + k]
-        return found
+        commas: Ints = self._commas[np.where(np.asarray(k) < 0, self._after, self._first) + k]
+        return commas
 
-    def word(self, at: Ints, type: type[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+    def word(self, positions: Ints, type: type[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
         """The bytes from some positions on as little-endian integers."""
         kind = np.dtype(type).newbyteorder("<")
         count = len(self.bytes) - kind.itemsize + 1
         window: NDArray[np.unsignedinteger] = np.ndarray((count,), kind, self._raw, strides=(1,))
-        return window[at]
+        return window[positions]
 
     def numbers(self, start: Ints, end: Ints) -> Ints:
         """Parse cells of at most 18 digits. Raises _NotPlain."""
@@ -276,11 +276,11 @@ def _alike(keys: Words) -> tuple[Ints, Codes]:
         codes = np.cumsum(first == rows) - 1
         return np.flatnonzero(first == rows), codes[first].astype(np.uint32)
     # Many keys, or two keys in one slot.
-    _, at, found = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(at)
+    _, first_rows, code_of = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first_rows)
     rank = np.empty(len(order), np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)
-    return at[order], rank[found]
+    return first_rows[order], rank[code_of]
 
 
 def _refuse_brackets(texts: list[str]) -> None:

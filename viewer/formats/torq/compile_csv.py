@@ -149,8 +149,8 @@ class _Rows:
             row = np.arange(self._cells.count, self._cells.count + len(block), dtype=np.uint32)
             self._cells.count += len(block)
         else:
-            found, row = self._cells.take(line, raw)
-            block = self._block(found)
+            matches, row = self._cells.take(line, raw)
+            block = self._block(matches)
         if len(block):
             self._add_block(block, row)
 
@@ -210,9 +210,9 @@ class _Rows:
         )
         return builder.build()
 
-    def _block(self, found: Sequence[tuple[str, ...]]) -> CellBlock:
+    def _block(self, matches: Sequence[tuple[str, ...]]) -> CellBlock:
         """Convert the pattern's matches to columns."""
-        cells = list(zip(*found, strict=True)) or [()] * 6
+        cells = list(zip(*matches, strict=True)) or [()] * 6
         numbers, kind = cells[1:3], None
         if self._has_header:
             numbers, (event, location, size) = cells[:3], cells[3:]
@@ -221,7 +221,7 @@ class _Rows:
             kind = distinct_texts(cells[4])
         events = distinct_texts(event)
         return CellBlock(
-            tuple(np.fromiter(map(int, texts), np.int64, len(found)) for texts in numbers),
+            tuple(np.fromiter(map(int, texts), np.int64, len(matches)) for texts in numbers),
             events,
             events.codes,
             distinct_texts(location),

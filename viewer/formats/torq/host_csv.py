@@ -158,39 +158,39 @@ class _Slices:
         level, crossing = levels(begin, end, len(events.row))
         crossed = events.row[begin[crossing]]
         count_rows(self._builder, "begin and end events that cross: nested by time", crossed)
-        at = np.concatenate([begin, lone])
-        order = np.argsort(at)
-        at = at[order]
+        rows = np.concatenate([begin, lone])
+        order = np.argsort(rows)
+        rows = rows[order]
         until = np.concatenate([end, lone])[order]
-        is_lone = until == at
-        names, keys = self._names_and_keys(at)
-        columns = self._columns(at)
+        is_lone = until == rows
+        names, keys = self._names_and_keys(rows)
+        columns = self._columns(rows)
         if is_lone.any():
             columns["unpaired"] = Column.of_codes(
-                events.phase[at].astype(np.uint32), (_NO_END, _NO_BEGIN), is_lone
+                events.phase[rows].astype(np.uint32), (_NO_END, _NO_BEGIN), is_lone
             )
         self._builder.add(
             track=self._builder.track(self._process, thread, unit=unit),
-            start=events.time[at],
+            start=events.time[rows],
             end=events.time[until],
             name=names,
             key=keys,
-            source_row=events.row[at],
-            levels=None if len(crossing) else level[at].astype(np.int32),
+            source_row=events.row[rows],
+            levels=None if len(crossing) else level[rows].astype(np.int32),
             derived=is_lone,
             columns=columns,
         )
 
-    def _names_and_keys(self, at: Ints) -> tuple[Codes, Codes]:
+    def _names_and_keys(self, rows: Ints) -> tuple[Codes, Codes]:
         """The name and key of some rows, created once per distinct combination."""
         events, builder = self._events, self._builder
-        action = np.maximum(events.action[at], -1)
+        action = np.maximum(events.action[rows], -1)
         which, first = combined_codes(
-            [events.dispatch[at], events.name[at], events.place[at], numbered(action)]
+            [events.dispatch[rows], events.name[rows], events.place[rows], numbered(action)]
         )
         names, keys = np.empty(len(first), np.uint32), np.empty(len(first), np.uint32)
         for i in np.argsort(first).tolist():
-            row = at[first[i]]
+            row = rows[first[i]]
             dispatch, number = int(events.dispatch[row]), int(action[first[i]])
             name = scope_name(events.names[events.name[row]], events.dispatches[dispatch])
             names[i] = builder.intern(name)
@@ -206,26 +206,26 @@ class _Slices:
                 keys[i] = builder.key(kind, name, scope=self._scopes[dispatch], instruction=number)
         return names[which], keys[which]
 
-    def _columns(self, at: Ints) -> dict[str, Column]:
+    def _columns(self, rows: Ints) -> dict[str, Column]:
         """The columns of some rows."""
         events = self._events
-        action = events.action[at]
+        action = events.action[rows]
         columns = {ACTION_ID: Column(np.maximum(action, 0), action >= 0)}
         if self._has_dispatch:
-            kind = self._scope_kind[events.scope[at]]
+            kind = self._scope_kind[events.scope[rows]]
             of_dispatch = kind < 2
             columns |= {
-                DISPATCH: Column.of_codes(events.dispatch[at], events.dispatches, of_dispatch),
+                DISPATCH: Column.of_codes(events.dispatch[rows], events.dispatches, of_dispatch),
                 "scope": Column.of_codes(
-                    np.where(of_dispatch, kind, events.dispatch[at] + 2).astype(np.uint32),
+                    np.where(of_dispatch, kind, events.dispatch[rows] + 2).astype(np.uint32),
                     (_DISPATCH, _INIT, *events.dispatches),
                 ),
-                "invocation_id": Column(events.invocation[at]),
+                "invocation_id": Column(events.invocation[rows]),
             }
         else:
             columns |= {
-                "location": Column.of_codes(events.place[at], events.places),
-                "elapsed_time": Column(events.elapsed[at], unit="us"),
+                "location": Column.of_codes(events.place[rows], events.places),
+                "elapsed_time": Column(events.elapsed[rows], unit="us"),
             }
         return columns
 
@@ -233,9 +233,9 @@ class _Slices:
 
     def _scope_numbers(self) -> list[int]:
         """The builder's scope of each dispatch; runs and the HAL share a separate one."""
-        own = self._builder.scope("host")
+        host_scope = self._builder.scope("host")
         return [
-            own if is_hal(name) or not self._has_dispatch else self._builder.scope(name)
+            host_scope if is_hal(name) or not self._has_dispatch else self._builder.scope(name)
             for name in self._events.dispatches
         ]
 
@@ -325,10 +325,12 @@ class _Slices:
         is_counted = events.phase == END
         is_counted[self._end] = False  # else its begin is counted
         is_counted |= events.phase == BEGIN
-        at = np.flatnonzero(is_counted & events.is_named(NSS_START))
-        at = at[np.argsort(events.scope[at], kind="stable")]
-        scope = events.scope[at]
-        number = numbers_at(len(is_counted), at, np.arange(len(at)) - np.searchsorted(scope, scope))
+        rows = np.flatnonzero(is_counted & events.is_named(NSS_START))
+        rows = rows[np.argsort(events.scope[rows], kind="stable")]
+        scope = events.scope[rows]
+        number = numbers_at(
+            len(is_counted), rows, np.arange(len(rows)) - np.searchsorted(scope, scope)
+        )
         return number[start]
 
     # -- runs --------------------------------------------------------------------------------
@@ -384,16 +386,16 @@ class _Slices:
 
     def _rounds(self, dispatches: Ints) -> list[tuple[int, int]]:
         """Split dispatches where a name repeats; the (first, last) pair of each part."""
-        found: list[tuple[int, int]] = []
+        rounds: list[tuple[int, int]] = []
         seen: set[int] = set()
         names = self._events.dispatch[self._begin[dispatches]].tolist()
         for pair, name in zip(dispatches.tolist(), names, strict=True):
-            if not found or name in seen:
-                found.append((pair, pair))
+            if not rounds or name in seen:
+                rounds.append((pair, pair))
                 seen.clear()
-            found[-1] = (found[-1][0], pair)
+            rounds[-1] = (rounds[-1][0], pair)
             seen.add(name)
-        return found
+        return rounds
 
 
 FORMAT = format_of("torq.host_csv")

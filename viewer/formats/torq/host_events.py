@@ -70,8 +70,8 @@ class HostEvents:
 
     def is_named(self, name: str) -> Bools:
         """Which rows have an event name."""
-        found: Bools = np.array([n == name for n in self.names], np.bool_)[self.name]
-        return found
+        is_named: Bools = np.array([n == name for n in self.names], np.bool_)[self.name]
+        return is_named
 
 
 class EventRows:
@@ -96,14 +96,14 @@ class EventRows:
 
     def add(self, line: int, raw: bytes) -> None:
         """Add some whole lines of the file; `line` is the number of the first one."""
-        found, row = self._cells.take(line, raw)
-        if not found:
+        cells, row = self._cells.take(line, raw)
+        if not cells:
             return
-        n = len(found)
+        n = len(cells)
         nothing = np.zeros(n, np.int64)
         columns: dict[str, Ints | Codes]
         if self.has_dispatch:
-            dispatch, invocation, action, time, event = zip(*found, strict=True)
+            dispatch, invocation, action, time, event = zip(*cells, strict=True)
             columns = {
                 "dispatch": self._dispatches.codes(dispatch),
                 "invocation": _ints(invocation, n),
@@ -111,7 +111,7 @@ class EventRows:
                 "place": nothing,
             }
         else:
-            action, elapsed, time, event, place = zip(*found, strict=True)
+            action, elapsed, time, event, place = zip(*cells, strict=True)
             columns = {
                 "dispatch": nothing,
                 "invocation": nothing,
@@ -191,8 +191,8 @@ def pairs(events: HostEvents) -> tuple[Ints, Ints]:
     order = np.argsort(group, kind="stable")
     group, phase = group[order], events.phase[order]
     meets = (group[1:] == group[:-1]) & (phase[:-1] == BEGIN) & (phase[1:] == END)
-    at = np.flatnonzero(meets)
-    begin, end = order[at], order[at + 1]
+    index = np.flatnonzero(meets)
+    begin, end = order[index], order[index + 1]
     by_begin = np.argsort(begin)
     return begin[by_begin], end[by_begin]
 

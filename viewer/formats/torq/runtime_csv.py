@@ -85,15 +85,15 @@ class _Jobs:
 
     def add(self, line: int, raw: bytes) -> None:
         """Add some whole lines of the file; `line` is the number of the first one."""
-        found, rows = self._cells.take(line, raw)
-        of_two = {text for text in {row[3] for row in found} if self._is_two_rows(text)}
+        cells, rows = self._cells.take(line, raw)
+        of_two = {text for text in {row[3] for row in cells} if self._is_two_rows(text)}
         if of_two:
-            is_two = np.array([row[3] in of_two for row in found], np.bool_)
+            is_two = np.array([row[3] in of_two for row in cells], np.bool_)
             count_rows(self.builder, TWO_ROWS, rows[is_two], 2)
             keep = np.flatnonzero(~is_two)
-            found, rows = [found[at] for at in keep.tolist()], rows[keep]
-        if found:
-            self._add_slices(found, rows)
+            cells, rows = [cells[index] for index in keep.tolist()], rows[keep]
+        if cells:
+            self._add_slices(cells, rows)
 
     def _is_two_rows(self, location: str) -> bool:
         """Whether the rest of a line has another row; R1 has no location."""
@@ -101,9 +101,9 @@ class _Jobs:
             self.builder.generation == "R1" and _NUMBERS.fullmatch(location) is not None
         )
 
-    def _add_slices(self, found: Sequence[tuple[str, ...]], rows: Codes) -> None:
-        builder, n = self.builder, len(found)
-        ids, end_texts, length_texts, places = zip(*found, strict=True)
+    def _add_slices(self, cells: Sequence[tuple[str, ...]], rows: Codes) -> None:
+        builder, n = self.builder, len(cells)
+        ids, end_texts, length_texts, places = zip(*cells, strict=True)
         job = np.fromiter(map(int, ids), np.int64, n)
         end = np.fromiter(map(int, end_texts), np.int64, n)
         start = end - np.fromiter(map(int, length_texts), np.int64, n)

@@ -70,8 +70,8 @@ def _place(archive: zipfile.ZipFile, names: set[str], title: str) -> str:
 
     _read(archive, "xl/workbook.xml", sheet)
     if title not in sheets:
-        some = ", ".join(list(sheets)[:4]) or "none"
-        raise NoSheet(f'it has no sheet "{title}" (it has: {some[:200]})')
+        sheet_names = ", ".join(list(sheets)[:4]) or "none"
+        raise NoSheet(f'it has no sheet "{title}" (it has: {sheet_names[:200]})')
     if "xl/_rels/workbook.xml.rels" in names:
         _read(archive, "xl/_rels/workbook.xml.rels", relation)
     target = targets.get(sheets[title], "worksheets/sheet1.xml").lstrip("/").removeprefix("xl/")
@@ -92,9 +92,9 @@ def _read(archive: zipfile.ZipFile, member: str, start: Callable[..., None]) -> 
 
 def _shared(archive: zipfile.ZipFile, names: set[str]) -> list[str]:
     """The texts that cells refer to by number."""
-    found: list[str] = []
+    texts: list[str] = []
     if "xl/sharedStrings.xml" not in names:
-        return found
+        return texts
     parts: list[str] = []
     size = 0
     is_text = False
@@ -109,8 +109,8 @@ def _shared(archive: zipfile.ZipFile, names: set[str]) -> list[str]:
         nonlocal is_text, size
         is_text = False
         if name == "si":
-            found.append(_in_a_line("".join(parts)))
-            size += len(found[-1]) + _TEXT_MEMORY
+            texts.append(_in_a_line("".join(parts)))
+            size += len(texts[-1]) + _TEXT_MEMORY
 
     def text(piece: str) -> None:
         if is_text:
@@ -119,7 +119,7 @@ def _shared(archive: zipfile.ZipFile, names: set[str]) -> list[str]:
     with _opened(archive, "xl/sharedStrings.xml") as file:
         for _ in _parsed(file, start, end, text):
             allowance().take(size)
-    return found
+    return texts
 
 
 class _Sheet:
@@ -160,7 +160,7 @@ class _Sheet:
             self._parts.clear()
         elif name == "row":
             row = self._row
-            self.rows.append([row.get(at, "") for at in range(max(row) + 1)] if row else [])
+            self.rows.append([row.get(column, "") for column in range(max(row) + 1)] if row else [])
             self._count += 1
             if self._count > _MOST_ROWS:
                 raise NoSheet(f"it has more than {_MOST_ROWS:,} rows")
@@ -172,8 +172,8 @@ class _Sheet:
 
     def _cell(self, value: str) -> str:
         if self._kind == "s":
-            known = value.isdecimal() and len(value) < 10 and int(value) < len(self._texts)
-            return self._texts[int(value)] if known else ""
+            is_known = value.isdecimal() and len(value) < 10 and int(value) < len(self._texts)
+            return self._texts[int(value)] if is_known else ""
         if self._kind == "b":
             return "True" if value.strip() == "1" else "False"
         return number_text(value) if self._kind == "n" else _in_a_line(value)
@@ -198,10 +198,10 @@ def number_text(value: str) -> str:
 
 def _number(letters: str) -> int:
     """The place of a column: A is 0, AA is 26."""
-    found = 0
+    number = 0
     for letter in letters:
-        found = found * 26 + ord(letter) - ord("A") + 1
-    return found - 1
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return number - 1
 
 
 def _parsed(

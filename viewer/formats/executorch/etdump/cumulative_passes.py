@@ -67,28 +67,28 @@ def undo_cumulative(
     `events` to that in which they ran, whatever the order of the log; their starts, those and the
     lengths in `foreign`, and `timing`.
     """
-    at = _passes(events, kind, parent, foreign)
-    passes = Passes(at, events.end[at] - events.start[at])
-    if not len(at):
+    rows = _passes(events, kind, parent, foreign)
+    passes = Passes(rows, events.end[rows] - events.start[rows])
+    if not len(rows):
         return passes
-    call, start = parent[at], events.start[at]
+    call, start = parent[rows], events.start[rows]
     is_next = np.append(False, (call[1:] == call[:-1]) & (start[1:] == start[:-1]))
     # They have no contents, so they can change places among each other.
-    places = at[np.lexsort((at, np.cumsum(~is_next)))]
+    places = rows[np.lexsort((rows, np.cumsum(~is_next)))]
     for field in fields(events):
         values = getattr(events, field.name)
         if isinstance(values, np.ndarray):
-            values[places] = values[at]
+            values[places] = values[rows]
     passes.at = places
     timing[places] |= np.uint8(Timing.DERIVED)
     events.start[places[is_next]] = events.end[places[:-1][is_next[1:]]]
     unit = numbers_at(len(events), foreign.at, foreign.unit)
-    unit[places] = unit[at]
+    unit[places] = unit[rows]
     foreign.unit = unit[foreign.at]
-    own = np.flatnonzero(np.isin(foreign.at, places))
-    moved = foreign.at[own]
-    foreign.start[own] = events.start[moved]
-    foreign.length[own] = events.end[moved] - events.start[moved]
+    index = np.flatnonzero(np.isin(foreign.at, places))
+    moved = foreign.at[index]
+    foreign.start[index] = events.start[moved]
+    foreign.length[index] = events.end[moved] - events.start[moved]
     return passes
 
 
@@ -99,18 +99,18 @@ def _passes(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints, foreig
     is_foreign = flags_at(len(events), foreign.at)
     mine[foreign.at[foreign.is_value]] = False
     mine &= ~(is_foreign & (events.start == 0))
-    at = np.flatnonzero(mine)
+    rows = np.flatnonzero(mine)
     # By call, clock and start; longest last.
-    at = at[np.lexsort((events.end[at], events.start[at], is_foreign[at], parent[at]))]
-    if len(at) < 2:
-        return at[:0]
-    call, clock, start, end = parent[at], is_foreign[at], events.start[at], events.end[at]
+    rows = rows[np.lexsort((events.end[rows], events.start[rows], is_foreign[rows], parent[rows]))]
+    if len(rows) < 2:
+        return rows[:0]
+    call, clock, start, end = parent[rows], is_foreign[rows], events.start[rows], events.end[rows]
     is_new = (np.diff(call) != 0) | (clock[1:] != clock[:-1]) | (np.diff(start) != 0)
     first = np.flatnonzero(np.append(True, is_new))
     timed = np.add.reduceat((end > start).astype(np.int64), first)
     if not (timed >= 2).any():
-        return at[:0]
-    last = np.append(first[1:], len(at)) - 1
+        return rows[:0]
+    last = np.append(first[1:], len(rows)) - 1
     shortest = np.minimum.reduceat(np.where(end > start, end, end.max()), first)
     followed = np.append(
         (call[first[1:]] == call[first[:-1]])
@@ -119,9 +119,9 @@ def _passes(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints, foreig
         False,
     )
     shader = np.array([*(shader_of(text) is not None for text in events.texts), False])
-    is_shader = np.logical_and.reduceat(shader[events.text[at]], first)
+    is_shader = np.logical_and.reduceat(shader[events.text[rows]], first)
     may_be = (timed >= 2) & (end[last] > shortest) & ~followed
     certain = may_be & (is_shader | (timed >= _LEAST))
     chosen = may_be if certain.any() else certain
-    found: Ints = at[np.repeat(chosen, last - first + 1)]
-    return found
+    pass_rows: Ints = rows[np.repeat(chosen, last - first + 1)]
+    return pass_rows

@@ -42,10 +42,10 @@ def _tensors(buffer: Buffer, path: str) -> LoggedTensors:
     runs = read_runs(buffer, builder)
     if builder.generation == "G1":  # states no values
         return LoggedTensors.none()
-    at = elements(buffer, runs.first, runs.length, "events", _LEAST_EVENT)
+    positions = elements(buffer, runs.first, runs.length, "events", _LEAST_EVENT)
     places, rows, members, problems = [], [], [], []
-    for low in range(0, len(at), _CHUNK):
-        events = Tables(buffer, at[low : low + _CHUNK], "event")
+    for low in range(0, len(positions), _CHUNK):
+        events = Tables(buffer, positions[low : low + _CHUNK], "event")
         debug = events.targets(2)
         here = np.flatnonzero((debug > 0) & (events.targets(0) == 0) & (events.targets(1) == 0))
         if not len(here):
@@ -53,12 +53,12 @@ def _tensors(buffer: Buffer, path: str) -> LoggedTensors:
         entries = Tables(buffer, debug[here], "debug event").targets(2)
         row, values = low + here[entries > 0], Tables(buffer, entries[entries > 0], "value")
         type = values.numbers(0, np.uint8, 0).astype(np.int64) + 1
-        for found in _stored(buffer, values, type):
-            if found is None:
+        for stored in _stored(buffer, values, type):
+            if stored is None:
                 problems.append(_LISTS)
                 continue
-            own, member, place = found
-            rows.append(row[own])
+            index, member, place = stored
+            rows.append(row[index])
             members.append(member)
             places.append(place)
     return _read(buffer, rows, members, places, tuple(dict.fromkeys(problems)))
@@ -70,13 +70,13 @@ def _stored(buffer: Buffer, values: Tables, type: Ints) -> Iterator[tuple[Ints, 
     Yields None in place of lists that claim more tensors than the file has room for.
     """
     place = values.targets(1)
-    own = np.flatnonzero((type == ValueType.TENSOR) & (place > 0))
-    yield own, np.zeros(len(own), np.int64), place[own]
+    rows = np.flatnonzero((type == ValueType.TENSOR) & (place > 0))
+    yield rows, np.zeros(len(rows), np.int64), place[rows]
     place = values.targets(2)
-    own = np.flatnonzero((type == ValueType.TENSOR_LIST) & (place > 0))
-    if not len(own):
+    rows = np.flatnonzero((type == ValueType.TENSOR_LIST) & (place > 0))
+    if not len(rows):
         return
-    lists = Tables(buffer, place[own], "tensor list").targets(0)
+    lists = Tables(buffer, place[rows], "tensor list").targets(0)
     first, length = buffer.vectors(lists, 4, "tensors of a list")
     if int(length.sum()) * _LEAST_TENSOR > buffer.size:
         yield None
@@ -84,7 +84,7 @@ def _stored(buffer: Buffer, values: Tables, type: Ints) -> Iterator[tuple[Ints, 
     allowance().take(buffer.size + int(length.sum()) * _TENSOR_MEMORY)
     tensors = elements(buffer, first, length, "tensors of lists", _LEAST_TENSOR)
     number = np.arange(len(tensors)) - np.repeat(np.cumsum(length) - length, length)
-    yield np.repeat(own, length), number, tensors
+    yield np.repeat(rows, length), number, tensors
 
 
 def _read(
@@ -95,16 +95,20 @@ def _read(
     problems: tuple[str, ...],
 ) -> LoggedTensors:
     """The tensors at some positions, in the order of their events."""
-    row, member, at = (np.concatenate([np.empty(0, np.int64), *x]) for x in (rows, members, places))
+    row, member, positions = (
+        np.concatenate([np.empty(0, np.int64), *x]) for x in (rows, members, places)
+    )
     order = np.lexsort((member, row))
-    row, member, at = row[order], member[order], at[order]
-    allowance().take(buffer.size + len(at) * _TENSOR_MEMORY)
-    tables = Tables(buffer, at, "tensor")
+    row, member, positions = row[order], member[order], positions[order]
+    allowance().take(buffer.size + len(positions) * _TENSOR_MEMORY)
+    tables = Tables(buffer, positions, "tensor")
     dtype = tables.numbers(0, np.uint8, 0)
     sizes, rank = _dimensions(buffer, tables, _SIZES)
     strides, rank_of_strides = _dimensions(buffer, tables, _STRIDES)
-    shown = min(len(sizes), len(strides))
-    strides = np.concatenate([strides[:shown], np.zeros((len(sizes) - shown, len(at)), np.int64)])
+    count = min(len(sizes), len(strides))
+    strides = np.concatenate(
+        [strides[:count], np.zeros((len(sizes) - count, len(positions)), np.int64)]
+    )
     has = (rank_of_strides == rank) & (rank <= MOST_DIMENSIONS)
     columns = np.stack([dtype, rank, has, *sizes, *strides]).astype(np.int64)
     _, first, codes = np.unique(columns, axis=1, return_index=True, return_inverse=True)
@@ -119,10 +123,10 @@ def _read(
 def _dimensions(buffer: Buffer, tables: Tables, slot: int) -> tuple[Ints, Ints]:
     """The numbers in a slot, of shape (dimensions, tensors), and how many each tensor has."""
     first, rank = buffer.vectors(tables.targets(slot), 8, "sizes and strides of a tensor")
-    shown = np.where(rank > MOST_DIMENSIONS, 0, rank)
-    numbers = np.zeros((int(shown.max(initial=0)), len(tables)), np.int64)
+    shown_rank = np.where(rank > MOST_DIMENSIONS, 0, rank)
+    numbers = np.zeros((int(shown_rank.max(initial=0)), len(tables)), np.int64)
     for dimension in range(len(numbers)):
-        live = np.flatnonzero(shown > dimension)
+        live = np.flatnonzero(shown_rank > dimension)
         numbers[dimension, live] = buffer.u8(first[live] + 8 * dimension).view(np.int64)
     return numbers, rank
 
@@ -139,8 +143,8 @@ def _layout(
     for size in reversed(layout.sizes):
         dense.append(step)
         step *= size
-    own = tuple(strides[:rank])
-    pairs = zip(layout.sizes, own, reversed(dense), strict=True)
+    tensor_strides = tuple(strides[:rank])
+    pairs = zip(layout.sizes, tensor_strides, reversed(dense), strict=True)
     if all(size == 1 or stride == usual for size, stride, usual in pairs):
         return layout
-    return TensorLayout(layout.dtype, layout.sizes, own)
+    return TensorLayout(layout.dtype, layout.sizes, tensor_strides)

@@ -69,8 +69,8 @@ class ProfileEvents:
 
     def named(self, *names: str) -> Bools:
         """Which events have one of the names."""
-        found: Bools = np.array([*(name in names for name in self.names), False])[self.name]
-        return found
+        is_named: Bools = np.array([*(name in names for name in self.names), False])[self.name]
+        return is_named
 
 
 @dataclass(slots=True)
@@ -155,9 +155,11 @@ def read_runs(buffer: Buffer, builder: TraceBuilder) -> Runs:
 def _holds_events(buffer: Buffer, lists: Ints) -> bool:
     """Whether the lists contain events, not allocators, whose only field is a name."""
     first, length = buffer.vectors(lists, 4, "list in a run")
-    some = np.flatnonzero(length > 0)[:1]
+    first_full = np.flatnonzero(length > 0)[:1]
     tables = Tables(
-        buffer, elements(buffer, first[some], np.ones(len(some), np.int64), "list", 4), "list item"
+        buffer,
+        elements(buffer, first[first_full], np.ones(len(first_full), np.int64), "list", 4),
+        "list item",
     )
     if tables.has(1) or tables.has(2):
         return True
@@ -183,8 +185,8 @@ def read_events(
     others: called with the other events, by position among all events and position in the file.
     Raises Malformed or ReadCancelled.
     """
-    at = elements(buffer, runs.first, runs.length, "events", _LEAST_EVENT)
-    total = len(at)
+    positions = elements(buffer, runs.first, runs.length, "events", _LEAST_EVENT)
+    total = len(positions)
     allowance().take(buffer.size + total * _EVENT_MEMORY)
     numbers = {f: np.empty(total, np.int32) for f in ("row", "chain", "instruction", "number")}
     places = {f: np.empty(total, np.uint32) for f in ("name", "text", "metadata")}
@@ -192,7 +194,7 @@ def read_events(
     n = 0
     for low in range(0, total, _CHUNK):
         stop_if(cancelled)
-        place = at[low : low + _CHUNK]
+        place = positions[low : low + _CHUNK]
         tables = Tables(buffer, place, "event")
         profile = tables.targets(0)
         rows = np.arange(low, low + len(place))
@@ -216,7 +218,7 @@ def read_events(
         for field, slot in (("name", 0), ("text", 4), ("metadata", 5)):
             places[field][span] = events.targets(slot)[keep]
         progress((buffer.size + buffer.size * (low + len(place)) // total) // 2, buffer.size)
-    del at
+    del positions
     run = np.repeat(np.arange(len(runs.length), dtype=np.int32), runs.length)[numbers["row"][:n]]
     codes, texts = {}, {}
     for field, where in places.items():

@@ -101,9 +101,9 @@ def find_foreign(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints) -
         nothing = np.empty(0, np.int64)
         return Foreign(nothing, nothing, nothing, nothing, nothing, _UNITS)
     unit, units = _units(events)
-    at, box = _find(events, is_candidate, parent, unit, units)
-    length = events.end[at] - events.start[at]
-    return Foreign(at, box, events.start[at], length, unit[at], units)
+    rows, box = _find(events, is_candidate, parent, unit, units)
+    length = events.end[rows] - events.start[rows]
+    return Foreign(rows, box, events.start[rows], length, unit[rows], units)
 
 
 def place_foreign(events: ProfileEvents, foreign: Foreign, tree: CallTree) -> None:
@@ -125,12 +125,12 @@ def place_foreign(events: ProfileEvents, foreign: Foreign, tree: CallTree) -> No
         tree.depth[values.at] = tree.depth[values.box] + 1
         place[values.at], within[values.at] = place[values.box], 1 + np.arange(len(values.at))
     if len(times.at):
-        at, box = times.at, times.box
-        total = np.array([*(is_total(t) for t in events.texts), False])[events.text[at]]
+        rows, box = times.at, times.box
+        total = np.array([*(is_total(t) for t in events.texts), False])[events.text[rows]]
         rank, level, total = _arrange(times, total, box)
         _lay_out(events, times, box, rank, level, total)
-        tree.depth[at] = tree.depth[box] + 1 + level
-        place[at], within[at] = place[box], 1 + len(values.at) + rank
+        tree.depth[rows] = tree.depth[box] + 1 + level
+        place[rows], within[rows] = place[box], 1 + len(values.at) + rank
     tree.order = np.lexsort((within, place))
 
 
@@ -143,9 +143,9 @@ def _find(
     # A stated unit with the start 0 is no time of the ETDump, even in a call that starts at 0.
     counted = (unit == _CYCLES) | ((unit != _TICKS) & (events.start == 0))
     stray = flags_at(len(events), parent[mine & ~value & (outside | counted)])
-    at = np.flatnonzero(value)
+    rows = np.flatnonzero(value)
     if not stray.any():
-        return at, parent[at]
+        return rows, parent[rows]
     in_stray = mine & ~value & stray[parent]
     # An event inside such a call may be there by chance, unless it is known to be a host event.
     # Only a call with a container has those.
@@ -156,20 +156,22 @@ def _find(
         boxes = np.flatnonzero(in_stray & container & ~outside)
         box_of[parent[boxes]] = boxes
     stays = in_stray & host & ~outside & (box_of[parent] != parent)
-    at = np.flatnonzero(value | (in_stray & ~stays))
-    return at, np.where(value[at], parent[at], box_of[parent[at]])
+    rows = np.flatnonzero(value | (in_stray & ~stays))
+    return rows, np.where(value[rows], parent[rows], box_of[parent[rows]])
 
 
 def _units(events: ProfileEvents) -> tuple[Ints, tuple[str, ...]]:
     """The unit of every event as an index into the units of the file, and these."""
-    known = ["ns" if shader_of(text) else stated_unit(text) for text in events.texts]
+    units_of = ["ns" if shader_of(text) else stated_unit(text) for text in events.texts]
     # QNN writes the unit of each value into its name: there, an unknown one is a unit too.
-    guess = any(unit in (CYCLES, "us") or is_value(unit or TICKS) for unit in known)
+    guess = any(unit in (CYCLES, "us") or is_value(unit or TICKS) for unit in units_of)
     texts = events.texts if guess else []
-    may = [unit or possible_unit(text) for unit, text in zip(known, texts, strict=False)] or known
+    may = [
+        unit or possible_unit(text) for unit, text in zip(units_of, texts, strict=False)
+    ] or units_of
     units = list(dict.fromkeys((*_UNITS, *filter(None, may))))
     numbers = {unit: number for number, unit in enumerate(units)}
-    stated = np.array([*(numbers[unit or TICKS] for unit in known), _TICKS])
+    stated = np.array([*(numbers[unit or TICKS] for unit in units_of), _TICKS])
     possible = np.array([*(numbers[unit or TICKS] for unit in may), _TICKS])
     return np.where(events.start == 0, possible[events.text], stated[events.text]), tuple(units)
 

@@ -53,7 +53,7 @@ def _library_kernels(events: ProfileEvents, kind: NDArray[np.uint8]) -> Bools:
         return np.zeros(len(kind), np.bool_)
     call = next_in_run(kind == KeyKind.OPERATOR_CALL, events.run)
     has_kernel = flags_at(len(kind), call[(kind == KeyKind.KERNEL) & (call >= 0)])
-    found: Bools = (
+    is_kernel: Bools = (
         (kind == KeyKind.PLAIN)
         & named[events.name]
         & (call >= 0)
@@ -61,7 +61,7 @@ def _library_kernels(events: ProfileEvents, kind: NDArray[np.uint8]) -> Bools:
         & (events.start >= events.start[call])
         & ~has_kernel[call]
     )
-    return found
+    return is_kernel
 
 
 def identities(
@@ -89,14 +89,14 @@ def identities(
     what = what << np.uint64(32) | instruction.view(np.uint32)
     _, first, inverse = np.unique(what, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    at = first[order]
+    first_rows = first[order]
     key = np.empty(len(first), np.uint32)
     key[order] = builder.distinct_keys(
-        kind[at],
-        name[label[at]],
-        scope[at].astype(np.uint32),
-        instruction[at].astype(np.int64),
-        identifier[label[at]],
+        kind[first_rows],
+        name[label[first_rows]],
+        scope[first_rows].astype(np.uint32),
+        instruction[first_rows].astype(np.int64),
+        identifier[label[first_rows]],
     )
     unnamed = ~delegate & ~filled(events.name, events.names)
     count_rows(

@@ -25,11 +25,11 @@ def part_runs(events: ProfileEvents, loading: Bools) -> tuple[Codes32, Ints]:
     Sets `events.run` to twice the block's number, plus 1 for events after a load in it.
     `Method::step` opens no event block, so its events go to the block of the load before it.
     """
-    at = loading.nonzero()[0]
+    load_rows = loading.nonzero()[0]
     last = np.full(int(events.run[-1]) + 1, len(events))
-    last[events.run[at]] = at
+    last[events.run[load_rows]] = load_rows
     run = events.run * np.int32(2)
-    if len(at):
+    if len(load_rows):
         after = np.arange(len(events)) > last[events.run]
         stepped = flags_at(len(last), events.run[after & (events.chain >= 0)])
         run += after & stepped[events.run]
@@ -101,11 +101,11 @@ def clocks(begin: Ints, finish: Ints) -> Ints:
 
     Runs never overlap, so the clock restarted if a run starts before an earlier one ended.
     """
-    found = np.zeros(len(begin), np.int64)
+    clock_of = np.zeros(len(begin), np.int64)
     clock, over = 0, int(_INT64.min)
     for i, (starts, ends) in enumerate(zip(begin.tolist(), finish.tolist(), strict=True)):
         if starts < over and clock < MOST_CLOCKS - 1:
             clock, over = clock + 1, ends
         over = max(over, ends)
-        found[i] = clock
-    return found
+        clock_of[i] = clock
+    return clock_of

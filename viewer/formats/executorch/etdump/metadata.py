@@ -86,9 +86,9 @@ def value_columns(
     """
     taken = {name.casefold() for name in (*RESERVED, *others)}
     shaders = [_shader(text) for text in events.texts]
-    found = _columns(events.text, shaders, taken, builder)
+    columns = _columns(events.text, shaders, taken, builder)
     parsed = _parsed(events, builder, cancelled)
-    return found | _columns(events.metadata, parsed, taken, builder)
+    return columns | _columns(events.metadata, parsed, taken, builder)
 
 
 def values_of(raw: bytes) -> Values | None:
@@ -97,15 +97,18 @@ def values_of(raw: bytes) -> Values | None:
         return None
     try:
         # Some delegates log the NUL at the end of the text too.
-        found = Parsed(raw.rstrip(b"\0").decode()).value
+        metadata = Parsed(raw.rstrip(b"\0").decode()).value
     except (UnicodeDecodeError, InvalidJson):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(metadata, dict):
         return None
-    if found.get("schema") == _VGF and found.get("schema_version") in _VGF_VERSIONS:
-        found = _vgf(found)
-    flat = {name: value for name, value in _flat(found) if _is_value(value)}
-    preferred, supported = found.get("preferredComputeUnit"), found.get("supportedComputeUnits")
+    if metadata.get("schema") == _VGF and metadata.get("schema_version") in _VGF_VERSIONS:
+        metadata = _vgf(metadata)
+    flat = {name: value for name, value in _flat(metadata) if _is_value(value)}
+    preferred, supported = (
+        metadata.get("preferredComputeUnit"),
+        metadata.get("supportedComputeUnits"),
+    )
     if isinstance(preferred, str) and isinstance(supported, list):
         flat.setdefault(FELL_BACK, preferred == "CPU" and "NE" in supported)
     return flat
@@ -123,15 +126,15 @@ def _parsed(
         values = values_of(raw) if raw else None
         if raw and values is None:
             parsers = parsers or MetadataParsers()
-            given = parsers.values(raw)
-            values = given and {n: v for n, v in given.items() if _is_value(v)}
+            parsed_values = parsers.values(raw)
+            values = parsed_values and {n: v for n, v in parsed_values.items() if _is_value(v)}
         parsed.append(values)
     for fault, where in (parsers.faults if parsers else {}).items():
         raw = where[0]
         first = ""
         if raw:
-            at = np.flatnonzero(events.metadata == events.metadatas.index(raw))
-            first = f"event {events.row[at[0]]}"
+            rows = np.flatnonzero(events.metadata == events.metadatas.index(raw))
+            first = f"event {events.row[rows[0]]}"
         builder.problem(fault, len(where), first)
     return parsed
 
@@ -156,12 +159,12 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _vgf(found: dict[str, Any]) -> dict[str, Any]:
+def _vgf(fields: dict[str, Any]) -> dict[str, Any]:
     """VGF statistics with the segments as columns, and without the data of binary blobs."""
-    segments = found.get("segments")
+    segments = fields.get("segments")
     if not isinstance(segments, list):
-        return found
-    flat: dict[str, Any] = {**found, "segments": len(segments)}
+        return fields
+    flat: dict[str, Any] = {**fields, "segments": len(segments)}
     for i, segment in enumerate(s for s in segments if isinstance(s, dict)):
         for key, value in segment.items():
             if key not in _VGF_BLOBS or not isinstance(value, dict):
@@ -184,10 +187,12 @@ def _blob_text(data: Any) -> str | None:
 
 def _shader(text: str) -> Values | None:
     """The kernel and dispatch in the identifier of a Vulkan shader, None for other identifiers."""
-    found = shader_of(text)
-    if found is None or not found.kernel:
+    shader = shader_of(text)
+    if shader is None or not shader.kernel:
         return None
-    return {KERNEL: found.kernel} | ({} if found.dispatch is None else {DISPATCH: found.dispatch})
+    return {KERNEL: shader.kernel} | (
+        {} if shader.dispatch is None else {DISPATCH: shader.dispatch}
+    )
 
 
 def _columns(
@@ -208,22 +213,22 @@ def _columns(
         len(left_out),
         next(iter(left_out), ""),
     )
-    found = {}
+    columns = {}
     for name, of_number in cells.items():
         label = name
         while label.casefold() in taken:
             label = f"{METADATA}.{label}"
         taken.add(label.casefold())
-        found[label] = _column(codes, np.array(list(of_number)), list(of_number.values()))
-    return found
+        columns[label] = _column(codes, np.array(list(of_number)), list(of_number.values()))
+    return columns
 
 
-def _column(codes: Codes32, at: Ints, values: list[MetadataValue]) -> Column:
-    """The column in which the events with the codes `at` have these values, and others none."""
-    most = int(max(codes.max(initial=0), at.max())) + 1
+def _column(codes: Codes32, rows: Ints, values: list[MetadataValue]) -> Column:
+    """The column in which the events with the codes `rows` have these values, and others none."""
+    most = int(max(codes.max(initial=0), rows.max())) + 1
     number = np.zeros(most + 1, np.int64)  # the last entry is for events with the code -1
-    number[at] = np.arange(len(at))
-    has = flags_at(most + 1, at)
+    number[rows] = np.arange(len(rows))
+    has = flags_at(most + 1, rows)
     of_event, valid = number[codes], has[codes]
     types = {type(value) for value in values}
     whole = [v for v in values if isinstance(v, int)]

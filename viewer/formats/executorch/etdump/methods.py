@@ -69,14 +69,14 @@ def methods_of_runs(
         return method, int(not is_load.all())
     runs = np.flatnonzero(~is_load)
     log = _Log.of(events, kind, np.append(first, len(events)))
-    found, count = log.told_apart(runs, _Signs.CONTRADICTIONS)
+    method_of, count = log.told_apart(runs, _Signs.CONTRADICTIONS)
     for signs in log.weaker_signs(runs):
         finer, more = log.told_apart(runs, signs)
         if count < more <= loads and more < MOST_METHODS:
-            found, count = finer, more
+            method_of, count = finer, more
     if count == MOST_METHODS:
         builder.problem(f"more than {MOST_METHODS} methods: the rest are shown as the last")
-    method[runs] = found
+    method[runs] = method_of
     return method, count
 
 
@@ -95,18 +95,18 @@ def loads_of_runs(method: Ints, is_load: Bools) -> Ints:
     is_first = (method >= 0) & before & ~in_a_row
     # Loads that no such run followed: their methods are not known.
     unused = np.setdiff1d(np.arange(1, number[-1] + 1), number[is_first])
-    found = np.zeros(len(method), np.int64)
-    for one in np.unique(method[is_first]).tolist():
-        runs = np.flatnonzero(method == one)
+    load_of = np.zeros(len(method), np.int64)
+    for method_number in np.unique(method[is_first]).tolist():
+        runs = np.flatnonzero(method == method_number)
         of_first = number[runs[is_first[runs]]]
         if len(of_first) < 2:
             continue
-        known = np.searchsorted(of_first, number[runs], "right")
+        load_count = np.searchsorted(of_first, number[runs], "right")
         other = np.searchsorted(unused, number[runs], "right")
-        several = (known != 1) | (other > 0)
-        later = np.where(several, -1, of_first[np.maximum(known, 1) - 1])
-        found[runs] = np.where(is_first[runs], number[runs], later)
-    return found
+        several = (load_count != 1) | (other > 0)
+        later = np.where(several, -1, of_first[np.maximum(load_count, 1) - 1])
+        load_of[runs] = np.where(is_first[runs], number[runs], later)
+    return load_of
 
 
 @dataclass(slots=True)
@@ -145,10 +145,10 @@ class _Log:
     def weaker_signs(self, runs: Ints) -> list[_Signs]:
         """The weaker signs that these runs have: different counts, or logged identifiers."""
         counts = self.counts[runs][self.counts[runs] != _UNTOLD]
-        found = [_Signs.COUNTS] if len(counts) and (counts != counts[0]).any() else []
+        signs = [_Signs.COUNTS] if len(counts) and (counts != counts[0]).any() else []
         if (self.said & (self.about % _ASPECTS == _IDENTIFIERS)).any():
-            found.append(_Signs.IDENTIFIERS)
-        return found
+            signs.append(_Signs.IDENTIFIERS)
+        return signs
 
     def told_apart(self, runs: Ints, signs: _Signs) -> tuple[Ints, int]:
         """The method of each run, and the number of methods."""
@@ -159,10 +159,10 @@ class _Log:
         mixed = _mixed(self.about.astype(np.uint64) * _ODD ^ self.fact.astype(np.uint64))
         signature = np.add.reduceat(np.where(has_fact, mixed, 0), self.bounds[:-1])[runs]
         signature += _mixed(counts[runs].astype(np.uint64) ^ _ODD)
-        _, at, inverse = np.unique(signature, return_index=True, return_inverse=True)
+        _, first_runs, inverse = np.unique(signature, return_index=True, return_inverse=True)
         # Runs that logged the same are compared once, in order of appearance.
-        appears = np.argsort(at)
-        alike = runs[at[appears]]
+        appears = np.argsort(first_runs)
+        alike = runs[first_runs[appears]]
         size = self.bounds[alike + 1] - self.bounds[alike]
         run = np.repeat(np.arange(len(alike)), size)
         event = np.arange(len(run)) + np.repeat(self.bounds[alike] - (np.cumsum(size) - size), size)
@@ -173,9 +173,9 @@ class _Log:
         counted = np.flatnonzero(counts[alike] != _UNTOLD)
         run, about = np.append(run, counted), np.append(about, np.full(len(counted), _COUNT))
         fact = np.append(fact, counts[alike[counted]].astype(np.uint64))
-        found, methods = _assigned(_Facts.of(run, about, fact, len(alike)))
+        assigned, methods = _assigned(_Facts.of(run, about, fact, len(alike)))
         of_signature = np.empty(len(alike), np.int64)
-        of_signature[appears] = found
+        of_signature[appears] = assigned
         return of_signature[inverse], methods
 
 
@@ -217,13 +217,13 @@ def _sets_as_facts(
     """Combine all identifiers that a call logged into one fact, so that sets must be equal."""
     by_set = about % _ASPECTS == _IDENTIFIERS
     rest = ~by_set
-    own = np.flatnonzero(by_set)
-    own = own[_distinct(run[own], about[own], fact[own])]
-    first = _distinct(run[own], about[own])
-    total = np.add.reduceat(_mixed(fact[own] ^ _ODD), first) if len(own) else fact[own]
+    rows = np.flatnonzero(by_set)
+    rows = rows[_distinct(run[rows], about[rows], fact[rows])]
+    first = _distinct(run[rows], about[rows])
+    total = np.add.reduceat(_mixed(fact[rows] ^ _ODD), first) if len(rows) else fact[rows]
     return (
-        np.append(run[rest], run[own[first]]),
-        np.append(about[rest], about[own[first]]),
+        np.append(run[rest], run[rows[first]]),
+        np.append(about[rest], about[rows[first]]),
         np.append(fact[rest], total),
     )
 
@@ -264,13 +264,13 @@ def _assigned(facts: _Facts) -> tuple[Ints, int]:
     A run joins a method if they share a fact and agree in everything that both state. Its facts are
     added to the method's.
     """
-    found = np.empty(len(facts.bounds) - 1, np.int64)
+    method_of = np.empty(len(facts.bounds) - 1, np.int64)
     knows = np.zeros((1, int(facts.about.max(initial=-1)) + 1), np.bool_)
     holds = np.zeros((1, int(facts.pair.max(initial=-1)) + 1), np.bool_)
     count = 0
-    for run in range(len(found)):
-        own = slice(int(facts.bounds[run]), int(facts.bounds[run + 1]))
-        about, pair = facts.about[own], facts.pair[own]
+    for run in range(len(method_of)):
+        fact_slice = slice(int(facts.bounds[run]), int(facts.bounds[run + 1]))
+        about, pair = facts.about[fact_slice], facts.pair[fact_slice]
         method = count
         if len(about):
             first = np.flatnonzero(np.append(True, np.diff(about) != 0))
@@ -289,5 +289,5 @@ def _assigned(facts: _Facts) -> tuple[Ints, int]:
             holds = np.concatenate([holds, np.zeros_like(holds)])
         knows[method, about] = True
         holds[method, pair] = True
-        found[run] = method
-    return found, count
+        method_of[run] = method
+    return method_of, count

@@ -75,10 +75,10 @@ def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> CallTree:
     subtree_start = places.copy()
     for level in (0, 1):
         ends = (rank <= level).nonzero()[0]
-        own = rank[ends] == level
+        is_level = rank[ends] == level
         starts = np.zeros(len(ends), np.int64)
         starts[1:] = ends[:-1] + 1
-        subtree_start[ends[own]] = starts[own]
+        subtree_start[ends[is_level]] = starts[is_level]
     subtree_start = np.maximum(subtree_start, run.searchsorted(run))
     order = np.empty(n, np.int64)
     order[subtree_start + depth] = places
@@ -86,9 +86,9 @@ def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> CallTree:
     mismatched = in_instruction & (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
     mismatched &= events.instruction != events.instruction[above]
     if mismatched.any():
-        at = np.flatnonzero(mismatched)
-        own = _own_calls(events, kind, at)
-        parent[at] = np.where(own >= 0, own, outer[at])
+        rows = np.flatnonzero(mismatched)
+        calls = _own_calls(events, kind, rows)
+        parent[rows] = np.where(calls >= 0, calls, outer[rows])
     return CallTree(depth, order, parent, is_innermost, np.zeros(n, np.bool_))
 
 
@@ -100,9 +100,9 @@ def nest_inside(events: ProfileEvents, tree: CallTree, apart: Ints) -> None:
     """
     is_inner = tree.innermost & (tree.parent >= 0)
     is_inner[apart] = False
-    at = is_inner.nonzero()[0]
-    at = at[tree.parent[at].argsort(kind="stable")]
-    of, start, end = tree.parent[at], events.start[at], events.end[at]
+    rows = is_inner.nonzero()[0]
+    rows = rows[tree.parent[rows].argsort(kind="stable")]
+    of, start, end = tree.parent[rows], events.start[rows], events.end[rows]
     same = of[1:] == of[:-1]
     overlaps = same & (start[1:] < end[:-1])
     if not overlaps.any():  # most files: nothing more to compute
@@ -110,24 +110,24 @@ def nest_inside(events: ProfileEvents, tree: CallTree, apart: Ints) -> None:
     is_nested = flags_at(len(events), of[1:][overlaps])
     is_nested[of[1:][same & (end[1:] < end[:-1])]] = False
     here = np.flatnonzero(is_nested[of])
-    at, of, start, end = at[here], of[here], start[here], end[here]
-    if not len(at):
+    rows, of, start, end = rows[here], of[here], start[here], end[here]
+    if not len(rows):
         return
     first = _first_inside(of, start, end)
     # An event is within those after it whose first content is not after it.
-    level = np.cumsum(np.bincount(first, minlength=len(at))) - np.arange(1, len(at) + 1)
+    level = np.cumsum(np.bincount(first, minlength=len(rows))) - np.arange(1, len(rows) + 1)
     by = np.lexsort((level, first))
     is_across = (of[by][1:] == of[by][:-1]) & (start[by][1:] < start[by][:-1])
     is_nested[of[by][1:][is_across]] = False
     by = by[is_nested[of[by]]]
-    kept = np.sort(by)
+    sorted_rows = np.sort(by)
     # They have no contents of a higher rank, so they can change places among each other.
     place = np.empty(len(events), np.int64)
     place[tree.order] = np.arange(len(events))
-    places = place[at[kept]]
-    tree.order[places[np.lexsort((places, of[kept]))]] = at[by]
-    tree.depth[at] += np.where(is_nested[of], level, 0).astype(np.int32)
-    tree.within[at] = is_nested[of] & (level > 0)
+    places = place[rows[sorted_rows]]
+    tree.order[places[np.lexsort((places, of[sorted_rows]))]] = rows[by]
+    tree.depth[rows] += np.where(is_nested[of], level, 0).astype(np.int32)
+    tree.within[rows] = is_nested[of] & (level > 0)
 
 
 def _first_inside(of: Ints, start: Ints, end: Ints) -> Ints:
@@ -145,7 +145,7 @@ def _first_inside(of: Ints, start: Ints, end: Ints) -> Ints:
     return first
 
 
-def _own_calls(events: ProfileEvents, kind: NDArray[np.uint8], at: Ints) -> Ints:
+def _own_calls(events: ProfileEvents, kind: NDArray[np.uint8], rows: Ints) -> Ints:
     """For events whose next call has another instruction: the call that contains them.
 
     That is the next call of their instruction in the same run, if it had started by then: one of
@@ -154,24 +154,24 @@ def _own_calls(events: ProfileEvents, kind: NDArray[np.uint8], at: Ints) -> Ints
     calls = np.flatnonzero(kind == KeyKind.DELEGATE_CALL)
     place = events.instruction.astype(np.int64) * len(events) + np.arange(len(events))
     calls = calls[np.argsort(place[calls])]
-    found: Ints = np.append(calls, -1)[np.searchsorted(place[calls], place[at])]
-    is_own = (found >= 0) & (events.run[found] == events.run[at])
-    is_own &= events.instruction[found] == events.instruction[at]
-    is_own &= events.start[found] <= events.start[at]
-    return np.where(is_own, found, -1)
+    call_rows: Ints = np.append(calls, -1)[np.searchsorted(place[calls], place[rows])]
+    is_own = (call_rows >= 0) & (events.run[call_rows] == events.run[rows])
+    is_own &= events.instruction[call_rows] == events.instruction[rows]
+    is_own &= events.start[call_rows] <= events.start[rows]
+    return np.where(is_own, call_rows, -1)
 
 
 def next_in_run(marked: Bools, run: Codes32) -> Ints:
     """The index of the next marked event in the same run, -1 if none."""
-    at = marked.nonzero()[0]
-    found = np.full(len(run), -1)
-    if not len(at):
-        return found
+    marked_rows = marked.nonzero()[0]
+    next_rows = np.full(len(run), -1)
+    if not len(marked_rows):
+        return next_rows
     # from each event to the next marked one; after the last one there is none
-    until = int(at[-1])
-    own = at[at.searchsorted(np.arange(until), side="right")]
-    found[:until] = np.where(run[own] == run[:until], own, -1)
-    return found
+    until = int(marked_rows[-1])
+    following = marked_rows[marked_rows.searchsorted(np.arange(until), side="right")]
+    next_rows[:until] = np.where(run[following] == run[:until], following, -1)
+    return next_rows
 
 
 def _lies_in_later(start: Ints, run: Codes32) -> Bools:

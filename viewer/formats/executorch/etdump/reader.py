@@ -228,7 +228,7 @@ def _tracks(
     for on, since in sorted(set(of_run)):
         again = f" · clock {since + 1}" if since else ""
         tracks[on, since] = builder.track(process, f"{titles[on]}{again}")
-    return np.array([tracks[one] for one in of_run])
+    return np.array([tracks[key] for key in of_run])
 
 
 def _with_places(order: Ints, places: Ints) -> Ints:
@@ -282,39 +282,39 @@ def event_timing(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints) -
     An ETDump does not name the backend of a call. It is XNNPACK if all of its events have names of
     XNNPACK, as any backend may log one such name.
     """
-    found = np.zeros(len(events), np.uint8)
+    timing = np.zeros(len(events), np.uint8)
     is_delegate = kind == KeyKind.DELEGATE_EVENT
     named = [xnnpack_operator(text) is not None for text in events.texts]
     if any(named):
         is_named = np.array([*named, False])[events.text] & (events.number == -1)
-        own = is_delegate & (parent >= 0) & (kind[parent] == KeyKind.DELEGATE_CALL)
-        of_others = flags_at(len(events), parent[own & ~is_named])
-        own[own] = ~of_others[parent[own]]
-        found[own] = Timing.PLACED
-        found[own & _in_whole_us(events, own, parent)] |= np.uint8(Timing.ROUNDED)
+        is_inside = is_delegate & (parent >= 0) & (kind[parent] == KeyKind.DELEGATE_CALL)
+        of_others = flags_at(len(events), parent[is_inside & ~is_named])
+        is_inside[is_inside] = ~of_others[parent[is_inside]]
+        timing[is_inside] = Timing.PLACED
+        timing[is_inside & _in_whole_us(events, is_inside, parent)] |= np.uint8(Timing.ROUNDED)
     costed = [_states_cost(raw) for raw in events.metadatas]
     if any(costed):
-        found[is_delegate & np.array([*costed, False])[events.metadata]] |= np.uint8(
+        timing[is_delegate & np.array([*costed, False])[events.metadata]] |= np.uint8(
             Timing.ESTIMATED
         )
-    return found
+    return timing
 
 
-def _in_whole_us(events: ProfileEvents, own: Bools, parent: Ints) -> Bools:
+def _in_whole_us(events: ProfileEvents, mask: Bools, parent: Ints) -> Bools:
     """Which of XNNPACK's events are in a call whose events are all whole µs.
 
     That is, durations, and starts counted from the first of them. One that is not shows that the
     ticks are not ns, or that a later XNNPACK measures finer; then nothing is known of rounding.
     """
-    at = np.flatnonzero(own)
-    call = parent[at]
+    rows = np.flatnonzero(mask)
+    call = parent[rows]
     first = np.full(len(events), np.iinfo(np.int64).max)
-    np.minimum.at(first, call, events.start[at])
-    length, since = events.end[at] - events.start[at], events.start[at] - first[call]
+    np.minimum.at(first, call, events.start[rows])
+    length, since = events.end[rows] - events.start[rows], events.start[rows] - first[call]
     is_odd = (length % ROUNDING_TICKS != 0) | (since % ROUNDING_TICKS != 0)
     has_odd = flags_at(len(events), call[is_odd])
-    found: Bools = own & (parent >= 0) & ~has_odd[parent]
-    return found
+    is_whole: Bools = mask & (parent >= 0) & ~has_odd[parent]
+    return is_whole
 
 
 def _states_cost(metadata: bytes) -> bool:
@@ -356,15 +356,15 @@ def uncovered(
     is_own = (parent >= 0) & (kind[parent] == KeyKind.DELEGATE_CALL)
     is_own[foreign] = False
     has_own = flags_at(len(events), parent[is_own & (kind == KeyKind.DELEGATE_EVENT)])
-    own = np.flatnonzero(is_own & has_own[parent] & ~tree.within)
-    if not len(own):
-        return UnattributedParts(own, own, own, own)
+    rows = np.flatnonzero(is_own & has_own[parent] & ~tree.within)
+    if not len(rows):
+        return UnattributedParts(rows, rows, rows, rows)
     # Events are in completion order, so those of one call are sorted by end.
-    own = own[np.argsort(parent[own], kind="stable")]
-    call, is_first = parent[own], np.append(True, np.diff(parent[own]) != 0)
+    rows = rows[np.argsort(parent[rows], kind="stable")]
+    call, is_first = parent[rows], np.append(True, np.diff(parent[rows]) != 0)
     is_last = np.append(is_first[1:], True)
-    start = np.clip(events.start[own], events.start[call], events.end[call])
-    end = np.clip(events.end[own], start, events.end[call])
+    start = np.clip(events.start[rows], events.start[call], events.end[call])
+    end = np.clip(events.end[rows], start, events.end[call])
     covered_to = _running_max(end, is_first)
     next_start = -_running_max(-start[::-1], is_last[::-1])[::-1]
     before = np.where(is_first, events.start[call], np.append(0, covered_to[:-1]))
@@ -375,7 +375,7 @@ def uncovered(
         np.concatenate([call, call[is_last]]),
         np.concatenate([before, covered_to[is_last]]),
         np.concatenate([next_start, events.end[call[is_last]]]),
-        np.concatenate([2 * position[own], 2 * (position + inside)[call[is_last]] + 2]),
+        np.concatenate([2 * position[rows], 2 * (position + inside)[call[is_last]] + 2]),
     )
     keep = np.flatnonzero(unattributed_parts.end > unattributed_parts.start)
     return UnattributedParts(

@@ -77,9 +77,9 @@ class UntimedReader:
     def _report(self, kind: str, rows: Ints) -> None:
         count_rows(self._builder, kind, rows)
 
-    def read(self, rows: Ints, at: Ints) -> None:
+    def read(self, rows: Ints, positions: Ints) -> None:
         """Read some events, by position among all events and in the file. Raises Malformed."""
-        tables = Tables(self._buffer, at, "event")
+        tables = Tables(self._buffer, positions, "event")
         allocation, debug = tables.targets(1), tables.targets(2)
         is_debug = (allocation == 0) & (debug > 0)
         full = is_debug | (allocation > 0)
@@ -89,13 +89,13 @@ class UntimedReader:
             for name, (dtype, default) in _COLUMNS.items()
         }
         part["row"][:] = rows[full]
-        own = np.flatnonzero(is_debug[full])
+        index = np.flatnonzero(is_debug[full])
         rest = np.flatnonzero(~is_debug[full])
         if len(rest):
             self._allocations(part, rest, allocation[allocation > 0])
-        if len(own):
-            part["kind"][own] = UntimedKind.DEBUG
-            self._debug_events(part, own, debug[is_debug])
+        if len(index):
+            part["kind"][index] = UntimedKind.DEBUG
+            self._debug_events(part, index, debug[is_debug])
         self._parts.append(part)
 
     @cached_property
@@ -106,40 +106,44 @@ class UntimedReader:
         names = Tables(self._buffer, tables, "allocator").targets(0)
         return np.append(names, 0), np.cumsum(length) - length
 
-    def _allocations(self, part: dict[str, NDArray[Any]], own: Ints, at: Ints) -> None:
-        tables = Tables(self._buffer, at, "allocation event")
+    def _allocations(self, part: dict[str, NDArray[Any]], index: Ints, positions: Ints) -> None:
+        tables = Tables(self._buffer, positions, "allocation event")
         number = tables.numbers(0, np.int32, 0).astype(np.int64)  # counts from 1
-        rows = part["row"][own].astype(np.int64)
+        rows = part["row"][index].astype(np.int64)
         run = np.searchsorted(self._run_ends, rows, side="right")
         names, first_of_run = self._allocators
-        known = (number >= 1) & (number <= self._runs.allocators[1][run])
-        self._report("allocation from an allocator that its run does not list", rows[~known])
-        part["name"][own] = names[np.where(known, first_of_run[run] + number - 1, len(names) - 1)]
-        part["id"][own] = number
-        part["size"][own] = tables.numbers(1, np.uint64, 0)
-        part["sized"][own] = True
+        has_allocator = (number >= 1) & (number <= self._runs.allocators[1][run])
+        self._report(
+            "allocation from an allocator that its run does not list", rows[~has_allocator]
+        )
+        part["name"][index] = names[
+            np.where(has_allocator, first_of_run[run] + number - 1, len(names) - 1)
+        ]
+        part["id"][index] = number
+        part["size"][index] = tables.numbers(1, np.uint64, 0)
+        part["sized"][index] = True
 
-    def _debug_events(self, part: dict[str, NDArray[Any]], own: Ints, at: Ints) -> None:
-        tables = Tables(self._buffer, at, "debug event")
-        rows = part["row"][own].astype(np.int64)
-        part["instruction"][own] = tables.numbers(1, np.int32, _NO_ID)
+    def _debug_events(self, part: dict[str, NDArray[Any]], index: Ints, positions: Ints) -> None:
+        tables = Tables(self._buffer, positions, "debug event")
+        rows = part["row"][index].astype(np.int64)
+        part["instruction"][index] = tables.numbers(1, np.int32, _NO_ID)
         if self._builder.generation == "G1":
-            part["chain"][own] = tables.numbers(0, np.int32, 0)
+            part["chain"][index] = tables.numbers(0, np.int32, 0)
             _, count = self._buffer.vectors(tables.targets(2), 1, "values of a debug event")
             self._report("debug event without a value", rows[count == 0])
-            part["type"][own] = np.where(count > 0, ValueType.COUNT, ValueType.NONE)
-            part["value"][own] = count
+            part["type"][index] = np.where(count > 0, ValueType.COUNT, ValueType.NONE)
+            part["value"][index] = count
             return
         if any(tables.has(slot) for slot in (3, 4, 5)):
             self._builder.generation = "G3"
         # The runtime writes chain -1 to an unsigned field.
-        part["chain"][own] = tables.numbers(0, np.uint64, 0).view(np.int64)
-        part["number"][own] = tables.numbers(3, np.int32, _NO_ID)
-        part["text"][own] = tables.targets(4)
-        part["name"][own] = tables.targets(5)
+        part["chain"][index] = tables.numbers(0, np.uint64, 0).view(np.int64)
+        part["number"][index] = tables.numbers(3, np.int32, _NO_ID)
+        part["text"][index] = tables.targets(4)
+        part["name"][index] = tables.targets(5)
         values = self._values.read(tables.targets(2), rows)
         for name in ("type", "value", "size", "sized", "offset", "has_offset", "output"):
-            part[name][own] = getattr(values, name)
+            part[name][index] = getattr(values, name)
 
     def finish(self) -> Untimed:
         """Everything read so far. Raises Malformed for texts outside the file."""
@@ -152,11 +156,11 @@ class UntimedReader:
         self._parts.clear()
         texts: dict[str, list[str]] = {}
         for name in ("name", "text"):
-            codes, found = distinct_texts(
+            codes, raw_texts = distinct_texts(
                 self._buffer, columns[name].astype(np.int64), f"{name}s of events without time"
             )
             columns[name] = codes
-            texts[name] = decoded(found, self._builder.problem)
+            texts[name] = decoded(raw_texts, self._builder.problem)
         # An allocator that has no name or is not listed is named by its number.
         unnamed = (columns["kind"] == UntimedKind.ALLOCATION) & (columns["name"] < 0)
         number, code = np.unique(columns["id"][unnamed], return_inverse=True)
@@ -173,10 +177,10 @@ def place(
     `events.run` and `kind` are the parts of runs and the `KeyKind`s of the timed events. `after`
     and `call` in the result are source rows of slices.
     """
-    own = untimed.columns
-    if not len(own["row"]):
+    columns = untimed.columns
+    if not len(columns["row"]):
         return UntimedEvents.empty(tuple(runs.names))
-    row = own["row"].astype(np.int64)
+    row = columns["row"].astype(np.int64)
     block = np.searchsorted(np.cumsum(runs.length), row, side="right")
     nearest = np.searchsorted(events.row, row)  # index of the next timed event
     timed_block = np.append(events.run >> 1, -1)
@@ -189,25 +193,25 @@ def place(
     call = _calls(untimed, events, kind, block)
     call[timed_block[call] != block] = -1
     identifier, identifiers = _identifiers(untimed)
-    is_debug = own["kind"] == UntimedKind.DEBUG
-    named = own["name"] >= 0
-    stated = is_debug & (own["chain"] >= 0) & (own["instruction"] >= 0)
+    is_debug = columns["kind"] == UntimedKind.DEBUG
+    named = columns["name"] >= 0
+    stated = is_debug & (columns["chain"] >= 0) & (columns["instruction"] >= 0)
     return UntimedEvents(
-        kind=own["kind"],
+        kind=columns["kind"],
         block=block.astype(np.uint32),
         run=np.where(has_next | has_last, run, -1).astype(np.int32),
-        source_row=own["row"],
+        source_row=columns["row"],
         after=timed_row[np.where(has_last, nearest - 1, -1)].astype(np.int32),
         call=timed_row[call].astype(np.int32),
-        name=Column.of_codes(np.where(named, own["name"], 0), untimed.names, named),
-        size=Column(own["size"], own["sized"], unit="B"),
-        chain=Column(own["chain"], is_debug),
-        instruction=Column(own["instruction"].astype(np.int64), stated),
+        name=Column.of_codes(np.where(named, columns["name"], 0), untimed.names, named),
+        size=Column(columns["size"], columns["sized"], unit="B"),
+        chain=Column(columns["chain"], is_debug),
+        instruction=Column(columns["instruction"].astype(np.int64), stated),
         identifier=identifier,
-        type=own["type"],
-        value=own["value"],
-        output=own["output"],
-        offset=Column(own["offset"], own["has_offset"], unit="B"),
+        type=columns["type"],
+        value=columns["value"],
+        output=columns["output"],
+        offset=Column(columns["offset"], columns["has_offset"], unit="B"),
         blocks=tuple(runs.names),
         identifiers=identifiers,
         tensors=tuple(untimed.tensors),
@@ -216,12 +220,12 @@ def place(
 
 def _identifiers(untimed: Untimed) -> tuple[Codes32, tuple[int | str, ...]]:
     """An index into the distinct identifiers per event (-1: none); integers come first."""
-    own = untimed.columns
-    numbers, code = np.unique(own["number"], return_inverse=True)
-    has = (own["number"] != _NO_ID) | filled(own["text"], untimed.texts)
-    found = np.where(own["number"] != _NO_ID, code, len(numbers) + own["text"])
+    columns = untimed.columns
+    numbers, code = np.unique(columns["number"], return_inverse=True)
+    has = (columns["number"] != _NO_ID) | filled(columns["text"], untimed.texts)
+    codes = np.where(columns["number"] != _NO_ID, code, len(numbers) + columns["text"])
     identifiers = (*numbers.tolist(), *untimed.texts)
-    return np.where(has, found, -1).astype(np.int32), identifiers
+    return np.where(has, codes, -1).astype(np.int32), identifiers
 
 
 def _calls(untimed: Untimed, events: ProfileEvents, kind: NDArray[np.uint8], block: Ints) -> Ints:
@@ -230,17 +234,19 @@ def _calls(untimed: Untimed, events: ProfileEvents, kind: NDArray[np.uint8], blo
     A value with a delegate debug identifier belongs to the delegate event with that identifier: the
     next one, else the last before. Other values belong to the next call of their instruction.
     """
-    own = untimed.columns
-    on_chain = (own["chain"] >= 0) & (own["chain"] < 1 << 31) & (own["instruction"] >= 0)
-    has = (own["number"] != _NO_ID) | filled(own["text"], untimed.texts)
-    call = np.full(len(own["row"]), -1, np.int64)
+    columns = untimed.columns
+    on_chain = (
+        (columns["chain"] >= 0) & (columns["chain"] < 1 << 31) & (columns["instruction"] >= 0)
+    )
+    has = (columns["number"] != _NO_ID) | filled(columns["text"], untimed.texts)
+    call = np.full(len(columns["row"]), -1, np.int64)
 
     calls = np.flatnonzero((kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL))
     pending = np.flatnonzero(on_chain & ~has)
     identity = _identity(events.chain[calls], events.instruction[calls])
-    query = _identity(own["chain"][pending], own["instruction"][pending])
+    query = _identity(columns["chain"][pending], columns["instruction"][pending])
     following, _ = _neighbors(
-        identity, events.row[calls], query, own["row"][pending].astype(np.int64)
+        identity, events.row[calls], query, columns["row"][pending].astype(np.int64)
     )
     call[pending] = np.append(calls, -1)[following]
 
@@ -248,15 +254,15 @@ def _calls(untimed: Untimed, events: ProfileEvents, kind: NDArray[np.uint8], blo
     if not len(pending):
         return call
     logged = np.flatnonzero(kind == KeyKind.DELEGATE_EVENT)
-    known = {text: i for i, text in enumerate(events.texts)}
-    code = np.array([*(known.get(text, -1) for text in untimed.texts), -1], np.int64)
+    text_codes = {text: i for i, text in enumerate(events.texts)}
+    code = np.array([*(text_codes.get(text, -1) for text in untimed.texts), -1], np.int64)
     logged_labels = _label(events.number[logged], events.text[logged].astype(np.int64))
-    query_labels = _label(own["number"][pending], code[own["text"][pending]])
+    query_labels = _label(columns["number"][pending], code[columns["text"][pending]])
     rank = np.unique(np.concatenate([logged_labels, query_labels]), return_inverse=True)[1]
     logged_labels, query_labels = rank[: len(logged)], rank[len(logged) :]
     identity = _identity(logged_labels, events.instruction[logged])
-    query = _identity(query_labels, own["instruction"][pending])
-    rows = own["row"][pending].astype(np.int64)
+    query = _identity(query_labels, columns["instruction"][pending])
+    rows = columns["row"][pending].astype(np.int64)
     following, before = _neighbors(identity, events.row[logged], query, rows)
     following, before = np.append(logged, -1)[following], np.append(logged, -1)[before]
     in_block = np.append(events.run >> 1, -1)[following] == block[pending]
@@ -274,20 +280,20 @@ def _identity(first: Ints | Codes32, second: Codes32) -> Ints:
     return (first.astype(np.int64) << 32) | second.astype(np.int64)
 
 
-def _neighbors(identity: Ints, row: Codes32, asked: Ints, at: Ints) -> tuple[Ints, Ints]:
+def _neighbors(identity: Ints, row: Codes32, asked: Ints, places: Ints) -> tuple[Ints, Ints]:
     """The next and the last timed event (-1: none) of each requested identity and row."""
     distinct, rank = np.unique(identity, return_inverse=True)
     if not len(distinct):
         nothing = np.full(len(asked), -1)
         return nothing, nothing
-    wide = int(max(row.max(), at.max(initial=0))) + 2
+    wide = int(max(row.max(), places.max(initial=0))) + 2
     key = rank * wide + row
     order = np.argsort(key)
-    own = np.minimum(np.searchsorted(distinct, asked), len(distinct) - 1)
-    found = distinct[own] == asked
-    position = np.searchsorted(key[order], own * wide + at)
+    index = np.minimum(np.searchsorted(distinct, asked), len(distinct) - 1)
+    is_equal = distinct[index] == asked
+    position = np.searchsorted(key[order], index * wide + places)
     bounded = np.append(order, -1)
     rank_at = np.append(rank[order], -1)
-    following = np.where(found & (rank_at[position] == own), bounded[position], -1)
-    before = np.where(found & (rank_at[position - 1] == own), bounded[position - 1], -1)
+    following = np.where(is_equal & (rank_at[position] == index), bounded[position], -1)
+    before = np.where(is_equal & (rank_at[position - 1] == index), bounded[position - 1], -1)
     return following, before

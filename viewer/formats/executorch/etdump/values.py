@@ -64,9 +64,9 @@ class ValueReader:
         self._sizes: list[int] = []
         self.texts: list[str] = []
 
-    def read(self, at: Ints, rows: Ints) -> LoggedValues:
+    def read(self, positions: Ints, rows: Ints) -> LoggedValues:
         """The values at positions (0: none) of events at rows of the file. Raises Malformed."""
-        n = len(at)
+        n = len(positions)
         logged_values = LoggedValues(
             np.zeros(n, np.uint8),
             np.zeros(n, np.int64),
@@ -76,43 +76,43 @@ class ValueReader:
             np.zeros(n, np.bool_),
             np.zeros(n, np.bool_),
         )
-        self._report("debug event without a value", rows[at == 0])
-        own = np.flatnonzero(at > 0)
-        tables = Tables(self._buffer, at[own], "value")
+        self._report("debug event without a value", rows[positions == 0])
+        index = np.flatnonzero(positions > 0)
+        tables = Tables(self._buffer, positions[index], "value")
         stated = tables.numbers(0, np.uint8, 0)
-        known = stated < len(ValueType) - 2  # all but NONE and COUNT
-        self._report("debug value of an unknown type", rows[own[~known]])
-        logged_values.type[own] = np.where(known, stated + 1, ValueType.NONE)
+        is_valid = stated < len(ValueType) - 2  # all but NONE and COUNT
+        self._report("debug value of an unknown type", rows[index[~is_valid]])
+        logged_values.type[index] = np.where(is_valid, stated + 1, ValueType.NONE)
         texts = logged_values.type == ValueType.STRING
         self._report("debug value is a string: ETDump does not store its text", rows[texts])
         for type, slot in _SLOTS.items():
-            here = np.flatnonzero(logged_values.type[own] == type)
+            here = np.flatnonzero(logged_values.type[index] == type)
             if not len(here):
                 continue
             place = tables.targets(slot)[here]
-            self._report(f"debug value without its {_words(type)}", rows[own[here[place == 0]]])
-            logged_values.type[own[here[place == 0]]] = ValueType.NONE
-            present = own[here[place > 0]]
+            self._report(f"debug value without its {_words(type)}", rows[index[here[place == 0]]])
+            logged_values.type[index[here[place == 0]]] = ValueType.NONE
+            present = index[here[place > 0]]
             self._contents(type, place[place > 0], present, rows[present], logged_values)
         outputs = tables.targets(_OUTPUT)
         with_output = np.flatnonzero(outputs > 0)
         flags = Tables(self._buffer, outputs[with_output], "output flag").numbers(0, np.uint8, 0)
-        logged_values.output[own[with_output]] = flags != 0
+        logged_values.output[index[with_output]] = flags != 0
         return logged_values
 
     def _contents(
-        self, type: ValueType, at: Ints, into: Ints, rows: Ints, logged_values: LoggedValues
+        self, type: ValueType, positions: Ints, into: Ints, rows: Ints, logged_values: LoggedValues
     ) -> None:
         if type is ValueType.TENSOR:
-            codes, offset = self._tensors(at, rows)
+            codes, offset = self._tensors(positions, rows)
             logged_values.value[into] = codes
             logged_values.size[into] = np.array([max(s, 0) for s in self._sizes], np.uint64)[codes]
             logged_values.sized[into] = np.array([s >= 0 for s in self._sizes])[codes]
             logged_values.offset[into], logged_values.has_offset[into] = offset, True
         elif type is ValueType.TENSOR_LIST:
-            logged_values.value[into] = self._lists(at, rows)
+            logged_values.value[into] = self._lists(positions, rows)
         else:
-            tables = Tables(self._buffer, at, _words(type))
+            tables = Tables(self._buffer, positions, _words(type))
             if type is ValueType.INT:
                 logged_values.value[into] = tables.numbers(0, np.int64, 0)
             elif type is ValueType.BOOL:
@@ -124,23 +124,23 @@ class ValueReader:
             else:
                 logged_values.value[into] = tables.numbers(0, np.float64, 0).view(np.int64)
 
-    def _tensors(self, at: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    def _tensors(self, positions: Ints, rows: Ints) -> tuple[Ints, Ints]:
         """Codes of the texts of tensors, and the positions of their data in the debug buffer."""
         buffer = self._buffer
-        tables = Tables(buffer, at, "tensor")
+        tables = Tables(buffer, positions, "tensor")
         dtype = tables.numbers(0, np.uint8, 0)
         first, rank = buffer.vectors(tables.targets(1), 8, "sizes of a tensor")
-        shown = np.where(rank > MOST_DIMENSIONS, 0, rank)
-        sizes = np.zeros((int(shown.max(initial=0)), len(at)), np.int64)
+        shown_rank = np.where(rank > MOST_DIMENSIONS, 0, rank)
+        sizes = np.zeros((int(shown_rank.max(initial=0)), len(positions)), np.int64)
         for dimension in range(len(sizes)):
-            live = np.flatnonzero(shown > dimension)
+            live = np.flatnonzero(shown_rank > dimension)
             sizes[dimension, live] = buffer.u8(first[live] + 8 * dimension).view(np.int64)
         self._report("tensor of an unknown scalar type", rows[~_KNOWN_DTYPE[dtype]])
         self._report("tensor with a negative size", rows[(sizes < 0).any(axis=0)])
-        self._report(f"tensor of more than {MOST_DIMENSIONS} dimensions", rows[shown < rank])
+        self._report(f"tensor of more than {MOST_DIMENSIONS} dimensions", rows[shown_rank < rank])
 
         def describe(i: int) -> tuple[tuple[object, ...], str, int]:
-            dims = None if shown[i] < rank[i] else sizes[: int(rank[i]), i].tolist()
+            dims = None if shown_rank[i] < rank[i] else sizes[: int(rank[i]), i].tolist()
             name, width = scalar_type(int(dtype[i]))
             what = (int(dtype[i]), int(rank[i]), *(dims or ()))
             return what, _tensor_text(name, dims, int(rank[i])), _tensor_size(dims, width)
@@ -148,24 +148,24 @@ class ValueReader:
         codes = self._interned([rank << 8 | dtype, *sizes], describe)
         return codes, tables.numbers(3, np.int64, 0)
 
-    def _lists(self, at: Ints, rows: Ints) -> Ints:
+    def _lists(self, positions: Ints, rows: Ints) -> Ints:
         """Codes of the texts of lists: the number of tensors, and the first ones."""
         buffer = self._buffer
-        tables = Tables(buffer, at, "tensor list")
+        tables = Tables(buffer, positions, "tensor list")
         first, length = buffer.vectors(tables.targets(0), 4, "tensors of a list")
-        members = np.full((_SHOWN_TENSORS, len(at)), -1)
+        members = np.full((_SHOWN_TENSORS, len(positions)), -1)
         for i in range(_SHOWN_TENSORS):
             live = np.flatnonzero(length > i)
             place = buffer.follow(first[live] + 4 * i, "tensor of a list")  # inside its vector
             members[i, live], _ = self._tensors(place, rows[live])
 
         def describe(i: int) -> tuple[tuple[object, ...], str, int]:
-            count, own = int(length[i]), members[: int(length[i]), i].tolist()
+            count, list_members = int(length[i]), members[: int(length[i]), i].tolist()
             text = f"{count} tensor{'' if count == 1 else 's'}"
-            if own:
-                more = ["…"] if count > len(own) else []
-                text += ": " + ", ".join([*(self.texts[code] for code in own), *more])
-            return ("list", count, *own), text, _NO_SIZE
+            if list_members:
+                more = ["…"] if count > len(list_members) else []
+                text += ": " + ", ".join([*(self.texts[code] for code in list_members), *more])
+            return ("list", count, *list_members), text, _NO_SIZE
 
         return self._interned([length, *members], describe)
 
@@ -195,9 +195,9 @@ def _first_equal(columns: Sequence[Ints]) -> Ints:
         part = (mixed ^ column.view(np.uint64)) * ODD
         mixed = part ^ (part >> np.uint64(29))
     _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
-    found: Ints = first[inverse]
-    if all(bool((column[found] == column).all()) for column in columns):
-        return found
+    first_rows: Ints = first[inverse]
+    if all(bool((column[first_rows] == column).all()) for column in columns):
+        return first_rows
     _, first, inverse = np.unique(
         np.stack(columns), axis=1, return_index=True, return_inverse=True
     )  # two rows that differ have the same hash

@@ -114,9 +114,9 @@ class _Group:
         return _group(self.at[inside], self.of[inside])
 
 
-def _group(at: Ints, of: Ints) -> _Group:
+def _group(rows: Ints, of: Ints) -> _Group:
     is_first = np.append(True, of[1:] != of[:-1])[: len(of)]
-    return _Group(at, of, np.flatnonzero(is_first), np.cumsum(is_first) - 1)
+    return _Group(rows, of, np.flatnonzero(is_first), np.cumsum(is_first) - 1)
 
 
 class _Axis:
@@ -147,8 +147,8 @@ class _Axis:
         tops = np.flatnonzero(is_top)
         start[tops] = self._follow(tops)
         for rank in (_TOP, _SCOPE, _CALL):
-            at = np.flatnonzero(self._of_rank(rank))
-            start[at] = start[self._parent[at]] + self._offset[at]
+            rows = np.flatnonzero(self._of_rank(rank))
+            start[rows] = start[self._parent[rows]] + self._offset[rows]
         if len(loose) and len(tops):
             near = tops[np.maximum(np.searchsorted(tops, loose) - 1, 0)]
             until = start[near] + self._length[near]
@@ -172,10 +172,10 @@ class _Axis:
         loaded = np.flatnonzero((rank == _CALL) & (events.chain < 0))
         parent[loaded] = next_in_run(rank <= _SCOPE, run)[loaded]
         is_call = (kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL)
-        own = self._own_calls(np.flatnonzero(inner), is_call)
+        calls = self._own_calls(np.flatnonzero(inner), is_call)
         # What no call of its instruction follows is beside the calls.
-        parent[inner] = np.where(own >= 0, own, top[inner])
-        rank[inner] = np.where(own >= 0, _INNER, _CALL)
+        parent[inner] = np.where(calls >= 0, calls, top[inner])
+        rank[inner] = np.where(calls >= 0, _INNER, _CALL)
         scopes = np.flatnonzero((rank == _CALL) & is_scope)
         around = next_in_run(is_call, run)[scopes]
         offset = (self._start[scopes] - self._start[around]) % LAP
@@ -186,19 +186,19 @@ class _Axis:
             (kind == KeyKind.PLAIN) | (kind == KeyKind.DELEGATE_EVENT) | (is_scope & (rank > _TOP))
         )
 
-    def _own_calls(self, at: Ints, is_call: Bools) -> Ints:
+    def _own_calls(self, rows: Ints, is_call: Bools) -> Ints:
         """The next call of the same instruction in the run of each event, -1 if there is none."""
         events, calls = self._events, np.flatnonzero(is_call)
         if not len(calls):
-            return np.full(len(at), -1)
+            return np.full(len(rows), -1)
         both = np.stack([events.run, events.instruction], axis=1)
         _, code = np.unique(both, axis=0, return_inverse=True)
         code = code.reshape(-1)
         place = code * len(events) + np.arange(len(events))
         calls = calls[np.argsort(place[calls])]
-        after = np.append(calls, -1)[np.searchsorted(place[calls], place[at])]
-        own: Ints = np.where((after >= 0) & (code[after] == code[at]), after, -1)
-        return own
+        after = np.append(calls, -1)[np.searchsorted(place[calls], place[rows])]
+        next_calls: Ints = np.where((after >= 0) & (code[after] == code[rows]), after, -1)
+        return next_calls
 
     def _of_rank(self, rank: int) -> Bools:
         """Which events on the axis have a parent of a rank."""
@@ -208,10 +208,10 @@ class _Axis:
 
     def _measure(self, rank: int) -> None:
         """Find the lengths of the events of a rank, and the offsets of their children."""
-        at = np.flatnonzero(self._of_rank(rank))
-        at = at[np.argsort(self._parent[at], kind="stable")]
-        group = _group(at, self._parent[at])
-        if not len(at):
+        rows = np.flatnonzero(self._of_rank(rank))
+        rows = rows[np.argsort(self._parent[rows], kind="stable")]
+        group = _group(rows, self._parent[rows])
+        if not len(rows):
             return
         offset, fits = self._inside(group)
         self._offset[group.at] = offset
@@ -247,22 +247,22 @@ class _Axis:
         end = offset + self._length[group.at]
         over = np.append(0, end[:-1] - offset[1:])
         over[group.head] = 0
-        found: Bools = (over > _LATE) & (end > np.append(0, offset[:-1]))
-        found &= ~self._may_enclose[group.at]
-        return found
+        overlaps: Bools = (over > _LATE) & (end > np.append(0, offset[:-1]))
+        overlaps &= ~self._may_enclose[group.at]
+        return overlaps
 
     def _chained(self, group: _Group) -> tuple[Ints, Ints]:
         """The offsets of children that follow each other, and the lengths of their parents."""
-        at, head = group.at, group.head
-        length = self._length[at]
-        is_first = flags_at(len(at), head)
-        before = np.append(0, at[:-1])
+        rows, head = group.at, group.head
+        length = self._length[rows]
+        is_first = flags_at(len(rows), head)
+        before = np.append(0, rows[:-1])
         until = np.where(is_first, self._start[group.of], self._end[before])
         last = np.where(is_first, 0, self._length[before])
-        gap = (self._start[at] - until) % LAP
+        gap = (self._start[rows] - until) % LAP
         over = LAP - gap
         # A scope around the event before it.
-        around = self._may_enclose[at] & ~is_first & (over <= length) & (over >= last)
+        around = self._may_enclose[rows] & ~is_first & (over <= length) & (over >= last)
         gap_before = np.where(is_first, 0, np.append(0, gap[:-1]))
         late = (over <= _LATE) | (
             ~is_first & (over <= _LATE_IN_GAP) & (last <= over - length)
@@ -308,8 +308,10 @@ class _Axis:
 
     def _have_strangers(self, parents: Ints) -> Bools:
         """Which parents have children that are known to be on another clock, or next to such."""
-        found = flags_at(len(self._events), self._parent[self._is_stranger & (self._parent >= 0)])
-        has: Bools = found[parents]
+        has_stranger = flags_at(
+            len(self._events), self._parent[self._is_stranger & (self._parent >= 0)]
+        )
+        has: Bools = has_stranger[parents]
         return has
 
     @cached_property
@@ -328,10 +330,10 @@ class _Axis:
         is_delegate = self._kind == KeyKind.DELEGATE_EVENT
         if not self._wraps or self._is_stranger.any():
             return False
-        at = np.flatnonzero(is_delegate & (self._parent >= 0))
-        of = self._parent[at]
-        offset = (self._start[at] - self._start[of]) % LAP
-        fits = offset + self._length[at] <= self._length[of]
+        rows = np.flatnonzero(is_delegate & (self._parent >= 0))
+        of = self._parent[rows]
+        offset = (self._start[rows] - self._start[of]) % LAP
+        fits = offset + self._length[rows] <= self._length[of]
         holds = flags_at(len(self._events), of)
         holds[of[~fits]] = False
         return bool((holds & (self._length < _NEAR)).any())
@@ -351,19 +353,19 @@ def _first_of(marked: Bools, group: _Group) -> Bools:
     """The first marked child of every parent."""
     count = np.cumsum(marked)
     before = np.append(0, count)[group.head]
-    found: Bools = marked & (count - before[group.number] == 1)
-    return found
+    is_first: Bools = marked & (count - before[group.number] == 1)
+    return is_first
 
 
 def _named(events: ProfileEvents, check: Callable[[str], object]) -> Bools:
     """Which events have an identifier that passes a check."""
     passes = np.array([*(bool(check(text)) for text in events.texts), False])
-    found: Bools = passes[events.text]
-    return found
+    is_named: Bools = passes[events.text]
+    return is_named
 
 
 def _nearest(ticks: Ints) -> Ints:
     """The smallest differences, in either direction, that are equal modulo a lap."""
     half = LAP >> 1
-    found: Ints = (ticks + half) % LAP - half
-    return found
+    offsets: Ints = (ticks + half) % LAP - half
+    return offsets

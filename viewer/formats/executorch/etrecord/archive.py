@@ -74,8 +74,8 @@ class Members:
             self.edge["forward"] = EDGE
         edge = set(self.edge.values())
         self.graphs = [n for n in programs if n == ATEN or ("/" in n and n not in edge)]
-        known = (DEBUG_HANDLES, DELEGATES, NUMBER_OF_OUTPUTS, EXPORT_GRAPH)
-        self.maps = frozenset(n for n in known if n in self._all)
+        member_names = (DEBUG_HANDLES, DELEGATES, NUMBER_OF_OUTPUTS, EXPORT_GRAPH)
+        self.maps = frozenset(n for n in member_names if n in self._all)
         selected = {*edge, *self.graphs, *self.maps}
         self._total = sum(self._all[n].file_size for n in selected)
         # Members may share bytes of the file, so their sizes are checked as a sum.
@@ -97,8 +97,8 @@ class Members:
             with self._archive.open(self._all[name]) as member:
                 while chunk := member.read(_CHUNK):
                     stop_if(self._cancelled)
-                    for at in range(0, len(chunk), _PIECE):
-                        piece = chunk[at : at + _PIECE]
+                    for start in range(0, len(chunk), _PIECE):
+                        piece = chunk[start : start + _PIECE]
                         is_weights = not piece.translate(None, _BASE64)
                         # The first piece of a run is kept: it may start inside an escape.
                         if not (is_weights and was_weights):

@@ -92,13 +92,13 @@ def hashes(member: IO[bytes]) -> Mapping[str, str]:
             tensors = list(_tensors(archive.read(pickled)))
     except (*DAMAGED, OSError, IndexError, KeyError, MemoryError, TypeError, AttributeError):
         return {}
-    found = {}
+    hash_of = {}
     for name, kind, key, start in tensors:
         storage = inside.get(f"data/{key}")
         if storage is not None:
             is_fill = _is_fill(storage.CRC, storage.file_size, kind)
-            found[name] = "" if is_fill else f"{storage.CRC:08x}:{storage.file_size}:{start}"
-    return found
+            hash_of[name] = "" if is_fill else f"{storage.CRC:08x}:{storage.file_size}:{start}"
+    return hash_of
 
 
 def _tensors(raw: bytes) -> Iterator[tuple[str, str, str, int]]:
@@ -134,9 +134,9 @@ def _tensors(raw: bytes) -> Iterator[tuple[str, str, str, int]]:
 @lru_cache(maxsize=1024)
 def _is_fill(crc: int, size: int, kind: str) -> bool:
     """Whether a storage has at most one value, or all of its values are 0 or 1."""
-    one = _ONE.get(kind, b"\1")
-    if size <= len(one):
+    one_bytes = _ONE.get(kind, b"\1")
+    if size <= len(one_bytes):
         return True
     if size > _LARGEST_FILL:
         return False
-    return crc in (zlib.crc32(bytes(size)), zlib.crc32(one * (size // len(one))))
+    return crc in (zlib.crc32(bytes(size)), zlib.crc32(one_bytes * (size // len(one_bytes))))

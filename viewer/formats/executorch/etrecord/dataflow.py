@@ -56,23 +56,23 @@ class NodeFlows:
     def method_flow(self, operators: Sequence[int]) -> MethodFlow:
         """The data flow between operators, given each node's operator in reading order."""
         pairs: set[tuple[int, int]] = set()
-        given: dict[int, dict[ExternalInput, None]] = {}
+        inputs_of: dict[int, dict[ExternalInput, None]] = {}
         unknown: set[int] = set()
         for operator, taken in zip(operators, self._taken, strict=True):
             for origin in _resolved(taken):
                 if isinstance(origin, int):
                     pairs.add((operator, operators[origin]))
                 elif isinstance(origin, ExternalInput):
-                    given.setdefault(operator, {})[origin] = None
+                    inputs_of.setdefault(operator, {})[origin] = None
                 else:
                     unknown.add(operator)
-        known = sorted((c, p) for c, p in pairs if c != p and c not in unknown)
+        links = sorted((c, p) for c, p in pairs if c != p and c not in unknown)
         return MethodFlow(
-            tuple(c for c, _ in known),
-            tuple(p for _, p in known),
+            tuple(c for c, _ in links),
+            tuple(p for _, p in links),
             {
-                operator: tuple(sorted(found, key=lambda g: (g.is_kept, g.name)))
-                for operator, found in given.items()
+                operator: tuple(sorted(external, key=lambda g: (g.is_kept, g.name)))
+                for operator, external in inputs_of.items()
                 if operator not in unknown
             },
             frozenset(unknown),
@@ -83,27 +83,30 @@ class GraphScope:
     """The values of one graph by name."""
 
     def __init__(
-        self, inputs: Sequence[Any], kept: Mapping[str, str], given: Sequence[Origins] | None
+        self,
+        inputs: Sequence[Any],
+        signature_values: Mapping[str, str],
+        input_origins: Sequence[Origins] | None,
     ) -> None:
         """Bind the inputs of a graph.
 
-        kept: the inputs that are parameters, buffers or constants, by path. given: the origins of
-        the other inputs, in order; None for the graph of a whole method, whose inputs are those of
-        the model.
+        signature_values: the inputs that are parameters, buffers or constants, by path.
+        input_origins: the origins of the other inputs, in order; None for the graph of a whole
+        method, whose inputs are those of the model.
         """
         self._values: dict[str, Origins] = {}
         names = [next(iter(slots(argument)), "") for argument in inputs]
-        free = [name for name in names if name not in kept]
-        fits = given is None or len(given) == len(free)
-        at = 0
+        free = [name for name in names if name not in signature_values]
+        fits = input_origins is None or len(input_origins) == len(free)
+        position = 0
         for name in names:
-            if name in kept:
-                origins: Origins = frozenset([ExternalInput(kept[name], True)])
-            elif given is None:
+            if name in signature_values:
+                origins: Origins = frozenset([ExternalInput(signature_values[name], True)])
+            elif input_origins is None:
                 origins = frozenset([ExternalInput(name, False)]) if name else NOTHING
             else:
-                origins = given[at] if fits else LOST
-                at += 1
+                origins = input_origins[position] if fits else LOST
+                position += 1
             if name:
                 self._values[name] = origins
 
@@ -128,9 +131,9 @@ class GraphScope:
         """Bind the results of a node; origins: those of each result."""
         names = [name for result in results for name in slots(result)]
         fits = len(origins) == len(names)
-        for at, name in enumerate(names):
+        for position, name in enumerate(names):
             if name:
-                self._values[name] = origins[at] if fits else LOST
+                self._values[name] = origins[position] if fits else LOST
 
 
 class Rounds:
@@ -175,13 +178,13 @@ def _names(each: Any, depth: int) -> list[str]:
     """The names in one element of a list: a value itself, a tagged one, or another list."""
     if isinstance(each, list) and depth < _DEEPEST:
         return [name for inner in each for name in _names(inner, depth + 1)]
-    own = text(mapping(each).get("name")) or text(mapping(each).get("as_name"))
-    return [own] if own else slots(each, depth)
+    name = text(mapping(each).get("name")) or text(mapping(each).get("as_name"))
+    return [name] if name else slots(each, depth)
 
 
 def _resolved(taken: Origins) -> set[int | ExternalInput | _Unknown]:
     """Replace loop-carried values by their origins."""
-    found: set[int | ExternalInput | _Unknown] = set()
+    sources: set[int | ExternalInput | _Unknown] = set()
     seen: set[int] = set()
     todo = list(taken)
     while todo:
@@ -191,5 +194,5 @@ def _resolved(taken: Origins) -> set[int | ExternalInput | _Unknown]:
                 seen.add(id(origin))
                 todo.extend(origin.origins)
         else:
-            found.add(origin)
-    return found
+            sources.add(origin)
+    return sources

@@ -20,19 +20,19 @@ Complain = Callable[[str, str], None]  # kind of a problem, and its location or 
 
 def instruction_handles(value: Any, complain: Complain) -> dict[int, tuple[int, ...]]:
     """Instruction id -> debug handles of one method; invalid entries are reported."""
-    found = {}
+    handles_of = {}
     for key, entry in mapping(value).items():
         instruction, handles = whole_number(key), _handles(entry)
         if instruction is None or handles is None:
             complain("invalid entry in debug_handle_map: expected instruction -> handles", key)
         else:
-            found[instruction] = handles
-    return found
+            handles_of[instruction] = handles
+    return handles_of
 
 
 def delegate_maps(value: Any, complain: Complain) -> dict[int, DelegateMap]:
     """Instruction id of a delegate call -> its map, for one method; reports invalid entries."""
-    found = {}
+    delegate_map_of = {}
     for key, entry in mapping(value).items():
         instruction = whole_number(key)
         if instruction is None or not isinstance(entry, dict):
@@ -48,23 +48,23 @@ def delegate_maps(value: Any, complain: Complain) -> dict[int, DelegateMap]:
                     complain("an identifier's debug handles are not numbers", identifier)
                 else:
                     entries[identifier] = handles
-        found[instruction] = DelegateMap(text(entry.get("name")), entries)
-    return found
+        delegate_map_of[instruction] = DelegateMap(text(entry.get("name")), entries)
+    return delegate_map_of
 
 
 def output_counts(value: Any, complain: Complain) -> dict[int, int]:
     """Instruction id of a delegate call -> the number of its results; reports invalid entries."""
-    found = {}
+    counts = {}
     for key, entry in mapping(value).items():
         instruction, count = whole_number(key), whole_number(entry)
         if instruction is None or count is None or count < 1:
             complain("invalid number of outputs of a delegate call", key)
         else:
-            found[instruction] = count
-    return found
+            counts[instruction] = count
+    return counts
 
 
 def _handles(value: Any) -> tuple[int, ...] | None:
-    found = [whole_number(v) for v in (value if isinstance(value, list) else [value])]
-    known = [v for v in found if v is not None]
-    return tuple(known) if len(known) == len(found) else None
+    numbers = [whole_number(v) for v in (value if isinstance(value, list) else [value])]
+    handles = [v for v in numbers if v is not None]
+    return tuple(handles) if len(handles) == len(numbers) else None

@@ -105,9 +105,9 @@ class GraphReader:
             self._frames[stack_trace] = parse_frames(stack_trace)
         return self._frames[stack_trace]
 
-    def modules(self, stack: str, known: frozenset[str]) -> Modules:
+    def modules(self, stack: str, names: frozenset[str]) -> Modules:
         if stack not in self._modules:
-            decoded = modules_of(stack, known)
+            decoded = modules_of(stack, names)
             if decoded is None:
                 self._complain(
                     "the modules of a node are not clear, because of the letters in their names",
@@ -157,32 +157,32 @@ class _Walk:
         depth: int,
         instructions: Mapping[int, tuple[int, ...]] | None,
         branch: str = "",
-        given: Sequence[Origins] | None = None,
+        origins: Sequence[Origins] | None = None,
     ) -> _Nodes:
         module = mapping(mapping(program).get("graph_module"))
-        kept = kept_values(mapping(module.get("signature")))
+        signature_values = kept_values(mapping(module.get("signature")))
         graph = mapping(module.get("graph"))
-        return self._of_graph(graph, depth, kept, instructions, branch, given)
+        return self._of_graph(graph, depth, signature_values, instructions, branch, origins)
 
     def _of_graph(
         self,
         graph: dict[str, Any],
         depth: int,
-        kept: Mapping[str, str],
+        signature_values: Mapping[str, str],
         instructions: Mapping[int, tuple[int, ...]] | None,
         branch: str,
-        given: Sequence[Origins] | None = None,
+        origins: Sequence[Origins] | None = None,
     ) -> _Nodes:
         """Yield the nodes in order, those of inner graphs before the call that contains them.
 
-        given: the origins of its inputs, except parameters and the like. Returns those of its
+        origins: the origins of its inputs, except parameters and the like. Returns those of its
         outputs.
         """
         if depth > _DEEPEST:
             self._reader.complain(f"graphs are nested more than {_DEEPEST} deep: left out")
             return []
-        scope = GraphScope(sequence(graph.get("inputs")), kept, given)
-        values = GraphTensors(mapping(graph.get("tensor_values")), kept)
+        scope = GraphScope(sequence(graph.get("inputs")), signature_values, origins)
+        values = GraphTensors(mapping(graph.get("tensor_values")), signature_values)
         names = NodeNames()
         allocated: set[str] = set()
         for argument in sequence(graph.get("inputs")):
@@ -275,8 +275,8 @@ class _Walk:
                     self._reader.complain(warning, "lowered module")
                 # Its nodes were never emitted one by one, so they keep their debug handles.
                 original = mapping(lowered.value).get("original_module")
-                given = scope.of_all(arguments[position + 1 :])
-                return (yield from self._of_program(original, depth + 1, None, branch, given))
+                origins = scope.of_all(arguments[position + 1 :])
+                return (yield from self._of_program(original, depth + 1, None, branch, origins))
         if not results:
             return []
         rounds.hand_over(results[-1])

@@ -41,18 +41,18 @@ _SUBSCRIPT = re.compile(r"\._modules\[(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')\]
 _MOST_LETTERS, _MOST_PARTS = 16_384, 128
 
 
-def modules_of(stack: str, known: Collection[str] = ()) -> Modules | None:
+def modules_of(stack: str, names: Collection[str] = ()) -> Modules | None:
     """The modules around a node; None if its text can be read in no way, or in several.
 
-    known: the paths of all modules of the model, where the file lists them.
+    names: the paths of all modules of the model, where the file lists them.
     """
     if not stack:
         return ()
     if len(stack) > _MOST_LETTERS or stack.count(";") >= _MOST_PARTS:
         return None
-    readings = list(islice(_readings(stack, known, lambda _: True), 2))
+    readings = list(islice(_readings(stack, names, lambda _: True), 2))
     if len(readings) > 1:
-        readings = list(islice(_readings(stack, known, known.__contains__), 2))
+        readings = list(islice(_readings(stack, names, names.__contains__), 2))
     elif not readings:
         readings = [*_plain(stack)]
     if len(readings) != 1:
@@ -61,7 +61,7 @@ def modules_of(stack: str, known: Collection[str] = ()) -> Modules | None:
 
 
 def _readings(
-    stack: str, known: Collection[str], counts: Callable[[str], bool]
+    stack: str, names: Collection[str], counts: Callable[[str], bool]
 ) -> Iterator[Modules]:
     """Every way to cut the text into entries whose paths count."""
     ends = [i for i, letter in enumerate(stack) if letter == ";"] + [len(stack)]
@@ -71,7 +71,7 @@ def _readings(
     for i in reversed(range(len(starts))):
         for j in range(i, len(ends)):
             if j + 1 == len(starts) or entries[j + 1]:
-                for path, type_ in _entries(stack[starts[i] : ends[j]], known):
+                for path, type_ in _entries(stack[starts[i] : ends[j]], names):
                     if counts(path):
                         entries[i][(path, type_), j + 1] = None
     todo: list[tuple[int, Modules]] = [(0, ())]
@@ -83,7 +83,7 @@ def _readings(
             todo += [(after, (*before, entry)) for entry, after in entries[start]]
 
 
-def _entries(text: str, known: Collection[str]) -> Iterator[tuple[str, str]]:
+def _entries(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
     """The paths and types that a text can state as one entry."""
     rest, comma, type_ = text.rpartition(",")
     if not comma or _TYPE.fullmatch(type_) is None:
@@ -95,7 +95,7 @@ def _entries(text: str, known: Collection[str]) -> Iterator[tuple[str, str]]:
     if comma and _ID.fullmatch(key):
         # Any path fits an id, also one over the entries that follow.
         path = _SUBSCRIPT.sub(_subscript, path)
-        if path in known or _IDS_INSIDE.search(path) is None:
+        if path in names or _IDS_INSIDE.search(path) is None:
             yield path, type_
     root = 0
     while True:
@@ -124,11 +124,11 @@ def _spelled(text: str) -> Iterator[str]:
     if call := _CALL.search(text):
         text = f"{text[: call.start()]},{text[call.end() :]}"
     for before in ("", _SELF):
-        at = (len(text) - 1 + len(before)) // 2
-        path = text[at + 1 :]
-        if at >= 0 and text[at : at + 1] == "," and len(before) + len(path) == at:
+        middle = (len(text) - 1 + len(before)) // 2
+        path = text[middle + 1 :]
+        if middle >= 0 and text[middle : middle + 1] == "," and len(before) + len(path) == middle:
             key = _NOT_IN_NAMES.sub("_", before + path)
-            if path and key == text[:at] and key != path:
+            if path and key == text[:middle] and key != path:
                 yield path.removeprefix(_SELF)
 
 

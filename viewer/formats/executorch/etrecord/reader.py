@@ -160,12 +160,12 @@ class _Reader:
 
     def _edge_members(self) -> dict[str, str]:
         """Method -> member with its graph, under the names that the maps use."""
-        found = self._members.edge
+        members = self._members.edge
         mapped = list(self._handles)
-        if len(found) == len(mapped) == 1:
+        if len(members) == len(mapped) == 1:
             # One method named `encode` is stored as "forward", while the maps use "encode".
-            return {mapped[0]: next(iter(found.values()))}
-        return found
+            return {mapped[0]: next(iter(members.values()))}
+        return members
 
     # -- methods -----------------------------------------------------------------------------
 
@@ -193,12 +193,12 @@ class _Reader:
 
     def _later_names(self, method: str, extra: list[ExtraGraph]) -> dict[int, frozenset[str]]:
         """Debug handle or `NO_HANDLE` -> base names in the graph after transform passes."""
-        found: dict[int, set[str]] = {}
+        names_of: dict[int, set[str]] = {}
         for graph in extra:
             if graph.name == f"{_AFTER_TRANSFORM}/{method}":
                 for node in graph.nodes:
-                    found.setdefault(node.debug_handle, set()).add(base_name(node.op))
-        return {handle: frozenset(names) for handle, names in found.items()}
+                    names_of.setdefault(node.debug_handle, set()).add(base_name(node.op))
+        return {handle: frozenset(names) for handle, names in names_of.items()}
 
     def _method(
         self,
@@ -250,12 +250,12 @@ class _Reader:
         them too.
         """
         wanted = {t.parameter for node in nodes for t in node.inputs if t.parameter}
-        found: dict[str, str] = {}
+        hash_of: dict[str, str] = {}
         for program in (member, ATEN if len(self._members.edge) == 1 else None):
             for info in self._members.constants(program) if program else ():
-                if wanted - found.keys():
-                    found = {**hashes_in(self._path, info), **found}
-        return {name: found[name] for name in wanted & found.keys()}
+                if wanted - hash_of.keys():
+                    hash_of = {**hashes_in(self._path, info), **hash_of}
+        return {name: hash_of[name] for name in wanted & hash_of.keys()}
 
     def _operators(self, method: str, nodes: list[GraphNode]) -> tuple[Operator, ...]:
         """One operator per debug handle, and one per node without one."""

@@ -45,20 +45,20 @@ def union(value: Any) -> tuple[str, Any]:
 
 def op_name(target: str) -> str:
     """ "executorch.exir.dialects.edge.ops.aten.relu.default" -> "aten.relu.default"."""
-    _, found, name = target.partition(".ops.")
-    return name if found else target
+    _, separator, name = target.partition(".ops.")
+    return name if separator else target
 
 
 def kept_values(signature: dict[str, Any]) -> dict[str, str]:
     """Placeholder -> path of the parameter, buffer or constant that it stands for."""
-    found = {}
+    values = {}
     for specification in sequence(signature.get("input_specs")):
         kind, content = union(specification)
         name = text(mapping(mapping(content).get("arg")).get("name"))
         path = text(mapping(content).get(_KEPT_VALUES.get(kind, "")))
         if name and path:
-            found[name] = path
-    return found
+            values[name] = path
+    return values
 
 
 def _tensor_names(argument: Any) -> Sequence[str]:
@@ -89,7 +89,7 @@ def value_names(argument: Any) -> Iterator[str]:
 
 def settings_of(inputs: Sequence[Any]) -> tuple[tuple[str, Setting], ...]:
     """(name, value) of a node's inputs that are numbers, bools or lists of them."""
-    found: list[tuple[str, Setting]] = []
+    settings: list[tuple[str, Setting]] = []
     for each in inputs:
         item = mapping(each)
         argument = item.get("arg")
@@ -100,10 +100,10 @@ def settings_of(inputs: Sequence[Any]) -> tuple[tuple[str, Setting], ...]:
         if kind not in _SETTINGS or not name:
             continue
         if isinstance(content, list) and all(isinstance(c, int | float) for c in content):
-            found.append((name, tuple(content)))
+            settings.append((name, tuple(content)))
         elif isinstance(content, bool | int | float):
-            found.append((name, content))
-    return tuple(found)
+            settings.append((name, content))
+    return tuple(settings)
 
 
 def _size(value: Any) -> int | str:
@@ -119,9 +119,9 @@ def _size(value: Any) -> int | str:
 class GraphTensors:
     """The tensors of one graph by name, each created once."""
 
-    def __init__(self, described: dict[str, Any], kept: Mapping[str, str]) -> None:
+    def __init__(self, described: dict[str, Any], signature_values: Mapping[str, str]) -> None:
         self._described = described
-        self._kept = kept
+        self._kept = signature_values
         self._made: dict[str, Tensor] = {}
 
     def tensors(self, arguments: list[Any]) -> tuple[Tensor, ...]:

@@ -99,10 +99,10 @@ def _cases(content: LazyBytes) -> list[BundledCase]:
     values, of_case = _children(buffer, cases, _OUTPUTS, "expected outputs")
     expected_values = [ExpectedValue(TensorLayout("", ()))] * len(values)
     kinds = values.numbers(_TYPE, np.uint8, 0).astype(np.int64)
-    at = values.targets(_VALUE)
-    kinds[at == 0] = 0
+    positions = values.targets(_VALUE)
+    kinds[positions == 0] = 0
     for kind, here in groups_of(kinds):
-        for i, value in zip(here.tolist(), _values(buffer, kind, at[here]), strict=True):
+        for i, value in zip(here.tolist(), _values(buffer, kind, positions[here]), strict=True):
             expected_values[i] = value
     ends = np.searchsorted(of_case, np.arange(len(cases) + 1)).tolist()
     first = np.searchsorted(of_suite, np.arange(len(suites)))
@@ -121,29 +121,29 @@ def _children(buffer: Buffer, tables: Tables, slot: int, what: str) -> tuple[Tab
     first, length = buffer.vectors(tables.targets(slot), 4, what)
     if int(length.sum()) > _MOST_VALUES:
         raise Malformed(int(first[0]), f"more than {_MOST_VALUES:,} {what}")
-    at = elements(buffer, first, length, what, _LEAST)
-    return Tables(buffer, at, what), np.repeat(np.arange(len(length)), length)
+    positions = elements(buffer, first, length, what, _LEAST)
+    return Tables(buffer, positions, what), np.repeat(np.arange(len(length)), length)
 
 
-def _values(buffer: Buffer, kind: int, at: Ints) -> list[ExpectedValue]:
+def _values(buffer: Buffer, kind: int, positions: Ints) -> list[ExpectedValue]:
     if kind == _TENSOR:
-        return _tensors(buffer, at)
+        return _tensors(buffer, positions)
     if kind not in (_INT, _BOOL, _DOUBLE):
-        return [ExpectedValue(TensorLayout("value of an unknown type", ()))] * len(at)
-    tables = Tables(buffer, at, "expected number")
+        return [ExpectedValue(TensorLayout("value of an unknown type", ()))] * len(positions)
+    tables = Tables(buffer, positions, "expected number")
     if kind == _INT:
-        return [_number("i64", one) for one in tables.numbers(0, np.int64, 0).tolist()]
+        return [_number("i64", number) for number in tables.numbers(0, np.int64, 0).tolist()]
     if kind == _BOOL:
-        return [_number("bool", one != 0) for one in tables.numbers(0, np.uint8, 0).tolist()]
-    return [_number("f64", one) for one in tables.numbers(0, np.float64, 0).tolist()]
+        return [_number("bool", number != 0) for number in tables.numbers(0, np.uint8, 0).tolist()]
+    return [_number("f64", number) for number in tables.numbers(0, np.float64, 0).tolist()]
 
 
 def _number(dtype: str, value: float) -> ExpectedValue:
     return ExpectedValue(TensorLayout(dtype, ()), number=value)
 
 
-def _tensors(buffer: Buffer, at: Ints) -> list[ExpectedValue]:
-    tables = Tables(buffer, at, "expected tensor")
+def _tensors(buffer: Buffer, positions: Ints) -> list[ExpectedValue]:
+    tables = Tables(buffer, positions, "expected tensor")
     dtypes = tables.numbers(_DTYPE, np.uint8, 0).tolist()
     first, rank = buffer.vectors(tables.targets(_SIZES), 4, "sizes of an expected tensor")
     sizes = numbers_in(buffer, first, rank, np.int32, "sizes of expected tensors")
@@ -152,12 +152,14 @@ def _tensors(buffer: Buffer, at: Ints) -> list[ExpectedValue]:
     order, count = buffer.vectors(tables.targets(_ORDER), 1, "dimensions of an expected tensor")
     expected_values = []
     for i, (dtype, n) in enumerate(zip(dtypes, rank.tolist(), strict=True)):
-        own = tuple(sizes[starts[i] : starts[i] + n].tolist())
+        tensor_sizes = tuple(sizes[starts[i] : starts[i] + n].tolist())
         dimensions = buffer.u1(order[i] + np.arange(count[i])).tolist()
         if n > MOST_DIMENSIONS:
             layout = TensorLayout(f"tensor of {n} dimensions", ())
         else:
-            layout = TensorLayout(scalar_type(dtype)[0], own, _strides(own, dimensions))
+            layout = TensorLayout(
+                scalar_type(dtype)[0], tensor_sizes, _strides(tensor_sizes, dimensions)
+            )
         is_short = not layout.fault and layout.extent > int(length[i])
         fault = "tensor that ends early" if is_short else layout.fault
         expected_values.append(ExpectedValue(layout, int(data[i]), fault=fault))

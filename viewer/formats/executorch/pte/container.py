@@ -91,31 +91,31 @@ def _bundled_program(content: LazyBytes) -> tuple[int, int]:
 
 def _with_header(path: str, content: LazyBytes, base: int, size: int) -> Container:
     """Read the extended header, if there is one."""
-    at = _HEADER_AT
-    if content.raw(at, at + 4) != _HEADER:
+    position = _HEADER_AT
+    if content.raw(position, position + 4) != _HEADER:
         return Container(content, base, len(content), 0, 0, size)
-    length = _u4(content, at + 4) if len(content) >= at + _LEAST_HEADER else 0
+    length = _u4(content, position + 4) if len(content) >= position + _LEAST_HEADER else 0
     if length < _LEAST_HEADER:
         raise UnreadableFile(
             path,
             f"the extended header has {length} bytes, but needs at least {_LEAST_HEADER}",
-            where=f"byte {base + at}",
+            where=f"byte {base + position}",
             remedy=DAMAGED,
         )
-    program, segments = _u8(content, at + 8), _u8(content, at + 16)
+    program, segments = _u8(content, position + 8), _u8(content, position + 16)
     if not _LEAST <= program <= len(content):
         raise UnreadableFile(
             path,
             f"the program should have {program} bytes, but has {len(content)}",
-            where=f"byte {base + at + 8}",
+            where=f"byte {base + position + 8}",
             remedy=DAMAGED,
         )
     return Container(content, base, program, length, segments, size)
 
 
-def _u4(content: LazyBytes, at: int) -> int:
-    return int.from_bytes(content.raw(at, at + 4), "little")
+def _u4(content: LazyBytes, position: int) -> int:
+    return int.from_bytes(content.raw(position, position + 4), "little")
 
 
-def _u8(content: LazyBytes, at: int) -> int:
-    return int.from_bytes(content.raw(at, at + 8), "little")
+def _u8(content: LazyBytes, position: int) -> int:
+    return int.from_bytes(content.raw(position, position + 8), "little")

@@ -112,8 +112,8 @@ def read_delegates(
     count = len(children)
     start, size, present = (np.zeros(count, np.int64) for _ in range(3))
     is_there = np.zeros(count, np.bool_)
-    for extents, own in ((segments, in_segment), (inline, ~in_segment)):
-        inside = own & (index < len(extents))
+    for extents, mask in ((segments, in_segment), (inline, ~in_segment)):
+        inside = mask & (index < len(extents))
         into = has_data[inside]
         start[into] = extents.start[index[inside]]
         size[into] = extents.size[index[inside]]
@@ -230,8 +230,8 @@ def read_references(tables: ProgramTables, root: Tables) -> References:
     """Read the references of a program. Raises Malformed."""
     buffers = tables.children(root, _CONSTANT_BUFFER, "list of constants", MOST_VALUES).tables
     start, size = tables.buffer.vectors(buffers.targets(0), 1, "constant")
-    at = root.targets(_CONSTANT_SEGMENT)
-    constants = tables.of(at[at > 0], "constant segment")
+    positions = root.targets(_CONSTANT_SEGMENT)
+    constants = tables.of(positions[positions > 0], "constant segment")
     offsets = tables.long_numbers(constants, 1, "offsets of constants").values
     in_segment = constants.numbers(0, np.uint32, 0).astype(np.int64)
     states = tables.children(root, _MUTABLE_SEGMENTS, "list of mutable segments").tables
@@ -312,13 +312,13 @@ class _Segments:
         start = int(self._segments.start[segment]) if exists else 0
         present = int(self._segments.present[segment]) if exists else 0
         stated = int(self._segments.size[segment]) if exists else 0
-        known = (offsets >= 0) & (offsets <= present)
+        is_inside = (offsets >= 0) & (offsets <= present)
         self._problems.count_rows(
             "constant starts outside its segment",
             np.flatnonzero((offsets < 0) | (offsets > stated)) if exists else offsets[:0],
             lambda row: f"constant {row} of segment {segment}",
         )
-        inside = np.where(known, offsets, present)
+        inside = np.where(is_inside, offsets, present)
         edges = np.unique(np.append(inside, present))
         after = np.minimum(np.searchsorted(edges, inside, side="right"), len(edges) - 1)
         return Ranges(self._base + start + inside, edges[after] - inside)

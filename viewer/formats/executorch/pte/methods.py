@@ -47,11 +47,11 @@ def read_methods(
     )
     executable_methods = []
     for i in range(len(methods)):
-        own = instructions[chains.bounds[i] : chains.bounds[i + 1]]
+        method_chains = instructions[chains.bounds[i] : chains.bounds[i + 1]]
         executable_methods.append(
             ExecutableMethod(
                 name=names[codes[i]],
-                instructions=own[0] if own else (),
+                instructions=method_chains[0] if method_chains else (),
                 delegates=delegates.of(i),
                 tensors=values.tensors[i],
                 value_count=values.count(i),
@@ -59,7 +59,7 @@ def read_methods(
                 outputs=values.outputs.of(i),
                 lists=values.lists[i],
                 buffer_sizes=tuple(max(size, 0) for size in sizes.of(i)),
-                more_chains=tuple(own[1:]),
+                more_chains=tuple(method_chains[1:]),
             )
         )
     return tuple(executable_methods)
@@ -156,12 +156,12 @@ class _Instructions:
             arguments.values,
         )
         for each, rows in others.items():
-            own = tables.of(contents[rows], each.name.lower().replace("_", " "))
-            values[bounds[rows]] = own.numbers(0, np.int32, 0)
+            kind_tables = tables.of(contents[rows], each.name.lower().replace("_", " "))
+            values[bounds[rows]] = kind_tables.numbers(0, np.int32, 0)
             if each is _MOVE:
-                values[bounds[rows] + 1] = own.numbers(1, np.int32, 0)
+                values[bounds[rows] + 1] = kind_tables.numbers(1, np.int32, 0)
             elif each is _JUMP:
-                target[rows] = own.numbers(1, np.int32, 0)
+                target[rows] = kind_tables.numbers(1, np.int32, 0)
         columns = _Columns(kind, called, target, values, bounds)
         self._check(columns, length)
         return columns
@@ -183,8 +183,8 @@ class _Instructions:
             self._place,
         )
         delegated = columns.kind == _DELEGATE
-        known = np.diff(self._delegates.bounds)[self._method]
-        lost = delegated & ((columns.called < 0) | (columns.called >= known))
+        delegate_count = np.diff(self._delegates.bounds)[self._method]
+        lost = delegated & ((columns.called < 0) | (columns.called >= delegate_count))
         self._problems.count_rows(
             "call of a delegate that its method does not have",
             np.flatnonzero(lost),

@@ -118,8 +118,8 @@ class ProgramTables:
 
     def root(self) -> Tables:
         """The root table."""
-        at = np.zeros(1, np.int64)
-        return Tables(self.buffer, at + self.buffer.u4(at), "root table")
+        positions = np.zeros(1, np.int64)
+        return Tables(self.buffer, positions + self.buffer.u4(positions), "root table")
 
     def children(self, parents: Tables, slot: int, what: str, most: int = MOST_OBJECTS) -> Children:
         """The tables that a slot of some tables lists; at most `most`."""
@@ -127,14 +127,17 @@ class ProgramTables:
         _check_count(first, length, what, most)
         self._taken += int(length.sum()) * _TABLE_MEMORY
         allowance().take(self._taken)
-        at = elements(self.buffer, first, length, what, _LEAST_TABLE)
+        positions = elements(self.buffer, first, length, what, _LEAST_TABLE)
         return Children(
-            Tables(self.buffer, at, f"entry of the {what}"), at, length, _bounds(length)
+            Tables(self.buffer, positions, f"entry of the {what}"),
+            positions,
+            length,
+            _bounds(length),
         )
 
-    def of(self, at: Ints, what: str) -> Tables:
+    def of(self, positions: Ints, what: str) -> Tables:
         """Tables at positions."""
-        return Tables(self.buffer, at, what)
+        return Tables(self.buffer, positions, what)
 
     def numbers(self, parents: Tables, slot: int, what: str) -> Lists:
         """The vectors of 32-bit numbers in a slot of some tables."""
@@ -149,9 +152,9 @@ class ProgramTables:
         _check_count(first, length, what, _MOST_NUMBERS)
         return Lists(numbers_in(self.buffer, first, length, np.int64, what), _bounds(length))
 
-    def texts(self, at: Ints, what: str) -> tuple[NDArray[np.int32], list[str]]:
+    def texts(self, positions: Ints, what: str) -> tuple[NDArray[np.int32], list[str]]:
         """Codes of strings at positions, -1 for none, and the distinct texts."""
-        codes, texts = distinct_texts(self.buffer, at, what)
+        codes, texts = distinct_texts(self.buffer, positions, what)
         long = [text for text in texts if len(text) > MOST_TEXT]
         self.problems.count(
             f"a name of more than {MOST_TEXT} bytes was cut", len(long), f"in {what}"

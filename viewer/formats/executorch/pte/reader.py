@@ -144,7 +144,7 @@ def _claims(
     problems: Problems, count: int, delegates: Delegates, references: References
 ) -> _Claims:
     """Segment -> what its bytes are for, and the names under which they are used."""
-    found: _Claims = {}
+    claims: _Claims = {}
     lost = 0
 
     def claim(segment: int, kind: PartKind, name: str) -> None:
@@ -152,7 +152,7 @@ def _claims(
         if not 0 <= segment < count:
             lost += 1
             return
-        had, names = found.setdefault(segment, (kind, []))
+        had, names = claims.setdefault(segment, (kind, []))
         if had is kind:
             names.append(name)
 
@@ -167,4 +167,4 @@ def _claims(
     for name, segment in named:
         claim(segment, PartKind.NAMED_DATA, name)
     problems.count("data refers to a missing segment", lost, "")
-    return found
+    return claims

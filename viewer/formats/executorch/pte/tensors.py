@@ -48,8 +48,8 @@ def read_values(tables: ProgramTables, methods: Tables, references: References) 
         "value of an unknown type", np.flatnonzero(types > _LAST_TYPE), children.place("value")
     )
     is_tensor = (types == _TENSOR) & (contents > 0)
-    own = np.flatnonzero(is_tensor)
-    columns = _tensors(tables, contents[own], own, children, inputs, outputs, references)
+    index = np.flatnonzero(is_tensor)
+    columns = _tensors(tables, contents[index], index, children, inputs, outputs, references)
     bounds = np.append(0, np.cumsum(is_tensor))[children.bounds]
     return Values(
         children,
@@ -62,43 +62,43 @@ def read_values(tables: ProgramTables, methods: Tables, references: References) 
 
 def _tensors(
     tables: ProgramTables,
-    at: Ints,
-    own: Ints,
+    positions: Ints,
+    index: Ints,
     values: Children,
     inputs: Lists,
     outputs: Lists,
     references: References,
 ) -> Tensors:
     """The tensors of all methods as one set of columns."""
-    tensors, place = tables.of(at, "tensor"), values.place("value")
+    tensors, place = tables.of(positions, "tensor"), values.place("value")
     numbers = tensors.numbers(0, np.uint8, 0)
     sizes = tables.numbers(tensors, 2, "sizes of a tensor")
     used, dtype = np.unique(numbers, return_inverse=True)
     data = tensors.numbers(5, np.uint32, 0).astype(np.int64)
-    memory, offset = _planned(tables, tensors.targets(6), own, place)
+    memory, offset = _planned(tables, tensors.targets(6), index, place)
     is_external, name, names, of_list = _extra(tables, tensors.targets(9))
     stored = (data > 0) & ~is_external
     lost = stored & (memory == NONE) & (data >= references.constant_count)
     is_state = stored & (memory != NONE)
     data[is_state], is_lost = _states(data[is_state], of_list[is_state], references)
     lost[is_state] = is_lost
-    tables.problems.count_rows("tensor with missing data", own[lost], place)
+    tables.problems.count_rows("tensor with missing data", index[lost], place)
     tables.problems.count_rows(
-        "tensor of an unknown scalar type", own[~_KNOWN_DTYPE[numbers]], place
+        "tensor of an unknown scalar type", index[~_KNOWN_DTYPE[numbers]], place
     )
     return Tensors(
-        value=values.position[own],
+        value=values.position[index],
         dtype=dtype.reshape(-1).astype(np.uint32),
         first=sizes.bounds,
         extents=sizes.values,
-        size=_bytes(tables, numbers, sizes, own, place),
+        size=_bytes(tables, numbers, sizes, index, place),
         memory=memory,
         offset=offset,
         constant=np.where(stored, data, NONE),
         is_external=is_external,
         name=name,
-        is_input=_mentioned(inputs, values)[own],
-        is_output=_mentioned(outputs, values)[own],
+        is_input=_mentioned(inputs, values)[index],
+        is_output=_mentioned(outputs, values)[index],
         dynamism=np.minimum(tensors.numbers(8, np.uint8, 0), np.uint8(Dynamism.UNBOUND)),
         dtypes=tuple(scalar_type(number)[0] for number in used.tolist()),
         names=tuple(names),
@@ -109,7 +109,7 @@ def _bytes(
     tables: ProgramTables,
     dtypes: NDArray[np.uint8],
     sizes: Lists,
-    own: Ints,
+    index: Ints,
     place: Callable[[int], str],
 ) -> Ints:
     """The bytes of tensors by dtype and sizes, `NONE` where they are not known."""
@@ -126,24 +126,24 @@ def _bytes(
             size[live] *= extent
         about[live] *= np.abs(extent)
     is_deep = rank > MOST_DIMENSIONS
-    tables.problems.count_rows("tensor with a negative size", own[is_negative], place)
+    tables.problems.count_rows("tensor with a negative size", index[is_negative], place)
     tables.problems.count_rows(
-        f"tensor of more than {MOST_DIMENSIONS} dimensions", own[is_deep], place
+        f"tensor of more than {MOST_DIMENSIONS} dimensions", index[is_deep], place
     )
     is_known = (widths[dtypes] > 0) & ~is_negative & ~is_deep & (about < _MOST_BYTES)
     return np.where(is_known, size, NONE)
 
 
 def _planned(
-    tables: ProgramTables, at: Ints, own: Ints, place: Callable[[int], str]
+    tables: ProgramTables, positions: Ints, index: Ints, place: Callable[[int], str]
 ) -> tuple[Ints, Ints]:
     """The memory of tensors and their 64-bit offsets in it, `NONE` where none is planned."""
-    memory, offset = np.full(len(at), NONE), np.full(len(at), NONE)
-    has = np.flatnonzero(at > 0)
-    planned = tables.of(at[has], "planned memory")
+    memory, offset = np.full(len(positions), NONE), np.full(len(positions), NONE)
+    has = np.flatnonzero(positions > 0)
+    planned = tables.of(positions[has], "planned memory")
     low, high = (planned.numbers(slot, np.uint32, 0).astype(np.int64) for slot in (1, 2))
     fits = high < 1 << 31
-    tables.problems.count_rows("memory offset of 2^63 and more: left out", own[has[~fits]], place)
+    tables.problems.count_rows("memory offset of 2^63 and more: left out", index[has[~fits]], place)
     memory[has[fits]] = planned.numbers(0, np.uint32, 0).astype(np.int64)[fits]
     offset[has[fits]] = low[fits] | high[fits] << 32
     return memory, offset
@@ -156,22 +156,22 @@ def _states(data: Ints, of_list: Ints, references: References) -> tuple[Ints, Bo
     """
     bounds = references.state_offsets.bounds
     lists = len(bounds) - 1
-    known = (of_list >= 0) & (of_list < lists)
-    own = np.where(known, of_list, 0)
+    is_inside = (of_list >= 0) & (of_list < lists)
+    list_index = np.where(is_inside, of_list, 0)
     if lists:
-        known &= data < np.diff(bounds)[own]
-        data = bounds[own] + data
-    return np.where(known, data, bounds[-1]), ~known
+        is_inside &= data < np.diff(bounds)[list_index]
+        data = bounds[list_index] + data
+    return np.where(is_inside, data, bounds[-1]), ~is_inside
 
 
-def _extra(tables: ProgramTables, at: Ints) -> tuple[Bools, Ints, list[str], Ints]:
+def _extra(tables: ProgramTables, positions: Ints) -> tuple[Bools, Ints, list[str], Ints]:
     """Which tensors have their data in another file, names of tensors as codes, and state lists."""
-    is_external, name = np.zeros(len(at), np.bool_), np.full(len(at), NONE)
-    has = np.flatnonzero(at > 0)
-    extra = tables.of(at[has], "extra tensor information")
+    is_external, name = np.zeros(len(positions), np.bool_), np.full(len(positions), NONE)
+    has = np.flatnonzero(positions > 0)
+    extra = tables.of(positions[has], "extra tensor information")
     name[has], names = tables.texts(extra.targets(1), "names of tensors")
     is_external[has] = extra.numbers(2, np.uint8, 0) == _EXTERNAL
-    of_list = numbers_at(len(at), has, extra.numbers(0, np.uint64, 0).view(np.int64))
+    of_list = numbers_at(len(positions), has, extra.numbers(0, np.uint64, 0).view(np.int64))
     return is_external, name, names, of_list
 
 
@@ -179,8 +179,8 @@ def _mentioned(lists: Lists, values: Children) -> Bools:
     """Which values of all methods are in the lists of their methods."""
     method = lists.parent
     exists = (lists.values >= 0) & (lists.values < values.count[method])
-    found = flags_at(len(values), values.bounds[method[exists]] + lists.values[exists])
-    return found
+    is_mentioned = flags_at(len(values), values.bounds[method[exists]] + lists.values[exists])
+    return is_mentioned
 
 
 def _split(columns: Tensors, bounds: Ints) -> Iterator[Tensors]:
@@ -208,12 +208,12 @@ def _split(columns: Tensors, bounds: Ints) -> Iterator[Tensors]:
 
 
 def _lists(
-    tables: ProgramTables, values: Children, own: Ints, contents: Ints
+    tables: ProgramTables, values: Children, index: Ints, contents: Ints
 ) -> tuple[dict[int, tuple[int, ...]], ...]:
     """Per method: value that is a list of tensors -> its members."""
-    members = tables.numbers(tables.of(contents[own], "list of tensors"), 0, "tensors of a list")
-    found: list[dict[int, tuple[int, ...]]] = [{} for _ in values.count]
-    places = zip(values.parent[own].tolist(), values.position[own].tolist(), strict=True)
+    members = tables.numbers(tables.of(contents[index], "list of tensors"), 0, "tensors of a list")
+    lists_of: list[dict[int, tuple[int, ...]]] = [{} for _ in values.count]
+    places = zip(values.parent[index].tolist(), values.position[index].tolist(), strict=True)
     for i, (method, value) in enumerate(places):
-        found[method][value] = members.of(i)
-    return tuple(found)
+        lists_of[method][value] = members.of(i)
+    return tuple(lists_of)

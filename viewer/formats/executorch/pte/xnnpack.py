@@ -57,8 +57,8 @@ class XnnpackGraph:
     dataflow: XnnpackDataflow
 
 
-def read_graph(prepared: LazyBytes, at: int = 0) -> XnnpackGraph:
-    """Read the graph of a delegate. at: where `prepared` is in the file. Raises `Unread`."""
+def read_graph(prepared: LazyBytes, position: int = 0) -> XnnpackGraph:
+    """Read the graph of a delegate. position: where `prepared` is in the file. Raises `Unread`."""
     start, graph, after = _flatbuffer(prepared)
     if len(graph) < _LEAST or graph.raw(4, 8) not in _IDENTIFIERS:
         raise Unread("its data is not an XNNPACK graph (neither XN00 nor XN01)")
@@ -68,17 +68,17 @@ def read_graph(prepared: LazyBytes, at: int = 0) -> XnnpackGraph:
         nodes = tables.children(root, _NODES, "list of XNNPACK nodes").tables
         outputs = tables.numbers(root, _OUTPUTS, "outputs of XNNPACK").values
         types, handles = nodes.numbers(0, np.uint8, 0), nodes.numbers(2, np.uint32, 0)
-        place = Place(at + start, at + after, at + len(prepared))
+        place = Place(position + start, position + after, position + len(prepared))
         names = [_name(kind) for kind in range(int(types.max(initial=0)) + 1)]
         uses = read_uses(tables, nodes, names)
         values = read_values(tables, root)
-        own = [names[kind] for kind in types.tolist()]
-        constants = read_constants(tables, root, values, uses, own, place)
+        node_names = [names[kind] for kind in types.tolist()]
+        constants = read_constants(tables, root, values, uses, node_names, place)
         flow = dataflow(tables, nodes, uses, values)
     except Malformed as error:
         raise Unread(f"{error.reason} (byte {error.byte} of its XNNPACK graph)") from error
     xnnpack_nodes = tuple(
-        XnnpackNode(name, handle) for name, handle in zip(own, handles.tolist(), strict=True)
+        XnnpackNode(name, handle) for name, handle in zip(node_names, handles.tolist(), strict=True)
     )
     return XnnpackGraph(xnnpack_nodes, len(outputs), constants, flow)
 
@@ -94,7 +94,7 @@ def _flatbuffer(prepared: LazyBytes) -> tuple[int, LazyBytes, int]:
     if len(prepared) < _LEAST_HEADER:
         raise Unread(f"its XNNPACK header has {len(prepared)} of {_LEAST_HEADER} bytes")
     start, size, constants = (
-        int.from_bytes(prepared.raw(at, at + 4), "little") for at in (10, 14, 18)
+        int.from_bytes(prepared.raw(position, position + 4), "little") for position in (10, 14, 18)
     )
     if start + size > len(prepared):
         raise Unread(

@@ -159,10 +159,10 @@ def _uses(uses: Uses, types: Sequence[str], values: _Values) -> tuple[Ints, Ints
     """Which rows of `values` which nodes read, and as what; in the order of the nodes."""
     order = np.argsort(values.id, kind="stable")
     ids = values.id[order]
-    at = np.searchsorted(ids, uses.value)
-    is_known = (at < len(ids)) & (np.append(ids, -1)[at] == uses.value)
+    index = np.searchsorted(ids, uses.value)
+    is_known = (index < len(ids)) & (np.append(ids, -1)[index] == uses.value)
     is_known &= uses.position != OUTPUT
-    row, node = order[at[is_known]], uses.node[is_known]
+    row, node = order[index[is_known]], uses.node[is_known]
     roles = [
         _ROLES.get(types[user], {}).get(slot, "")
         for user, slot in zip(node.tolist(), uses.slot[is_known].tolist(), strict=True)
@@ -172,15 +172,15 @@ def _uses(uses: Uses, types: Sequence[str], values: _Values) -> tuple[Ints, Ints
 
 def _users(data: Ints, row: Ints, node: Ints, count: int) -> dict[int, tuple[int, ...]]:
     """Constant -> the nodes that use it, ascending. data: the constant of each row of values."""
-    found: dict[int, dict[int, None]] = {}
+    users_of: dict[int, dict[int, None]] = {}
     for constant, user in zip(data[row].tolist(), node.tolist(), strict=True):
         if 0 < constant < count:
-            found.setdefault(constant, {})[user] = None
-    return {constant: tuple(users) for constant, users in found.items()}
+            users_of.setdefault(constant, {})[user] = None
+    return {constant: tuple(users) for constant, users in users_of.items()}
 
 
 def _first(data: Ints, count: int) -> list[int]:
     """Per constant, the first row of values that has it; -1 for none."""
-    found = numbers_at(count, data[::-1], np.arange(len(data))[::-1], -1)
-    found[0] = -1
-    return list(found.tolist())
+    first_index = numbers_at(count, data[::-1], np.arange(len(data))[::-1], -1)
+    first_index[0] = -1
+    return list(first_index.tolist())

@@ -90,33 +90,33 @@ class Uses:
 def read_values(tables: ProgramTables, root: Tables) -> Values:
     """Read the values of a graph. Raises Malformed."""
     values = tables.children(root, _VALUES, "list of XNNPACK values").tables
-    at = values.targets(1)
-    scale, scales = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
-    is_quantized = (values.numbers(0, np.uint8, 0) == _QUANTIZED) & (at > 0)
+    positions = values.targets(1)
+    scale, scales = np.zeros(len(positions), np.int64), np.zeros(len(positions), np.int64)
+    is_quantized = (values.numbers(0, np.uint8, 0) == _QUANTIZED) & (positions > 0)
     if is_quantized.any():
-        quantized = tables.of(at[is_quantized], "quantized XNNPACK value")
-        at = at.copy()
-        at[is_quantized] = quantized.targets(0)
+        quantized = tables.of(positions[is_quantized], "quantized XNNPACK value")
+        positions = positions.copy()
+        positions[is_quantized] = quantized.targets(0)
         how, what = quantized.numbers(1, np.uint8, 0), quantized.targets(2)
         for kind, slots in _SCALES.items():
-            own = (how == kind) & (what > 0)
-            rows = np.flatnonzero(is_quantized)[own]
-            parameters = tables.of(what[own], "scales of an XNNPACK value")
+            mask = (how == kind) & (what > 0)
+            rows = np.flatnonzero(is_quantized)[mask]
+            parameters = tables.of(what[mask], "scales of an XNNPACK value")
             scale[rows], scales[rows] = (
                 parameters.numbers(slot, np.uint32, 0).astype(np.int64) for slot in slots
             )
-    if not at.all():
-        has = np.flatnonzero(at)
-        at, scale, scales = at[has], scale[has], scales[has]
-    found = tables.of(at, "XNNPACK value")
+    if not positions.all():
+        has = np.flatnonzero(positions)
+        positions, scale, scales = positions[has], scale[has], scales[has]
+    value_tables = tables.of(positions, "XNNPACK value")
     return Values(
-        found.numbers(6, np.uint32, 0).astype(np.int64),
-        found.numbers(3, np.uint32, 0).astype(np.int64),
+        value_tables.numbers(6, np.uint32, 0).astype(np.int64),
+        value_tables.numbers(3, np.uint32, 0).astype(np.int64),
         scale,
         scales,
-        found.numbers(0, np.uint8, 0),  # two bytes, of which the second is 0
-        found.numbers(5, np.uint32, 0),
-        at,
+        value_tables.numbers(0, np.uint8, 0),  # two bytes, of which the second is 0
+        value_tables.numbers(5, np.uint32, 0),
+        positions,
     )
 
 
@@ -130,19 +130,19 @@ def read_uses(tables: ProgramTables, nodes: Tables, names: Sequence[str]) -> Use
     slots, positions, counts = list[int](), list[int](), list[int]()
     swaps, whole = np.zeros(len(types), np.bool_), np.zeros(len(types), np.bool_)
     for kind in np.unique(types).tolist():
-        own = np.flatnonzero((types == kind) & (contents > 0))
-        made = tables.of(contents[own], f"XNNPACK node of type {kind}")
+        index = np.flatnonzero((types == kind) & (contents > 0))
+        node_tables = tables.of(contents[index], f"XNNPACK node of type {kind}")
         if names[kind] == _TRANSPOSE:
-            swaps[own] = _swaps_matrix(tables, made)
+            swaps[index] = _swaps_matrix(tables, node_tables)
         elif names[kind] == _RESHAPE:
-            whole[own] = _is_whole(tables, made)
+            whole[index] = _is_whole(tables, node_tables)
         reads, writes = _SLOTS.get(names[kind], _ONE)
         for position, slot in (*enumerate(reads), *((OUTPUT, slot) for slot in writes)):
-            nodes_of.append(own)
-            values.append(made.numbers(slot, np.uint32, 0))
+            nodes_of.append(index)
+            values.append(node_tables.numbers(slot, np.uint32, 0))
             slots.append(slot)
             positions.append(position)
-            counts.append(len(own))
+            counts.append(len(index))
     if not values:
         none = np.empty(0, np.int64)
         return Uses(none, none, none, none, swaps, whole)
@@ -167,26 +167,26 @@ def _swaps_matrix(tables: ProgramTables, transposes: Tables) -> Bools:
     left = np.repeat(count, count) - place  # 1 for the last dimension
     expected = place + np.where(left == 1, -1, np.where(left == 2, 1, 0))
     wrong = np.bincount(order.parent, order.values != expected, len(count))
-    found: Bools = (wrong == 0) & (count >= 2)
-    return found
+    swaps: Bools = (wrong == 0) & (count >= 2)
+    return swaps
 
 
 def _is_whole(tables: ProgramTables, reshapes: Tables) -> Bools:
     """Return which reshapes state all sizes."""
     sizes = tables.numbers(reshapes, _SIZES, "sizes of an XNNPACK reshape")
-    found: Bools = np.bincount(sizes.parent, sizes.values == 0, len(reshapes)) == 0
-    return found
+    is_whole: Bools = np.bincount(sizes.parent, sizes.values == 0, len(reshapes)) == 0
+    return is_whole
 
 
 def dataflow(tables: ProgramTables, nodes: Tables, uses: Uses, values: Values) -> XnnpackDataflow:
     """What connects the nodes of a graph. Raises Malformed."""
     count = len(values.id)
-    value, known = _rows(values.id, uses.value)
+    value, has_value = _rows(values.id, uses.value)
     dtype, flags, data = values.dtype, values.flags, values.data
-    if not known.all():
+    if not has_value.all():
         # A value that the graph does not list is one of its own, of which nothing is known.
-        missing, own = np.unique(uses.value[~known], return_inverse=True)
-        value[~known] = count + own.reshape(-1)
+        missing, missing_index = np.unique(uses.value[~has_value], return_inverse=True)
+        value[~has_value] = count + missing_index.reshape(-1)
         more = np.zeros(len(missing), np.uint8)
         dtype, flags, data = np.append(dtype, more), np.append(flags, more), np.append(data, more)
     return XnnpackDataflow(
@@ -210,22 +210,22 @@ def _rows(ids: Ints, wanted: Ints) -> tuple[Ints, Bools]:
     most = int(ids.max())
     if most < _DENSE * (len(ids) + 1):  # as export numbers them: faster than sorting
         row_of = numbers_at(most + 1, ids[::-1], np.arange(len(ids))[::-1], -1)
-        found = row_of[np.minimum(wanted, most)]
-        return found, (wanted <= most) & (found >= 0)
-    known, first = np.unique(ids, return_index=True)
-    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    rows: Ints = first[at].astype(np.int64)
-    return rows, known[at] == wanted
+        first_rows = row_of[np.minimum(wanted, most)]
+        return first_rows, (wanted <= most) & (first_rows >= 0)
+    distinct, first = np.unique(ids, return_index=True)
+    index = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
+    rows: Ints = first[index].astype(np.int64)
+    return rows, distinct[index] == wanted
 
 
 def _is_bounded(tables: ProgramTables, nodes: Tables) -> Bools:
     """Return which nodes limit their output to a range."""
-    found = np.zeros(len(nodes), np.bool_)
+    is_bounded = np.zeros(len(nodes), np.bool_)
     if not nodes.has(_RANGE):
-        return found
+        return is_bounded
     place = nodes.targets(_RANGE)
     has = np.flatnonzero(place > 0)
     ranges = tables.of(place[has], "output range of an XNNPACK node")
     low, high = ranges.numbers(0, np.float32, 0), ranges.numbers(1, np.float32, 0)
-    found[has] = ~((low == -np.inf) & (high == np.inf))
-    return found
+    is_bounded[has] = ~((low == -np.inf) & (high == np.inf))
+    return is_bounded
