@@ -65,22 +65,26 @@ def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> T
     """
     if _is_open(table, slices):
         return TimedNodes(reason=_OPEN)
-    own, shared = _own_and_shared(table, operator, slices)
-    if not len(own):
+    own_keys, shared = _own_and_shared(table, operator, slices)
+    if not len(own_keys):
         why = "It shares all its slices with other operators" if len(shared) else "It has no slice"
         return TimedNodes(reason=why)
     method = table.program.method(operator.method) if table.program else None
-    if method is None or any(not _is_told(table, operator, method, k, own) for k in shared):
+    if method is None or any(not _is_told(table, operator, method, k, own_keys) for k in shared):
         return TimedNodes(reason="A part of its time is shared with other operators")
-    missing = _missing(table, operator, method, [*own, *shared])
+    missing = _missing(table, operator, method, [*own_keys, *shared])
     if missing:
         return TimedNodes(reason=missing)
-    own_slices = slices[np.isin(table.trace.slices.key[slices], own)]
+    own_slices = slices[np.isin(table.trace.slices.key[slices], own_keys)]
     units = _units(table, own_slices)
     if _HOST & set(units.values()):
         return TimedNodes(reason=_STARTS_AND_WAITS)
     times = _times(
-        table, own, own_slices, runs, is_schedule=bool(units) and set(units.values()) <= _SCHEDULED
+        table,
+        own_keys,
+        own_slices,
+        runs,
+        is_schedule=bool(units) and set(units.values()) <= _SCHEDULED,
     )
     if times == 0:
         return TimedNodes(
@@ -124,9 +128,9 @@ def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> Time
         return TimedNodes(operator.nodes, 1, ticks)
     if kind == KeyKind.DELEGATE_EVENT:
         lowerings = lowered_into(method, operator)
-        known = sum(len(lowering.identifiers) for lowering in lowerings)
+        identifier_count = sum(len(lowering.identifiers) for lowering in lowerings)
         events = trace.keys.kind[trace.slices.key[in_run]] == KeyKind.DELEGATE_EVENT
-        if known == len(lowerings) == 1 and len(parts) <= 1 and events.sum() == 1:
+        if identifier_count == len(lowerings) == 1 and len(parts) <= 1 and events.sum() == 1:
             return TimedNodes(operator.nodes, 1, ticks)
         return TimedNodes(
             reason="The delegate logs the operator in several parts, of which this is one"
@@ -141,21 +145,21 @@ def _own_and_shared(
 ) -> tuple[list[int], list[int]]:
     """Return the keys linked to the operator alone, and those that it shares with others."""
     keys = np.unique(table.trace.slices.key[slices[_stated(table, slices)]]).tolist()
-    own = [key for key in keys if table.links[key].operators == (operator.index,)]
-    return own, [key for key in keys if table.links[key].operators != (operator.index,)]
+    own_keys = [key for key in keys if table.links[key].operators == (operator.index,)]
+    return own_keys, [key for key in keys if table.links[key].operators != (operator.index,)]
 
 
-def _stated(table: LinkTable, some: Ints) -> Bools:
+def _stated(table: LinkTable, slices: Ints) -> Bools:
     """Return a mask of the slices that the file itself contains and times on its own clock."""
-    found: Bools = ~made_of_others(table.trace)[some]
+    is_stated: Bools = ~made_of_others(table.trace)[slices]
     native = table.trace.slices.columns.get(NATIVE_DURATION)
     if native is not None:
-        found = found & False if native.valid is None else found & ~native.valid[some]
-    return found
+        is_stated = is_stated & False if native.valid is None else is_stated & ~native.valid[slices]
+    return is_stated
 
 
 def _is_told(
-    table: LinkTable, operator: Operator, method: Method, key: int, own: Iterable[int]
+    table: LinkTable, operator: Operator, method: Method, key: int, own_keys: Iterable[int]
 ) -> bool:
     """Return whether a shared key is a delegate call whose events time the operator separately."""
     if table.trace.keys.kind[key] != KeyKind.DELEGATE_CALL:
@@ -163,17 +167,17 @@ def _is_told(
     lowering = _lowering(method, operator, int(table.trace.keys.instruction[key]))
     if lowering is None or not lowering.identifiers:
         return False
-    return not _not_logged(table, method, lowering, own)
+    return not _not_logged(table, method, lowering, own_keys)
 
 
 def _not_logged(
-    table: LinkTable, method: Method, lowering: Lowering, own: Iterable[int]
+    table: LinkTable, method: Method, lowering: Lowering, own_keys: Iterable[int]
 ) -> list[str]:
     """Return the identifiers of a lowered operator that no event logged for it alone."""
     keys, delegate = table.trace.keys, method.delegates[lowering.instruction]
     logged = {
         entry.key
-        for k in own
+        for k in own_keys
         if keys.kind[k] == KeyKind.DELEGATE_EVENT
         and keys.instruction[k] in (lowering.instruction, -1)
         if (entry := delegate.find(keys.identifier[k])) is not None
@@ -182,8 +186,8 @@ def _not_logged(
 
 
 def _lowering(method: Method, operator: Operator, instruction: int) -> Lowering | None:
-    found = (x for x in lowered_into(method, operator) if x.instruction == instruction)
-    return next(found, None)
+    lowerings = (x for x in lowered_into(method, operator) if x.instruction == instruction)
+    return next(lowerings, None)
 
 
 def _missing(table: LinkTable, operator: Operator, method: Method, keys: list[int]) -> str:
@@ -206,7 +210,7 @@ def _missing(table: LinkTable, operator: Operator, method: Method, keys: list[in
     return f"{what} {', '.join(map(str, left_out[:4]))} did not run"
 
 
-def _times(table: LinkTable, own: list[int], slices: Ints, runs: int, *, is_schedule: bool) -> int:
+def _times(table: LinkTable, keys: list[int], slices: Ints, runs: int, *, is_schedule: bool) -> int:
     """Return how many times the operator ran; 0 if its parts differ in that or it is unknown.
 
     An instruction logged twice in a run ran twice. For anything else, two slices may be a
@@ -219,15 +223,15 @@ def _times(table: LinkTable, own: list[int], slices: Ints, runs: int, *, is_sche
     counts = np.bincount(trace.slices.key[slices], minlength=len(trace.keys))
     kinds = trace.keys.kind
     times: dict[tuple[int, int], int] = {}
-    for key in own:
+    for key in keys:
         if kinds[key] not in _INSTRUCTIONS:
             if counts[key] != runs:
                 return 0
             continue
         place = int(trace.keys.scope[key]), int(trace.keys.instruction[key])
         times[place] = max(times.get(place, 0), int(counts[key]))
-    found = set(times.values()) or {runs}
-    return found.pop() if len(found) == 1 else 0
+    run_counts = set(times.values()) or {runs}
+    return run_counts.pop() if len(run_counts) == 1 else 0
 
 
 def _units(table: LinkTable, slices: Ints) -> dict[int, Unit]:

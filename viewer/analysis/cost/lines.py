@@ -48,11 +48,11 @@ class LineCosts:
     @property
     def shared_by_line(self) -> dict[int, int]:
         """The ticks of shared time of each line; not divided, so that they do not add up."""
-        found: dict[int, int] = {}
+        ticks_of_line: dict[int, int] = {}
         for part in self.shared:
             for line in part.lines:
-                found[line] = found.get(line, 0) + part.ticks
-        return found
+                ticks_of_line[line] = ticks_of_line.get(line, 0) + part.ticks
+        return ticks_of_line
 
 
 def place_of(item: Operator | GraphNode) -> tuple[str, int] | None:
@@ -80,7 +80,7 @@ def line_costs(
 
     place_of: `users_place_of` for the lines of the user's own files.
     """
-    own: dict[int, list[CostRow]] = {}
+    rows_of_line: dict[int, list[CostRow]] = {}
     shared: dict[tuple[tuple[int, ...], bool], list[CostRow]] = {}
     for row in table.by_nodes:
         places = {place_of(part) for part in program.parts(row.operators, row.nodes)}
@@ -88,7 +88,7 @@ def line_costs(
         if not lines:
             continue
         if len(places) == 1:
-            own.setdefault(lines[0], []).append(row)
+            rows_of_line.setdefault(lines[0], []).append(row)
         else:
             shared.setdefault((lines, len(lines) < len(places)), []).append(row)
     parts = [
@@ -103,7 +103,7 @@ def line_costs(
                 _sets(rows),
                 sum(r.zeros for r in rows),
             )
-            for line, rows in own.items()
+            for line, rows in rows_of_line.items()
         },
         tuple(sorted(parts, key=lambda part: -part.ticks)),
     )
@@ -118,22 +118,22 @@ def most_expensive_lines(
     most expensive calls that they share. A function is only the caller of the operations in it, so
     its own line does not count.
     """
-    own: dict[tuple[str, int], int] = {}
+    ticks_of_place: dict[tuple[str, int], int] = {}
     shared: dict[str, tuple[str, int]] = {}
     for row in table.by_nodes:
         if not row.ticks or all(program.operators[i].is_function for i in row.operators):
             continue
         places = {place_of(part) for part in program.parts(row.operators, row.nodes)}
-        known = sorted(place for place in places if place)
-        if known and len(places) == 1:
-            own[known[0]] = own.get(known[0], 0) + row.ticks
-        for place in known:
+        stated_places = sorted(place for place in places if place)
+        if stated_places and len(places) == 1:
+            ticks_of_place[stated_places[0]] = ticks_of_place.get(stated_places[0], 0) + row.ticks
+        for place in stated_places:
             shared.setdefault(place[0], place)  # rows are sorted, most expensive first
     lines: dict[str, tuple[str, int]] = {}
-    for place in sorted(own, key=lambda one: -own[one]):
+    for place in sorted(ticks_of_place, key=lambda place_key: -ticks_of_place[place_key]):
         lines.setdefault(place[0], place)
     return tuple(
-        {**lines, **{path: at for path, at in shared.items() if path not in lines}}.values()
+        {**lines, **{path: place for path, place in shared.items() if path not in lines}}.values()
     )
 
 

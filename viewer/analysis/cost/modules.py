@@ -68,11 +68,11 @@ class ModuleCosts:
     @cached_property
     def in_sets(self) -> dict[int, int]:
         """Ticks of the sets that each operator shares with others; only operators in such sets."""
-        found: dict[int, int] = {}
+        ticks_of_operator: dict[int, int] = {}
         for row in (row for rows in self.sets for row in rows if row.is_shared):
             for operator in row.operators:
-                found[operator] = found.get(operator, 0) + row.ticks
-        return found
+                ticks_of_operator[operator] = ticks_of_operator.get(operator, 0) + row.ticks
+        return ticks_of_operator
 
     def rows_of(self, module: int) -> list[CostRow]:
         """Return the rows in a module's total, or if none, those that it shares with others."""
@@ -93,38 +93,38 @@ class ModuleCosts:
 def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
     """Charge the rows of a cost table to the modules of its program."""
     count = len(tree.modules)
-    own, shared, outside, wall, slices, zeros, kernel = np.zeros((7, count), np.int64)
+    own_ticks, shared, outside, wall, slices, zeros, kernel = np.zeros((7, count), np.int64)
     merged: dict[tuple[int, tuple[int, ...]], CostRow] = {}
     for row in table.by_nodes:
         places = modules_of(tree, row.operators, row.nodes)
-        at = tree.around_all(places)
-        slices[at] += row.slices
-        wall[at] += row.wall
-        zeros[at] += row.zeros
-        kernel[at] += row.kernel
-        cost_row = merged.get((at, row.operators))
-        merged[at, row.operators] = row if cost_row is None else _sum(cost_row, row)
-        if places == {at}:
-            own[at] += row.ticks
+        module = tree.around_all(places)
+        slices[module] += row.slices
+        wall[module] += row.wall
+        zeros[module] += row.zeros
+        kernel[module] += row.kernel
+        cost_row = merged.get((module, row.operators))
+        merged[module, row.operators] = row if cost_row is None else _sum(cost_row, row)
+        if places == {module}:
+            own_ticks[module] += row.ticks
             continue
-        shared[at] += row.ticks
-        depth = tree.modules[at].depth
+        shared[module] += row.ticks
+        depth = tree.modules[module].depth
         around = {n for p in places for n in tree.around(p) if tree.modules[n].depth > depth}
         outside[list(around)] += row.ticks
     single: dict[int, CostRow] = {}
     sets: list[list[CostRow]] = [[] for _ in range(count)]
-    for (at, operators), row in merged.items():
-        if row.is_shared or at != tree.of_operator[operators[0]]:
-            sets[at].append(row)
+    for (module, operators), row in merged.items():
+        if row.is_shared or module != tree.of_operator[operators[0]]:
+            sets[module].append(row)
         else:
             single[operators[0]] = row
     return ModuleCosts(
         tree,
         table,
-        own,
+        own_ticks,
         shared,
         outside,
-        tree.total(own + shared),
+        tree.total(own_ticks + shared),
         tree.total(wall),
         tree.total(slices),
         tree.total(zeros),
@@ -186,7 +186,7 @@ def run_medians(
     runs = [run for run in counted if run.finished]
     if any(run.phase for run in runs):
         runs = of_one_phase(runs)
-    at, sets, set_of = _charged_sets(tree, table)
+    module_of_set, sets, set_of = _charged_sets(tree, table)
     modules = np.full(len(tree.modules), np.nan)
     of_sets = np.full(len(sets), np.nan)
     if len(runs) < 2:
@@ -197,7 +197,7 @@ def run_medians(
     ticks = np.zeros((len(runs), len(sets)), np.int64)
     np.add.at(ticks.T, set_of, costs.ticks_of_node_sets(runs).T)
     charged = np.zeros((len(modules), len(runs)), np.int64)
-    np.add.at(charged, at, ticks.T)
+    np.add.at(charged, module_of_set, ticks.T)
     total = tree.total(charged.T)
     names = [method.name for method in tree.program.methods]
     methods = np.array([_method_number(names, table, run) for run in runs])
@@ -213,10 +213,12 @@ def run_medians(
         modules[modules_of_method] = quantiles.medians(
             total[of_method][:, modules_of_method], axis=0
         )
-        inside = np.flatnonzero((at >= modules_of_method.start) & (at < modules_of_method.stop))
+        inside = np.flatnonzero(
+            (module_of_set >= modules_of_method.start) & (module_of_set < modules_of_method.stop)
+        )
         of_sets[inside] = quantiles.medians(ticks[of_method][:, inside], axis=0)
     medians = zip(sets, of_sets.tolist(), strict=True)
-    return RunMedians(modules, {own: p50 for own, p50 in medians if p50 == p50}, len(runs))
+    return RunMedians(modules, {row_key: p50 for row_key, p50 in medians if p50 == p50}, len(runs))
 
 
 def _charged_sets(
@@ -225,12 +227,16 @@ def _charged_sets(
     """Return the module of each set, its module and operators, and the set of every node set."""
     number: dict[tuple[int, tuple[int, ...]], int] = {}
     set_of = []
-    for own, nodes in zip(table.set_of_node_set.tolist(), table.node_sets, strict=True):
-        operators = table.sets[own]
-        at = tree.around_all(modules_of(tree, operators, nodes))
-        set_of.append(number.setdefault((at, operators), len(number)))
+    for operator_set, nodes in zip(table.set_of_node_set.tolist(), table.node_sets, strict=True):
+        operators = table.sets[operator_set]
+        module = tree.around_all(modules_of(tree, operators, nodes))
+        set_of.append(number.setdefault((module, operators), len(number)))
     sets = list(number)
-    return np.array([at for at, _ in sets], np.int64), sets, np.array(set_of, np.int64)
+    return (
+        np.array([charged_module for charged_module, _ in sets], np.int64),
+        sets,
+        np.array(set_of, np.int64),
+    )
 
 
 def _method_number(names: Sequence[str], table: LinkTable, run: Run) -> int:

@@ -81,8 +81,8 @@ class ThreadTime:
     def of_slice_groups(self, group: Ints, groups: int) -> GroupTime:
         """Return the time of groups; group: per slice its group, -1 for none."""
         charged = self.of_slices
-        own = np.where(group < 0, groups, group)
-        return GroupTime(charged.taken(slice(None), own[charged.group]), groups)
+        group_of_slice = np.where(group < 0, groups, group)
+        return GroupTime(charged.taken(slice(None), group_of_slice[charged.group]), groups)
 
     def threads(self, scope: TimeScope) -> int:
         """Return the number of threads with any busy time in a scope."""
@@ -146,8 +146,8 @@ class ThreadTime:
         covered = intervals.covered_until(united, end) - intervals.covered_until(united, start)
         long = intervals.durations(start, end)
         if len(self._scopes):
-            at = np.searchsorted(spans, self._scopes)
-            covered[at], long[at] = covered[at].sum(), long[at].sum()
+            index = np.searchsorted(spans, self._scopes)
+            covered[index], long[index] = covered[index].sum(), long[index].sum()
         return np.asarray(spans[covered * EXPLAINED.denominator >= long * EXPLAINED.numerator])
 
     @property
@@ -251,7 +251,7 @@ class _Rows:
 
     @classmethod
     def _of(cls, slices: Slices) -> _Rows:
-        limits, at = np.iinfo(np.int64), slices.row_ptr[:-1].astype(np.int64)
+        limits, row_start = np.iinfo(np.int64), slices.row_ptr[:-1].astype(np.int64)
         start, end = slices.start, slices.end
         has_time = end > start
         if not has_time.all():
@@ -259,10 +259,10 @@ class _Rows:
             end = np.where(has_time, end, limits.min)
         long = intervals.durations(slices.start, slices.end)
         return cls(
-            np.minimum.reduceat(start, at),
-            np.maximum.reduceat(end, at),
-            np.maximum.reduceat(long, at).astype(np.float64),
-            np.add.reduceat(has_time.astype(np.int64), at),
+            np.minimum.reduceat(start, row_start),
+            np.maximum.reduceat(end, row_start),
+            np.maximum.reduceat(long, row_start).astype(np.float64),
+            np.add.reduceat(has_time.astype(np.int64), row_start),
         )
 
 

@@ -88,7 +88,7 @@ class WorkTime:
         table = self.table
         labels, copies = key_labels(table), copies_of(table)
         events = bool((table.trace.keys.kind == KeyKind.DELEGATE_EVENT).any())
-        found: dict[tuple[WorkPart, str, int], list[int]] = {}
+        keys_of_work: dict[tuple[WorkPart, str, int], list[int]] = {}
         things: dict[tuple[tuple[int, ...] | str, bool], int] = {}
         program = table.program
         text = program is not None and program.is_mlir
@@ -104,9 +104,10 @@ class WorkTime:
                     operators = ()  # an operator has many call sites
                 less_events = events and kind == KeyKind.DELEGATE_CALL
                 thing = things.setdefault((operators or labels[key], less_events), len(things))
-                found.setdefault((part, copies[key], thing), []).append(key)
+                keys_of_work.setdefault((part, copies[key], thing), []).append(key)
         groups = (
-            WorkGroup(thing, part, copy, tuple(k)) for (part, copy, thing), k in found.items()
+            WorkGroup(thing, part, copy, tuple(k))
+            for (part, copy, thing), k in keys_of_work.items()
         )
         names = (
             (what if isinstance(what, str) else set_label(table, what))

@@ -153,26 +153,26 @@ class HandleMaps:
     @cached_property
     def _rows(self) -> tuple[MapRow, ...]:
         program = self._table.program
-        found = _entries(program) if program is not None else {}
+        entries = _entries(program) if program is not None else {}
         ran = self._ran_places()
         maps_of_run = {self._map_of(*call) for call in ran}
         unregistered: dict[_Place, _Entry] = {}
         unclear: set[_Place] = set()
         keys = self._trace.keys
         for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist():
-            place, unclear_places = self._place_of(key, found)
+            place, unclear_places = self._place_of(key, entries)
             unclear.update(unclear_places)
-            if place is not None and place in found:
-                found[place].keys.append(key)
+            if place is not None and place in entries:
+                entries[place].keys.append(key)
                 continue
             row = self._logged_alone(key)
-            at = (row.method, row.instruction, keys.identifier[key])
-            unregistered.setdefault(at, _Entry(row)).keys.append(key)
-        for at, entry in found.items():
-            entry.row = self._stands(at, entry, ran, maps_of_run, unclear)
+            key_place = (row.method, row.instruction, keys.identifier[key])
+            unregistered.setdefault(key_place, _Entry(row)).keys.append(key)
+        for key_place, entry in entries.items():
+            entry.row = self._stands(key_place, entry, ran, maps_of_run, unclear)
         rows = [
             replace(entry.row, keys=tuple(entry.keys))
-            for entry in (*found.values(), *unregistered.values())
+            for entry in (*entries.values(), *unregistered.values())
         ]
         if program is not None:
             rows += _uncovered(program)
@@ -186,7 +186,7 @@ class HandleMaps:
 
     def _stands(
         self,
-        at: _Place,
+        place: _Place,
         entry: _Entry,
         ran: set[tuple[str, int]],
         asked: set[tuple[str, int]],
@@ -200,10 +200,10 @@ class HandleMaps:
         assert program is not None
         if entry.keys:
             return replace(row, status=IdentifierStatus.LOGGED)
-        if at in unclear:
+        if place in unclear:
             why = "It was logged outside its call, and several maps include it"
             return replace(row, status=IdentifierStatus.UNCLEAR, detail=row.detail or why)
-        if at[:2] in asked or (at[0], NO_INSTRUCTION) in ran:
+        if place[:2] in asked or (place[0], NO_INSTRUCTION) in ran:
             return replace(row, status=IdentifierStatus.NEVER_LOGGED)
         if any(program.method(method) is None for method, _ in ran):
             why = "The method of some inferences is unknown: choose it under Links"
@@ -232,7 +232,7 @@ class HandleMaps:
         return name, instruction if stated else NO_INSTRUCTION
 
     def _place_of(
-        self, key: int, found: dict[_Place, _Entry]
+        self, key: int, entries: dict[_Place, _Entry]
     ) -> tuple[_Place | None, list[_Place]]:
         """Return an event's place in the maps, or None and all candidates if ambiguous."""
         keys, program = self._trace.keys, self._table.program
@@ -241,13 +241,13 @@ class HandleMaps:
         if method is None or link.reason is Reason.OUTSIDE_CALLS:
             return None, []
         instruction, identifier = int(keys.instruction[key]), keys.identifier[key]
-        one = [self._map_of(method.name, instruction)[1]]
+        delegate_indexes = [self._map_of(method.name, instruction)[1]]
         places: list[_Place] = []
-        for at in one if instruction >= 0 else method.delegates:
-            delegate = method.delegates.get(at)
+        for delegate_index in delegate_indexes if instruction >= 0 else method.delegates:
+            delegate = method.delegates.get(delegate_index)
             entry = delegate.find(identifier) if delegate else None
             if entry is not None:
-                places.append((method.name, at, entry.key))
+                places.append((method.name, delegate_index, entry.key))
         if len(places) == 1:
             return places[0], []
         return None, places
@@ -303,7 +303,7 @@ def _instances(program: Program | None) -> Iterator[tuple[Method, int]]:
 
 def _entries(program: Program) -> dict[_Place, _Entry]:
     """Map (method, instruction, identifier) to its row, as if it had never run."""
-    found = {}
+    entries = {}
     for method, instruction in _instances(program):
         delegate = method.delegates[instruction]
         of_call = frozenset(method.handles.get(instruction, ()))
@@ -318,8 +318,8 @@ def _entries(program: Program) -> dict[_Place, _Entry]:
                 IdentifierStatus.NOT_RUN,
                 _oddity(method, of_call, handles),
             )
-            found[method.name, instruction, key] = _Entry(row)
-    return found
+            entries[method.name, instruction, key] = _Entry(row)
+    return entries
 
 
 def _oddity(method: Method, of_call: frozenset[int], handles: tuple[int, ...]) -> str:

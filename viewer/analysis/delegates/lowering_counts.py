@@ -25,12 +25,12 @@ class LoweringCounts:
     @property
     def operators_text(self) -> str:
         """Text such as "36 operators delegated, 3 partly, 2 not delegated"; "" without any."""
-        found = (
+        counts = (
             (self.delegated, "delegated"),
             (self.partly, "partly" if self.delegated else "partly delegated"),
             (self.not_delegated, "not delegated"),
         )
-        parts = [(count, how) for count, how in found if count]
+        parts = [(count, how) for count, how in counts if count]
         texts = [f"{counted(count, 'operator')} {how}" for count, how in parts[:1]]
         return ", ".join(texts + [f"{group_digits(count)} {how}" for count, how in parts[1:]])
 

@@ -121,11 +121,11 @@ def _slices_of(context: FindingContext, rows: Sequence[ActionRow]) -> Ints:
     """Return the executions of some jobs and actions in this profile, ascending."""
     jobs = [(row.dispatch, row.job) for row in rows if row.job is not None]
     actions = [(r.dispatch, r.action) for r in rows if r.job is None and r.action is not None]
-    found = (
+    index_arrays = (
         _with_number(context, JOB_ID, Unit.NSS, jobs),
         _with_number(context, ACTION_ID, Unit.HOST, actions),
     )
-    return np.sort(np.concatenate(found))
+    return np.sort(np.concatenate(index_arrays))
 
 
 def _with_number(
@@ -136,14 +136,14 @@ def _with_number(
     The dispatch is only compared if the trace names it.
     """
     trace = context.trace
-    at, ids = numbers(trace, column, units_of(trace) == of)
-    known, code = np.unique(ids, return_inverse=True)
-    places = {number: i for i, number in enumerate(known.tolist())}
+    index, ids = numbers(trace, column, units_of(trace) == of)
+    unique_ids, code = np.unique(ids, return_inverse=True)
+    places = {number: i for i, number in enumerate(unique_ids.tolist())}
     is_named = DISPATCH in trace.slices.columns
     scopes = {scope.name: i for i, scope in enumerate(trace.scopes)} if is_named else {}
     present = [(dispatch, places[number]) for dispatch, number in wanted if number in places]
     of_any = [place for dispatch, place in present if dispatch not in scopes]
-    of_one = [scopes[name] * len(known) + place for name, place in present if name in scopes]
-    in_scope = trace.keys.scope[trace.slices.key[at]].astype(np.int64) * len(known) + code
-    found: Ints = at[np.isin(code, of_any) | np.isin(in_scope, of_one)]
-    return found
+    of_one = [scopes[name] * len(unique_ids) + place for name, place in present if name in scopes]
+    in_scope = trace.keys.scope[trace.slices.key[index]].astype(np.int64) * len(unique_ids) + code
+    matches: Ints = index[np.isin(code, of_any) | np.isin(in_scope, of_one)]
+    return matches

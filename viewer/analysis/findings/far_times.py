@@ -90,12 +90,12 @@ def _without_far(trace: Trace, low: int, high: int) -> tuple[int, int] | None:
     if not reach or count < 2:
         return None
     # The rest has the third around the median. A sample rules out most traces at once.
-    some = slices.start[:: max(count // _SAMPLE, 1)]
-    some = np.sort(some[(some >= low) & (some <= high)])
-    if not len(some):
+    starts = slices.start[:: max(count // _SAMPLE, 1)]
+    starts = np.sort(starts[(starts >= low) & (starts <= high)])
+    if not len(starts):
         return None
-    size = len(some)
-    early, middle, late = (int(some[i]) for i in (size // 3, size // 2, (2 * size - 1) // 3))
+    size = len(starts)
+    early, middle, late = (int(starts[i]) for i in (size // 3, size // 2, (2 * size - 1) // 3))
     if late - early > 2 * reach:
         return None
     is_before, is_after = _outside(trace, middle - reach, middle + reach)
@@ -139,42 +139,48 @@ def _are_far(trace: Trace, far: Ints, first: int, last: int) -> bool:
     return bool(is_far.all())
 
 
-def far(context: FindingContext, found: FarTimes | None) -> FamilyAnswer:
+def far(context: FindingContext, far_slices: FarTimes | None) -> FamilyAnswer:
     """Report slices that are far from all others, and where the rest is."""
     trace = context.trace
     if len(trace.slices) < 2:
         return NotReported(Family.FAR_TIMES, "there is no more than one slice", _RULE, False)
-    if found is None:
+    if far_slices is None:
         why = "no slices are far from all others"
         return NotReported(Family.FAR_TIMES, why, _RULE, True)
     start, end = trace.slices.start, trace.slices.end
-    before, after = found.before, found.after
+    before, after = far_slices.before, far_slices.after
     sides = [
-        _side(context, before, found.start - end[before], found.start - start[before], "before"),
-        _side(context, after, start[after] - found.end, end[after] - found.end, "after"),
+        _side(
+            context,
+            before,
+            far_slices.start - end[before],
+            far_slices.start - start[before],
+            "before",
+        ),
+        _side(context, after, start[after] - far_slices.end, end[after] - far_slices.end, "after"),
     ]
     return [
         Finding(
             Family.FAR_TIMES,
             f"Zoom to the rest: {joined([*filter(None, sides)])}",
             NO_GAIN,
-            _detail(context, found),
+            _detail(context, far_slices),
             _RULE,
-            found.rest,
+            far_slices.rest,
         )
     ]
 
 
-def _side(context: FindingContext, at: Ints, away: Ints, reach: Ints, side: str) -> str:
+def _side(context: FindingContext, index: Ints, away: Ints, reach: Ints, side: str) -> str:
     """Describe the slices on one side of the rest: "3 slices are 51 years before it".
 
     away: how far each is. reach: how far its other end is, for those that reach to the rest.
     """
-    if not len(at):
+    if not len(index):
         return ""
     away = np.where(away > 0, away, reach)
     distance = _distance(context, int(away.min()), int(away.max()))
-    return f"{counted(len(at), 'slice')} {plural(len(at), 'is', 'are')} {distance} {side} it"
+    return f"{counted(len(index), 'slice')} {plural(len(index), 'is', 'are')} {distance} {side} it"
 
 
 def _distance(context: FindingContext, nearest: int, farthest: int) -> str:
@@ -182,13 +188,13 @@ def _distance(context: FindingContext, nearest: int, farthest: int) -> str:
     return near if near == most or farthest < 1.1 * nearest else f"{near} to {most}"
 
 
-def _detail(context: FindingContext, found: FarTimes) -> str:
-    trace, count = context.trace, len(found.before) + len(found.after)
+def _detail(context: FindingContext, far_slices: FarTimes) -> str:
+    trace, count = context.trace, len(far_slices.before) + len(far_slices.after)
     rest = counted(len(trace.slices) - count, "other slice")
-    took = _long_time(float((found.end - found.start) * context.rate))
+    took = _long_time(float((far_slices.end - far_slices.start) * context.rate))
     whole = _long_time(float((trace.end - trace.start) * context.rate))
-    at = np.concatenate([found.before[:100], found.after[:100]]).tolist()
-    names = list(dict.fromkeys(trace.name(i) for i in at))
+    index = np.concatenate([far_slices.before[:100], far_slices.after[:100]]).tolist()
+    names = list(dict.fromkeys(trace.name(i) for i in index))
     return f"The {rest} take {took} of {whole}. Far away: {joined(names)}."
 
 

@@ -432,6 +432,6 @@ def times_text(part: float, whole: float | Fraction) -> str:
     return f"{ratio:.1f} times" if ratio < 100 else f"{counted(round(ratio), 'time')}"
 
 
-def plural(count: int, one: str, several: str) -> str:
+def plural(count: int, singular: str, several: str) -> str:
     """Return the singular or plural form of a word for a count."""
-    return one if count == 1 else several
+    return singular if count == 1 else several

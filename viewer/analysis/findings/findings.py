@@ -141,34 +141,40 @@ class FindingsAnalysis:
             of_operators.links,
             lambda of: far(of, self.far_times),
         )
-        answers = [[(one, family(one)) for one in phases] for family in self._of_inferences]
+        answers = [[(phase, family(phase)) for phase in phases] for family in self._of_inferences]
         answers += [[(context, family(context))] for family in whole]
-        found: list[Finding] = []
+        findings: list[Finding] = []
         not_reported: list[NotReported] = []
         for of_phases in answers:
             reported = [
-                (one, of.phase) for of, one in of_phases if not isinstance(one, NotReported)
+                (answer, of.phase)
+                for of, answer in of_phases
+                if not isinstance(answer, NotReported)
             ]
             # A family that goes by scope names the phase itself.
-            found += [
+            findings += [
                 finding if finding.phase else replace(finding, phase=name)
-                for one, name in reported
-                for finding in one
+                for phase_findings, name in reported
+                for finding in phase_findings
             ]
             if not reported:
-                not_reported += [one for _, one in of_phases if isinstance(one, NotReported)][:1]
+                not_reported += [
+                    answer for _, answer in of_phases if isinstance(answer, NotReported)
+                ][:1]
         is_one = context.run is not None
         # Far times hide all others, so they come first.
-        found.sort(
-            key=lambda one: (
-                one.family is not Family.FAR_TIMES,
-                is_one and one.across,
-                not one.ticks,
-                -one.gain.stated,
+        findings.sort(
+            key=lambda finding: (
+                finding.family is not Family.FAR_TIMES,
+                is_one and finding.across,
+                not finding.ticks,
+                -finding.gain.stated,
             )
         )
-        scope = joined([one.scope for one in phases])
-        return Findings(scope, tuple(found[:MOST]), tuple(not_reported), max(len(found) - MOST, 0))
+        scope = joined([phase.scope for phase in phases])
+        return Findings(
+            scope, tuple(findings[:MOST]), tuple(not_reported), max(len(findings) - MOST, 0)
+        )
 
     @property
     def _of_inferences(self) -> tuple[_Rule, ...]:
@@ -225,9 +231,9 @@ class FindingsAnalysis:
         Empty if the finding is about a time range, a run or a report.
         """
         analysis = self
-        for series, own in self._phases.items():
+        for series, phase_analysis in self._phases.items():
             if finding.phase and series_names(self.table, self._phases)[series] == finding.phase:
-                analysis = own
+                analysis = phase_analysis
         return analysis.slices_at(finding.place, scope)
 
     def slices_at(self, place: FindingPlace, scope: TimeScope) -> Ints:

@@ -109,10 +109,10 @@ def _has_units(context: FindingContext) -> bool:
 def _transfers_in(context: FindingContext, start: int, end: int) -> str:
     """Return ", during transfers of tosa.conv2d@L11": the transfers in a time range."""
     slices = context.trace.slices
-    at = np.flatnonzero(np.isin(units_of(context.trace), _DMA))
-    at = at[(slices.start[at] < end) & (slices.end[at] > start)]
+    index = np.flatnonzero(np.isin(units_of(context.trace), _DMA))
+    index = index[(slices.start[index] < end) & (slices.end[index] > start)]
     labels = key_labels(context.links)
-    names = dict.fromkeys(labels[key] for key in slices.key[at].tolist())
+    names = dict.fromkeys(labels[key] for key in slices.key[index].tolist())
     return f", during transfers of {joined(list(names))}" if names else ""
 
 
@@ -155,17 +155,21 @@ def _between_calls(context: FindingContext) -> FamilyAnswer:
     is_call[foreign(slices)] = False
     calls = np.flatnonzero(is_call)
     on = slices.tracks_of(calls)
-    found: list[tuple[int, Intervals]] = []
+    gaps_of_tracks: list[tuple[int, Intervals]] = []
     runs = _runs(context)
     for track in sorted({run.track for run in runs}):
-        own = calls[on == track]
+        calls_of_track = calls[on == track]
         hulls = _hulls(
-            [run for run in runs if run.track == track], slices.start[own], slices.end[own]
+            [run for run in runs if run.track == track],
+            slices.start[calls_of_track],
+            slices.end[calls_of_track],
         )
         lo, hi = np.searchsorted(segments.track, np.array([track, track + 1])).tolist()
         busy = segments.start[lo:hi], segments.end[lo:hi]
-        found.append((track, intervals.subtract(hulls, busy)))
-    return _gaps_answer(context, found, "instructions", sum(run.end - run.start for run in runs))
+        gaps_of_tracks.append((track, intervals.subtract(hulls, busy)))
+    return _gaps_answer(
+        context, gaps_of_tracks, "instructions", sum(run.end - run.start for run in runs)
+    )
 
 
 def _between_jobs(context: FindingContext) -> FamilyAnswer:
@@ -203,15 +207,15 @@ def _hulls(runs: list[Run], start: Ints, end: Ints) -> Intervals:
 
 
 def _gaps_answer(
-    context: FindingContext, found: list[tuple[int, Intervals]], between: str, whole: int
+    context: FindingContext, gaps_of_tracks: list[tuple[int, Intervals]], between: str, whole: int
 ) -> FamilyAnswer:
     """Report the gaps if they reach the threshold.
 
-    found: (track, gaps) pairs. between: what the gaps are between. whole: the ticks that the share
-    is relative to.
+    gaps_of_tracks: (track, gaps) pairs. between: what the gaps are between. whole: the ticks that
+    the share is relative to.
     """
-    count = sum(len(start) for _, (start, _) in found)
-    total = sum(int((end - start).sum()) for _, (start, end) in found)
+    count = sum(len(start) for _, (start, _) in gaps_of_tracks)
+    total = sum(int((end - start).sum()) for _, (start, end) in gaps_of_tracks)
     scope = context.scope
     if context.run is None and any(context.trace.inferences()):
         scope = inferences_text(context.trace, context.within)
@@ -220,7 +224,7 @@ def _gaps_answer(
         return NotReported(Family.GAPS, why, _GAPS_RULE, True)
     length, track, start = max(
         (int((end - start).max()), track, int(start[np.argmax(end - start)]))
-        for track, (start, end) in found
+        for track, (start, end) in gaps_of_tracks
         if len(start)
     )
     return [

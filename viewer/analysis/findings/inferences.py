@@ -121,7 +121,7 @@ def warm_up(context: FindingContext) -> FamilyAnswer:
             ratio = times_text(max(map(_length, scope.warm)), usual.ticks)
             why.append(f"the slowest inference{scope.name} that warms up took {ratio} the median")
     findings: list[Finding] = []
-    for more, scope, long, usual in sorted(slow, key=lambda one: -one[0]):
+    for more, scope, long, usual in sorted(slow, key=lambda row: -row[0]):
         detail = f"{_against_median(context, scope, long, usual)}."
         if len(findings) < _EXPLAINED:
             detail += _difference(context, long[0], usual.run)
@@ -201,7 +201,7 @@ def slowest_inference(context: FindingContext) -> SlowestInference | None:
     is_open = any(run.part < 0 for run in context.trace.inferences())
     if is_open or len({_length(run) for run, _ in runs}) < 2:
         return None
-    run, scope = max(runs, key=lambda one: _length(one[0]))
+    run, scope = max(runs, key=lambda pair: _length(pair[0]))
     usual = _usual(scope.steady or scope.runs)
     is_slow = bool(scope.steady and _slow_ones([run], usual))
     return SlowestInference(
@@ -313,25 +313,25 @@ def _scopes(table: LinkTable) -> list[_Scope]:
     executes = execute_keys(trace)
     if executes.any():
         slices = trace.slices
-        at = np.flatnonzero(executes[slices.key])
-        track = slices.tracks_of(at).tolist()
-        whole = set(zip(track, slices.start[at].tolist(), strict=True))
+        index = np.flatnonzero(executes[slices.key])
+        track = slices.tracks_of(index).tolist()
+        whole = set(zip(track, slices.start[index].tolist(), strict=True))
         numbered = [(i, run) for i, run in numbered if (run.track, run.start) in whole]
-    found: dict[Series, list[tuple[int, Run]]] = {}
-    for number, run in sorted(numbered, key=lambda one: one[1].number):
+    runs_of_series: dict[Series, list[tuple[int, Run]]] = {}
+    for number, run in sorted(numbered, key=lambda pair: pair[1].number):
         if run.part >= 0:
-            found.setdefault(series_of(trace, run), []).append((number, run))
-    several = [*found, *(series_of(trace, run) for _, run in numbered if run.part < 0)]
+            runs_of_series.setdefault(series_of(trace, run), []).append((number, run))
+    several = [*runs_of_series, *(series_of(trace, run) for _, run in numbered if run.part < 0)]
     names = series_names(table, several)
     return [
         _Scope(
-            f" of {names[one]}" if names[one] else "",
-            tuple(run for _, run in own),
-            tuple(run for _, run in own if run.warms_up),
-            tuple(run for _, run in own if not run.warms_up),
-            {(run.track, run.start): number for number, run in own},
+            f" of {names[series]}" if names[series] else "",
+            tuple(run for _, run in series_runs),
+            tuple(run for _, run in series_runs if run.warms_up),
+            tuple(run for _, run in series_runs if not run.warms_up),
+            {(run.track, run.start): number for number, run in series_runs},
         )
-        for one, own in found.items()
+        for series, series_runs in runs_of_series.items()
     ]
 
 
@@ -380,7 +380,7 @@ def _difference(context: FindingContext, slow: Run, usual: Run) -> str:
     rest = _length(slow) - _length(usual) - int(more.sum())
     named = context.work.by_thing(more)
     named += [("outside all events", rest)] if rest > 0 else []
-    named.sort(key=lambda one: -one[1])
+    named.sort(key=lambda pair: -pair[1])
     if not named:
         return ""
     text = ", ".join(f"{name} {context.time(ticks)}" for name, ticks in named[:NAMED])

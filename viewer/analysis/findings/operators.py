@@ -114,12 +114,14 @@ def _largest_kind(context: FindingContext, rows: Sequence[CostRow], kind: str) -
     operators = context.links.program.operators if context.links.program else ()
     of: dict[str, list[CostRow]] = {}
     for row in rows:
-        own = (operators[i] for i in row.operators)
-        names = {operator.op if kind == "type" else operator.module_path for operator in own}
+        row_operators = (operators[i] for i in row.operators)
+        names = {
+            operator.op if kind == "type" else operator.module_path for operator in row_operators
+        }
         # What several share is of none of them; an operator may be in no module.
         if len(names) == 1 and all(names):
             of.setdefault(names.pop(), []).append(row)
-    groups = sorted(of.items(), key=lambda one: -sum(row.wall for row in one[1]))
+    groups = sorted(of.items(), key=lambda entry: -sum(row.wall for row in entry[1]))
     named = [(name, sum(row.wall for row in cost_rows)) for name, cost_rows in groups]
     count, ticks = _until_half([wall for _, wall in named], context.whole_ticks)
     several = any(len(cost_rows) > 1 for _, cost_rows in groups[:count])
@@ -157,11 +159,11 @@ def _what_to_do(context: FindingContext, operators: set[int]) -> str:
 
 def _advice(context: FindingContext, keys: Sequence[int]) -> str:
     """Return what speeds up the work of some keys; "" if they have no time."""
-    own = set(context.work.group_of_key[list(keys)].tolist()) - {-1}
+    work_groups = set(context.work.group_of_key[list(keys)].tolist()) - {-1}
     ticks = dict.fromkeys(WorkPart, 0)
-    for group in own:
+    for group in work_groups:
         ticks[context.work.groups[group].part] += int(context.ticks[group])
-    part = max(ticks, key=lambda one: ticks[one])
+    part = max(ticks, key=lambda work_part: ticks[work_part])
     return _ADVICE[part] if ticks[part] else ""
 
 
@@ -331,12 +333,12 @@ def links(context: FindingContext) -> FamilyAnswer:
         return NotReported(Family.LINKS, NO_PROGRAM, _LINKS_RULE, False)
     count = stated_per_key(trace, context.within)
     linkable = int(count[table.states > 0].sum())
-    found: dict[tuple[Reason, str], int] = {}
+    count_of_place: dict[tuple[Reason, str], int] = {}
     for key in np.flatnonzero((table.states == 1) & (count > 0)).tolist():
         link = table.links[key]
         place = link.reason, link.backend
-        found[place] = found.get(place, 0) + int(count[key])
-    missing = sum(found.values())
+        count_of_place[place] = count_of_place.get(place, 0) + int(count[key])
+    missing = sum(count_of_place.values())
     if not linkable:
         why = f"no slice of {context.scope} can be linked"
         return NotReported(Family.LINKS, why, _LINKS_RULE, False)
@@ -346,7 +348,7 @@ def links(context: FindingContext) -> FamilyAnswer:
         return NotReported(Family.LINKS, why, _LINKS_RULE, True)
     reasons = [
         f"{group_digits(n)}: {reason.text}{f' ({backend})' if backend else ''}"
-        for (reason, backend), n in sorted(found.items(), key=lambda item: -item[1])
+        for (reason, backend), n in sorted(count_of_place.items(), key=lambda item: -item[1])
     ]
     return [
         Finding(

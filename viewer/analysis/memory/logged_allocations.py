@@ -36,22 +36,22 @@ class LoggedAllocations:
 def logged_allocations(trace: Trace) -> LoggedAllocations:
     """Return the allocations of a trace, without those before the first slice of their block."""
     events = trace.untimed
-    own = np.flatnonzero((events.kind == UntimedKind.ALLOCATION) & (events.after >= 0))
-    found, at = np.unique(events.after[own].astype(np.int64), return_inverse=True)
-    weights = events.size.values[own].astype(np.float64)
-    size = np.bincount(at, weights, len(found)).astype(np.float64)
-    return LoggedAllocations(found, np.bincount(at, minlength=len(found)), size)
+    rows = np.flatnonzero((events.kind == UntimedKind.ALLOCATION) & (events.after >= 0))
+    slices, inverse = np.unique(events.after[rows].astype(np.int64), return_inverse=True)
+    weights = events.size.values[rows].astype(np.float64)
+    size = np.bincount(inverse, weights, len(slices)).astype(np.float64)
+    return LoggedAllocations(slices, np.bincount(inverse, minlength=len(slices)), size)
 
 
 def allocation_text(trace: Trace, index: int) -> str:
     """Return what was allocated after a slice: "1.2 kB in 3 allocations: method"; "" if nothing."""
     events = trace.untimed
     is_own = (events.kind == UntimedKind.ALLOCATION) & (events.after == index)
-    own = np.flatnonzero(is_own).tolist()
-    if not own:
+    rows = np.flatnonzero(is_own).tolist()
+    if not rows:
         return ""
-    size = sum(int(events.size.values[i]) for i in own)
-    names = dict.fromkeys(str(events.name.value(i)) for i in own)
+    size = sum(int(events.size.values[i]) for i in rows)
+    names = dict.fromkeys(str(events.name.value(i)) for i in rows)
     more = ", …" if len(names) > _MOST_NAMED else ""
     which = ", ".join(list(names)[:_MOST_NAMED]) + more
-    return f"{bytes_text(size)} in {counted(len(own), 'allocation')}: {which}"
+    return f"{bytes_text(size)} in {counted(len(rows), 'allocation')}: {which}"

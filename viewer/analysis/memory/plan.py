@@ -71,9 +71,9 @@ class MemoryPlan:
         """The bytes that keep their contents between inferences; what overlaps counts once."""
         storages = self.storages
         return sum(
-            intervals.length(storages.offset[some], storages.offset[some] + storages.size[some])
+            intervals.length(storages.offset[index], storages.offset[index] + storages.size[index])
             for memory in self.live_of
-            for some in (np.flatnonzero(storages.is_state & (storages.memory == memory)),)
+            for index in (np.flatnonzero(storages.is_state & (storages.memory == memory)),)
         )
 
     @cached_property
@@ -84,8 +84,8 @@ class MemoryPlan:
         is_known = (memory >= 0) & (memory < len(sizes))
         limit = np.zeros(len(memory), np.int64)
         limit[is_known] = sizes[memory[is_known]]
-        found: Bools = self.storages.offset + self.storages.size > limit
-        return found
+        is_outside: Bools = self.storages.offset + self.storages.size > limit
+        return is_outside
 
     @cached_property
     def unknown_tensors(self) -> int:
@@ -117,35 +117,37 @@ def memory_plan(method: ExecutableMethod, cancelled: Callable[[], bool] = bool) 
     return MemoryPlan(method, storages, total, live_of)
 
 
-def _live(storages: Storages, own: Ints, count: int, cancelled: Callable[[], bool]) -> Ints:
+def _live(storages: Storages, index: Ints, count: int, cancelled: Callable[[], bool]) -> Ints:
     """The bytes that some storages cover at each instruction; what overlaps counts once."""
-    low, high = storages.offset[own], storages.offset[own] + storages.size[own]
+    low, high = storages.offset[index], storages.offset[index] + storages.size[index]
     edges = np.unique(np.concatenate((low, high)))
     width, users = np.diff(edges), np.zeros(max(len(edges) - 1, 0), np.int64)
     begin, end = np.searchsorted(edges, low), np.searchsorted(edges, high)
     change = np.zeros(count + 1, np.int64)
-    for at, which, is_start in _events(storages, own):
+    for instruction, which, is_start in _events(storages, index):
         if cancelled():
             break
         cells = slice(begin[which], end[which])
         if is_start:
-            change[at] += width[cells][users[cells] == 0].sum()
+            change[instruction] += width[cells][users[cells] == 0].sum()
             users[cells] += 1
         else:
             users[cells] -= 1
-            change[at] -= width[cells][users[cells] == 0].sum()
+            change[instruction] -= width[cells][users[cells] == 0].sum()
     return np.cumsum(change[:-1])
 
 
-def _events(storages: Storages, own: Ints) -> Iterable[tuple[int, int, bool]]:
+def _events(storages: Storages, index: Ints) -> Iterable[tuple[int, int, bool]]:
     """Where storages come into use and go out of it, in order: instruction, storage, which."""
-    first, after = storages.first[own], storages.last[own] + 1
-    number = np.arange(len(own))
-    at = np.concatenate((after, first))
+    first, after = storages.first[index], storages.last[index] + 1
+    number = np.arange(len(index))
+    instruction = np.concatenate((after, first))
     which = np.concatenate((number, number))
-    is_start = np.repeat([False, True], len(own))
-    order = np.lexsort((is_start, at))
-    return zip(at[order].tolist(), which[order].tolist(), is_start[order].tolist(), strict=True)
+    is_start = np.repeat([False, True], len(index))
+    order = np.lexsort((is_start, instruction))
+    return zip(
+        instruction[order].tolist(), which[order].tolist(), is_start[order].tolist(), strict=True
+    )
 
 
 def written_by(plan: MemoryPlan, instructions: Collection[int]) -> Ints:
@@ -188,10 +190,10 @@ def held_by_groups(plan: MemoryPlan, group: Ints, groups: int) -> HeldBytes:
     at_peak = np.zeros(groups, np.int64)
     np.add.at(at_peak, group[plan.at_peak], storages.size[plan.at_peak])
     # Every storage begins once and ends once, so that the sum is 0 after each group.
-    at = np.concatenate((storages.last + 1, storages.first))
+    instruction = np.concatenate((storages.last + 1, storages.first))
     change = np.concatenate((-storages.size, storages.size))
     both = np.concatenate((group, group))
-    order = np.lexsort((change > 0, at, both))
+    order = np.lexsort((change > 0, instruction, both))
     most = np.zeros(groups, np.int64)
     np.maximum.at(most, both[order], np.cumsum(change[order]))
     first = np.full(groups, len(plan.live))
@@ -210,14 +212,14 @@ def instruction_operators(program: Program, ran: ExecutableMethod) -> dict[int, 
     method = program.method(ran.name)
     if method is None:
         return {}
-    found: dict[int, tuple[int, ...]] = {}
+    operators_of_instruction: dict[int, tuple[int, ...]] = {}
     for instruction, handles in method.handles.items():
-        own = {method.by_handle[h].index for h in handles if h in method.by_handle}
-        if own:
-            found[instruction] = tuple(sorted(own))
+        operators = {method.by_handle[h].index for h in handles if h in method.by_handle}
+        if operators:
+            operators_of_instruction[instruction] = tuple(sorted(operators))
     for instruction, node in branch_nodes(program, method, ran).items():
-        found.setdefault(instruction, (program.operator_of_node(node).index,))
-    return found
+        operators_of_instruction.setdefault(instruction, (program.operator_of_node(node).index,))
+    return operators_of_instruction
 
 
 IN_USE = "Planned memory in use"
@@ -267,15 +269,15 @@ def _counter(
     instruction = _instruction_of_keys(
         trace, [i for i, executable_method in enumerate(ran) if executable_method is method]
     )
-    own = np.flatnonzero((instruction >= 0)[trace.slices.key])
+    index = np.flatnonzero((instruction >= 0)[trace.slices.key])
     if len({track.process for track in trace.tracks}) > 1:
         is_here = np.array([track.process == process for track in trace.tracks], np.bool_)
-        own = own[is_here[trace.slices.tracks_of(own)]]
-    number = instruction[trace.slices.key[own]]
-    own, number = own[number < len(plan.live)], number[number < len(plan.live)]
+        index = index[is_here[trace.slices.tracks_of(index)]]
+    number = instruction[trace.slices.key[index]]
+    index, number = index[number < len(plan.live)], number[number < len(plan.live)]
     # An end comes before a start at the same time, which then decides.
     ends = np.array([run.end for run in ordered], np.int64)
-    tick = np.concatenate((ends, trace.slices.start[own]))
+    tick = np.concatenate((ends, trace.slices.start[index]))
     value = np.concatenate((np.full(len(ends), plan.kept), plan.live[number]))
     order = np.argsort(tick, kind="stable")
     tick, value = changes(tick[order], value[order])
@@ -311,32 +313,32 @@ def instruction_times(trace: Trace, run: Run, method: ExecutableMethod) -> Instr
     """Return when the instructions of a method ran in an inference; None if none was logged."""
     slices, count = trace.slices, len(method.instructions)
     instruction = _instruction_of_keys(trace, [run.scope])
-    own = np.flatnonzero((instruction >= 0)[slices.key])
-    start = slices.start[own]
+    index = np.flatnonzero((instruction >= 0)[slices.key])
+    start = slices.start[index]
     inside = (start >= run.start) & (start <= trace.last_start(run))
-    own = own[inside & (instruction[slices.key[own]] < count)]
+    index = index[inside & (instruction[slices.key[index]] < count)]
     if not run.all_tracks:
-        own = own[slices.tracks_of(own) == run.track]
-    if not len(own):
+        index = index[slices.tracks_of(index) == run.track]
+    if not len(index):
         return None
-    own = own[np.argsort(slices.start[own], kind="stable")]
-    number = instruction[slices.key[own]]
+    index = index[np.argsort(slices.start[index], kind="stable")]
+    number = instruction[slices.key[index]]
     first = np.full(count, run.end)
-    np.minimum.at(first, number, slices.start[own])
+    np.minimum.at(first, number, slices.start[index])
     last = np.full(count, run.start)
-    np.maximum.at(last, number, slices.end[own])
+    np.maximum.at(last, number, slices.end[index])
     return InstructionTimes(
         run,
         np.minimum.accumulate(first[::-1])[::-1],
         np.maximum.accumulate(last),
-        slices.start[own],
+        slices.start[index],
         number,
     )
 
 
 def slices_of_instruction(trace: Trace, scopes: Sequence[int], instruction: int) -> Ints:
     """Return the slices of an instruction's calls in some scopes, without the kernels in them."""
-    found = _instruction_of_keys(trace, scopes) == instruction
-    calls = found & (trace.keys.kind != KeyKind.KERNEL)
-    is_own = calls if calls.any() else found
+    is_of_instruction = _instruction_of_keys(trace, scopes) == instruction
+    calls = is_of_instruction & (trace.keys.kind != KeyKind.KERNEL)
+    is_own = calls if calls.any() else is_of_instruction
     return np.flatnonzero(is_own[trace.slices.key])

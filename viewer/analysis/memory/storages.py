@@ -65,11 +65,11 @@ class Storages:
 
 def storages_of(method: ExecutableMethod) -> Storages:
     """Return the planned storages of a method. Tensors of unknown or absurd size have none."""
-    found = _Lifetimes(method)
+    lifetimes = _Lifetimes(method)
     for instruction in method.instructions:
-        found.follow(instruction)
-    found.end()
-    return found.storages()
+        lifetimes.follow(instruction)
+    lifetimes.end()
+    return lifetimes.storages()
 
 
 class _Lifetimes:
@@ -82,9 +82,9 @@ class _Lifetimes:
         tensor_of = np.full(method.value_count, -1)
         tensor_of[tensors.value] = np.arange(count)
         self._tensor_of: list[int] = tensor_of.tolist()  # read one by one
-        known = (tensors.size > 0) & (tensors.dynamism != Dynamism.UNBOUND)
-        known &= (tensors.offset < _LIMIT) & (tensors.size < _LIMIT)
-        self._is_planned = (tensors.memory != NONE) & (tensors.offset != NONE) & known
+        is_sized = (tensors.size > 0) & (tensors.dynamism != Dynamism.UNBOUND)
+        is_sized &= (tensors.offset < _LIMIT) & (tensors.size < _LIMIT)
+        self._is_planned = (tensors.memory != NONE) & (tensors.offset != NONE) & is_sized
         self._end = tensors.offset + np.maximum(tensors.size, 0)
         self._first, self._last = np.full(count, -1), np.full(count, -1)
         self._written = np.full(count, -2)  # when each was written last; -2 for never
@@ -94,8 +94,8 @@ class _Lifetimes:
         last = len(method.instructions) - 1
         for tensor in np.flatnonzero(tensors.is_input).tolist():
             self._start(tensor)
-        kept = ((tensors.constant != NONE) | (tensors.name != NONE)) & ~tensors.is_input
-        for tensor in np.flatnonzero(kept & self._is_planned).tolist():
+        is_kept = ((tensors.constant != NONE) | (tensors.name != NONE)) & ~tensors.is_input
+        for tensor in np.flatnonzero(is_kept & self._is_planned).tolist():
             self._keep(tensor, last)
 
     def _start(self, tensor: int) -> None:
@@ -135,8 +135,8 @@ class _Lifetimes:
         """The tensors among values, also those in lists, in their order."""
         lists, tensor_of, count = self._method.lists, self._tensor_of, len(self._tensor_of)
         for value in values:
-            for one in lists.get(value, (value,)):
-                tensor = tensor_of[one] if 0 <= one < count else -1
+            for element in lists.get(value, (value,)):
+                tensor = tensor_of[element] if 0 <= element < count else -1
                 if tensor >= 0:
                     yield tensor
 
@@ -161,15 +161,15 @@ class _Lifetimes:
         ) else NONE  # fmt: skip
         if stated != NONE:
             return set(used[max(len(used) - stated, 0) :])
-        found: set[int] = set()
+        tensors_read: set[int] = set()
         for tensor in reversed(used):
             if self._first[tensor] >= 0:
                 break
             base = self._containing(tensor)
             if base >= 0 and self._last[base] == self._written[base] >= 0:
                 break
-            found.add(tensor)
-        return found
+            tensors_read.add(tensor)
+        return tensors_read
 
     def _containing(self, tensor: int) -> int:
         """The tensor written last whose bytes contain those of another; -1 without one."""
@@ -178,8 +178,8 @@ class _Lifetimes:
         holds &= (tensors.memory == tensors.memory[tensor]) & (self._end >= self._end[tensor])
         holds &= tensors.offset <= tensors.offset[tensor]
         holds[tensor] = False
-        some = np.flatnonzero(holds)
-        return int(some[np.argmax(self._written[some])]) if len(some) else -1
+        containing = np.flatnonzero(holds)
+        return int(containing[np.argmax(self._written[containing])]) if len(containing) else -1
 
     def end(self) -> None:
         """Keep outputs to the end, and what a loop or an alias needs as long as these."""
@@ -191,8 +191,8 @@ class _Lifetimes:
         np.minimum.at(first, roots, first.copy())
         np.maximum.at(end, roots, self._last)
         for tensor, other in reversed(self._kept):
-            at = roots[other]
-            end[at] = max(end[at], end[roots[tensor]])
+            root = roots[other]
+            end[root] = max(end[root], end[roots[tensor]])
         # The first and the last instruction of each loop, inner loops first.
         loops = [
             (instruction.target, instruction.number)
@@ -210,20 +210,20 @@ class _Lifetimes:
         tensors, roots = self._method.tensors, self._base
         is_used = self._is_planned & (self._last[roots] >= np.maximum(self._first[roots], 0))
         # The base of a storage contains all of its views.
-        own = np.unique(roots[is_used])
-        own = own[np.lexsort((tensors.offset[own], self._first[own]))]
+        used_roots = np.unique(roots[is_used])
+        used_roots = used_roots[np.lexsort((tensors.offset[used_roots], self._first[used_roots]))]
         number = np.full(len(tensors), -1)
-        number[own] = np.arange(len(own))
+        number[used_roots] = np.arange(len(used_roots))
         of_tensor = np.where(is_used, number[roots], -1)
-        before = self._is_state[own] | tensors.is_input[own]
+        before = self._is_state[used_roots] | tensors.is_input[used_roots]
         return Storages(
-            memory=tensors.memory[own],
-            offset=tensors.offset[own],
-            size=tensors.size[own],
-            first=self._first[own],
-            last=self._last[own],
-            writer=np.where(before, BEFORE, self._first[own]),
-            tensor=own,
-            is_state=self._is_state[own],
+            memory=tensors.memory[used_roots],
+            offset=tensors.offset[used_roots],
+            size=tensors.size[used_roots],
+            first=self._first[used_roots],
+            last=self._last[used_roots],
+            writer=np.where(before, BEFORE, self._first[used_roots]),
+            tensor=used_roots,
+            is_state=self._is_state[used_roots],
             of_tensor=of_tensor,
         )

@@ -97,7 +97,7 @@ def gap_of(tensor: StoredTensor, reference: StoredTensor) -> Gap:
 
 
 def _sums(tensor: StoredTensor, reference: StoredTensor, bounded: tuple[bool, bool]) -> _Sums:
-    found, done = _Sums(), 0
+    sums, done = _Sums(), 0
     with np.errstate(over="ignore", invalid="ignore"):
         for x, y in zip(tensor.blocks(), reference.blocks(), strict=True):
             nan, inf = [], []
@@ -108,21 +108,21 @@ def _sums(tensor: StoredTensor, reference: StoredTensor, bounded: tuple[bool, bo
                 values[is_nan] = 0.0
                 if is_bounded:
                     np.clip(values, -_LARGEST, _LARGEST, out=values)
-            found.nan = found.nan[0] + nan[0], found.nan[1] + nan[1]
-            found.inf = found.inf[0] + inf[0], found.inf[1] + inf[1]
+            sums.nan = sums.nan[0] + nan[0], sums.nan[1] + nan[1]
+            sums.inf = sums.inf[0] + inf[0], sums.inf[1] + inf[1]
             difference = x - y
-            found.squared += _dot(difference, difference)
-            found.own += _dot(x, x)
-            found.reference += _dot(y, y)
-            found.product += _dot(x, y)
+            sums.squared += _dot(difference, difference)
+            sums.own += _dot(x, x)
+            sums.reference += _dot(y, y)
+            sums.product += _dot(x, y)
             np.abs(difference, out=difference)
-            found.difference += float(difference.sum())
+            sums.difference += float(difference.sum())
             difference[np.isnan(difference)] = 0.0  # infinite on both sides
-            at = int(np.argmax(difference))
-            if difference[at] > found.largest:
-                found.largest, found.at = float(difference[at]), done + at
+            index = int(np.argmax(difference))
+            if difference[index] > sums.largest:
+                sums.largest, sums.at = float(difference[index]), done + index
             done += len(x)
-    return found
+    return sums
 
 
 def _dot(x: Floats, y: Floats) -> float:
@@ -171,18 +171,18 @@ def growth_of(
         if errors[i] is not None:
             for operator in pair.operators:
                 places.setdefault(operator, []).append(i)
-    found: list[Growth | None] = []
+    growths: list[Growth | None] = []
     last = 0.0
     for pair, error in zip(pairs, errors, strict=True):
         if error is None or pair.why == RESULT:
-            found.append(None)
+            growths.append(None)
             continue
         before = last
         if flow is not None and pair.operators and not flow.unknown.keys() & set(pair.operators):
             before = _before(pair, flow, places, errors)
-        found.append(Growth(before, error))
+        growths.append(Growth(before, error))
         last = error
-    return found
+    return growths
 
 
 def _before(
@@ -198,8 +198,8 @@ def _before(
                 continue
             seen.add(operator)
             if operator in places:
-                own = (errors[i] for i in places[operator])
-                largest = max([largest, *(error for error in own if error is not None)])
+                operator_errors = (errors[i] for i in places[operator])
+                largest = max([largest, *(error for error in operator_errors if error is not None)])
             else:
                 pending.append(operator)
     return largest
@@ -262,8 +262,8 @@ def measured_gap(pair: Pair) -> tuple[Gap | None, str]:
 
 def grows_most(values: Sequence[ComparedValue]) -> ComparedValue | None:
     """Return the value whose error grows most, None if there is no error."""
-    found = largest_growth([value.growth for value in values])
-    return None if found is None else values[found]
+    index = largest_growth([value.growth for value in values])
+    return None if index is None else values[index]
 
 
 # The start of each step but the first, relative to the signal.

@@ -70,18 +70,18 @@ def logged_inferences(table: LinkTable) -> tuple[LoggedInference, ...]:
         events.block[events.kind == UntimedKind.DEBUG].astype(np.int64), return_index=True
     )
     runs = events.run[events.kind == UntimedKind.DEBUG][first].tolist()
-    found = []
+    inferences = []
     for block, number in zip(blocks.tolist(), runs, strict=True):
         run = trace.runs[number] if number >= 0 else None
         if run is not None and run.kind is RunKind.LOAD:
             continue
         if run is None:
             name = events.blocks[block] or "run"
-            found.append(LoggedInference(block, None, "", f"{name} · block {block + 1}"))
+            inferences.append(LoggedInference(block, None, "", f"{name} · block {block + 1}"))
         else:
             method = table.method_of_scope(run.scope) or trace.scopes[run.scope].name
-            found.append(LoggedInference(block, run, method, run_label(table, run)))
-    return tuple(found)
+            inferences.append(LoggedInference(block, run, method, run_label(table, run)))
+    return tuple(inferences)
 
 
 class LoggedCalls:
@@ -97,31 +97,33 @@ class LoggedCalls:
     def of(self, inference: LoggedInference) -> tuple[LoggedCall, ...]:
         """Return the calls of an inference, in the order in which they finished."""
         events = self.table.trace.untimed
-        own = np.flatnonzero((events.block == inference.block) & (events.kind == UntimedKind.DEBUG))
+        rows = np.flatnonzero(
+            (events.block == inference.block) & (events.kind == UntimedKind.DEBUG)
+        )
         groups: dict[tuple[int, int], list[int]] = {}
         call_of: dict[tuple[int, int], int] = {}
-        for i, (place, call) in zip(own.tolist(), self._places(own), strict=True):
+        for i, (place, call) in zip(rows.tolist(), self._places(rows), strict=True):
             if call_of.get(place, call) != call:
                 del groups[place]  # an earlier call of the same instruction
             call_of[place] = call
             groups.setdefault(place, []).append(i)
-        found = list(groups.items())
-        self.too_many += max(len(found) - MOST_CALLS, 0)
+        members_of_call = list(groups.items())
+        self.too_many += max(len(members_of_call) - MOST_CALLS, 0)
         return tuple(
             self._call(inference, instruction, members)
-            for (instruction, _), members in found[:MOST_CALLS]
+            for (instruction, _), members in members_of_call[:MOST_CALLS]
         )
 
-    def _places(self, own: Ints) -> Iterator[tuple[tuple[int, int], int]]:
+    def _places(self, rows: Ints) -> Iterator[tuple[tuple[int, int], int]]:
         """The instruction and identifier of some events, and the call that each belongs to."""
         events = self.table.trace.untimed
-        chain, instruction = events.chain.values[own], events.instruction.values[own]
+        chain, instruction = events.chain.values[rows], events.instruction.values[rows]
         is_inside = (chain >= 0) & (instruction >= 0)
         where = np.where(is_inside, instruction, METHOD).tolist()
         # Values after a call and those of its events have other slices, or none.
         yield from zip(
-            zip(where, np.where(is_inside, events.identifier[own], -1).tolist(), strict=True),
-            events.call[own].tolist(),
+            zip(where, np.where(is_inside, events.identifier[rows], -1).tolist(), strict=True),
+            events.call[rows].tolist(),
             strict=True,
         )
 
@@ -186,30 +188,30 @@ class LoggedCalls:
     @cached_property
     def _links(self) -> dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]]:
         """Scope and instruction -> the handles and operators that any of its calls has."""
-        found: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        link_of_place: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]] = {}
         for key, place in self._keys_of_calls():
             link = self.table.links[key]
-            handles, operators = found.get(place, ((), ()))
+            handles, operators = link_of_place.get(place, ((), ()))
             more = tuple(i for i in link.operators if i not in operators)
-            found[place] = (handles or link.handles, operators + more)
-        return found
+            link_of_place[place] = (handles or link.handles, operators + more)
+        return link_of_place
 
     @cached_property
     def _names(self) -> dict[tuple[int, int], str]:
         """Scope and instruction -> the kernel that it runs, or the backend that it calls."""
         trace = self.table.trace
-        found: dict[tuple[int, int], str] = {}
+        name_of_place: dict[tuple[int, int], str] = {}
         for key, place in self._keys_of_calls():
             kind = trace.keys.kind[key]
             name = trace.strings[int(trace.keys.name[key])]
             if kind == KeyKind.DELEGATE_CALL:
-                found[place] = self.table.links[key].backend or name
-            elif kind == KeyKind.KERNEL or place not in found:
-                found[place] = name
-        return found
+                name_of_place[place] = self.table.links[key].backend or name
+            elif kind == KeyKind.KERNEL or place not in name_of_place:
+                name_of_place[place] = name
+        return name_of_place
 
     def _keys_of_calls(self) -> Iterator[tuple[int, tuple[int, int]]]:
         keys = self.table.trace.keys
-        at = np.flatnonzero(np.isin(keys.kind, _CALLS) & (keys.instruction >= 0))
-        places = zip(keys.scope[at].tolist(), keys.instruction[at].tolist(), strict=True)
-        yield from zip(at.tolist(), places, strict=True)
+        index = np.flatnonzero(np.isin(keys.kind, _CALLS) & (keys.instruction >= 0))
+        places = zip(keys.scope[index].tolist(), keys.instruction[index].tolist(), strict=True)
+        yield from zip(index.tolist(), places, strict=True)

@@ -49,9 +49,9 @@ class LoggedTensors:
         """The bytes that a buffer must have to hold all tensors that can be read."""
         return max(
             (
-                int(self.offset[own].max()) + layout.extent
+                int(self.offset[rows].max()) + layout.extent
                 for code, layout in enumerate(self.layouts)
-                if not layout.fault and len(own := np.flatnonzero(self.layout == code))
+                if not layout.fault and len(rows := np.flatnonzero(self.layout == code))
             ),
             default=0,
         )
@@ -121,7 +121,7 @@ class LoggedValues:
         """Return the calls of an inference, each with its values."""
         events = self.calls.table.trace.untimed
         left = _MOST_OVERLAP * len(self.data)
-        found = []
+        values_of_calls = []
         for call in self.calls.of(inference):
             values: list[Value] = []
             for event in call.events:
@@ -131,8 +131,8 @@ class LoggedValues:
                         if left < 0:
                             value = unreadable(value.layout, OVERLAP, value.offset)
                     values.append(value)
-            found.append((call, values))
-        return found
+            values_of_calls.append((call, values))
+        return values_of_calls
 
     def _of_event(self, events: UntimedEvents, event: int) -> list[Value]:
         type, value = ValueType(int(events.type[event])), int(events.value[event])

@@ -99,15 +99,15 @@ def paired_runs(a: Side, b: Side) -> list[Pair]:
     if a.table.program is not None and b.table.program is not None:
         pairs = pair_operators(a.table.program, b.table.program)
     joined = Joined[Member]()
-    own = [_comparable(side) for side in (a, b)]
+    comparable = [_comparable(side) for side in (a, b)]
     for number, side in enumerate((a, b)):
-        for i in own[number]:
+        for i in comparable[number]:
             joined.add((number, "call", i))
             for operator in side.logged[i][0].operators:
                 joined.join((number, "call", i), (number, "operator", operator))
     for pair in pairs.pairs:
         joined.join((0, "operator", pair.a), (1, "operator", pair.b))
-    for i, j in _unlinked_pairs(a, b, own):
+    for i, j in _unlinked_pairs(a, b, comparable):
         joined.join((0, "call", i), (1, "call", j))
     rows = []
     for members in joined.groups():
@@ -116,11 +116,11 @@ def paired_runs(a: Side, b: Side) -> list[Pair]:
         if calls[0] or calls[1]:
             rows.append((calls[0], calls[1]))
     rows.sort(key=lambda row: (not row[0], row[0][-1:] or row[1][-1:]))
-    found: list[Pair] = []
+    paired: list[Pair] = []
     for x, y in rows:
         why = _why(a, b, x, y, pairs)
-        found += _of_row(_Row(a, x) if x else None, _Row(b, y) if y else None, why)
-    return found
+        paired += _of_row(_Row(a, x) if x else None, _Row(b, y) if y else None, why)
+    return paired
 
 
 def _comparable(side: Side) -> list[int]:
@@ -137,19 +137,21 @@ def _comparable(side: Side) -> list[int]:
     ]
 
 
-def _unlinked_pairs(a: Side, b: Side, own: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
+def _unlinked_pairs(
+    a: Side, b: Side, comparable: Sequence[Sequence[int]]
+) -> Iterator[tuple[int, int]]:
     """Pairs of calls by equal names, in the order in which they finished.
 
     They are those without operators; all, if one side has no program to compare operators with.
     """
     is_linked = a.table.program is not None and b.table.program is not None
     x, y = (
-        [i for i in some if not (is_linked and side.logged[i][0].operators)]
-        for side, some in zip((a, b), own, strict=True)
+        [i for i in indexes if not (is_linked and side.logged[i][0].operators)]
+        for side, indexes in zip((a, b), comparable, strict=True)
     )
     names = [
-        [(call.name, call.instruction == METHOD) for call in (side.logged[i][0] for i in some)]
-        for side, some in ((a, x), (b, y))
+        [(call.name, call.instruction == METHOD) for call in (side.logged[i][0] for i in indexes)]
+        for side, indexes in ((a, x), (b, y))
     ]
     for i, j in aligned(*names):
         yield x[i], y[j]
@@ -161,8 +163,8 @@ def _why(a: Side, b: Side, x: Sequence[int], y: Sequence[int], pairs: OperatorPa
     if not x:
         return ONLY_B
     of_a, of_b = (
-        {operator for i in some for operator in side.logged[i][0].operators}
-        for side, some in ((a, x), (b, y))
+        {operator for i in indexes for operator in side.logged[i][0].operators}
+        for side, indexes in ((a, x), (b, y))
     )
     used = dict.fromkeys(
         pair.why for i in sorted(of_a) for pair in pairs.of_a.get(i, ()) if pair.b in of_b
@@ -239,7 +241,7 @@ def paired_arrays(
             is_alike = same_shape(value.layout.sizes, reference.layout.sizes)
             if row.last.results is None or (count > 1 and not is_alike):
                 value = _meant(row.results, reference)
-            number = next(n for n, one in enumerate(row.results) if one is value)
+            number = next(n for n, row_value in enumerate(row.results) if row_value is value)
             pairs.append(
                 Pair(
                     label=_label(row),
@@ -290,7 +292,10 @@ def _rows(side: Side) -> list[_Row]:
     groups = (
         tuple(sorted(i for _, kind, i in members if kind == "call")) for members in joined.groups()
     )
-    return [_Row(side, calls) for calls in sorted(filter(None, groups), key=lambda own: own[-1])]
+    return [
+        _Row(side, calls)
+        for calls in sorted(filter(None, groups), key=lambda calls_of_row: calls_of_row[-1])
+    ]
 
 
 def paired_outputs(side: Side, expected: Sequence[Value]) -> list[Pair]:

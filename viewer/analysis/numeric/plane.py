@@ -112,7 +112,7 @@ def plane_of(
     tensor: StoredTensor,
     reference: StoredTensor | None,
     plane: int,
-    shown: Shown,
+    quantity: Shown,
     most: int = MOST_CELLS,
 ) -> Plane:
     """Return a plane of a tensor with values.
@@ -131,7 +131,7 @@ def plane_of(
         place = np.arange(done - start, done - start + len(x))
         row, column = np.divmod(place, shape.width)
         cell = row * rows // shape.height * columns + column * columns // shape.width
-        large = _sizes(x, y, shown)
+        large = _sizes(x, y, quantity)
         before = size.copy()
         np.maximum.at(size, cell, large)
         best = np.flatnonzero((large == size[cell]) & (large > before[cell]))[::-1]
@@ -144,7 +144,7 @@ def plane_of(
     return Plane(
         shape,
         plane,
-        shown,
+        quantity,
         size.reshape(grid),
         number.reshape(grid),
         a.reshape(grid),
@@ -155,24 +155,24 @@ def plane_of(
 def _blocks(
     tensor: StoredTensor, reference: StoredTensor | None, start: int, stop: int
 ) -> Iterator[tuple[Floats, Floats | None]]:
-    own = tensor.blocks(BLOCK, start=start, stop=stop)
+    blocks = tensor.blocks(BLOCK, start=start, stop=stop)
     if reference is None:
-        for values in own:
+        for values in blocks:
             yield values, None
         return
-    yield from zip(own, reference.blocks(BLOCK, start=start, stop=stop), strict=True)
+    yield from zip(blocks, reference.blocks(BLOCK, start=start, stop=stop), strict=True)
 
 
-def _sizes(x: Floats, y: Floats | None, shown: Shown) -> Floats:
+def _sizes(x: Floats, y: Floats | None, quantity: Shown) -> Floats:
     with np.errstate(invalid="ignore", over="ignore"):
-        if shown is Shown.DIFFERENCE and y is not None:
-            found = np.abs(x - y)
+        if quantity is Shown.DIFFERENCE and y is not None:
+            sizes = np.abs(x - y)
             same = (x == y) | (np.isnan(x) & np.isnan(y))
-            found[same] = 0.0
+            sizes[same] = 0.0
         else:
-            found = np.abs(y if shown is Shown.B and y is not None else x)
-    found[np.isnan(found)] = np.inf
-    return found
+            sizes = np.abs(y if quantity is Shown.B and y is not None else x)
+    sizes[np.isnan(sizes)] = np.inf
+    return sizes
 
 
 def _span(cell: int, values: int, cells: int) -> tuple[int, int]:

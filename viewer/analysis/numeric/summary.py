@@ -41,16 +41,16 @@ def summary_of(tensor: StoredTensor) -> Summary:
     low, high, total, share = np.inf, -np.inf, 0.0, 0.0
     for values in tensor.blocks():
         is_finite = np.isfinite(values)
-        own = values[is_finite]
+        finite_values = values[is_finite]
         missing = int(np.isnan(values).sum())
-        nan, inf = nan + missing, inf + len(values) - len(own) - missing
-        zeros += len(own) - int(np.count_nonzero(own))
-        finite += len(own)
-        if len(own):
-            low, high = min(low, float(own.min())), max(high, float(own.max()))
+        nan, inf = nan + missing, inf + len(values) - len(finite_values) - missing
+        zeros += len(finite_values) - int(np.count_nonzero(finite_values))
+        finite += len(finite_values)
+        if len(finite_values):
+            low, high = min(low, float(finite_values.min())), max(high, float(finite_values.max()))
             with np.errstate(over="ignore", invalid="ignore"):
-                total += float(own.sum())
-            share += float((own / tensor.count).sum())
+                total += float(finite_values.sum())
+            share += float((finite_values / tensor.count).sum())
     if not finite:
         return Summary(tensor.count, None, None, None, None, nan, inf, zeros, ())
     # The sum of large values may exceed the largest float.
@@ -68,28 +68,28 @@ def _spread(
     """The variance and the histogram of the finite values."""
     variance, bins = 0.0, np.zeros(BINS if high > low else 1, np.int64)
     for values in tensor.blocks():
-        own = values[np.isfinite(values)]
+        finite_values = values[np.isfinite(values)]
         with np.errstate(over="ignore"):
-            variance += float(np.square(own - mean).sum())
-        bins += _in_bins(own, low, high, len(bins))
+            variance += float(np.square(finite_values - mean).sum())
+        bins += _in_bins(finite_values, low, high, len(bins))
     return variance / finite, tuple(bins.tolist())
 
 
 def histogram_of(tensor: StoredTensor, low: float, high: float, bins: int) -> Ints:
     """Return how many finite values are in each of some bins of equal width from low to high."""
-    found = np.zeros(bins, np.int64)
+    counts = np.zeros(bins, np.int64)
     for values in tensor.blocks():
-        own = values[(values >= low) & (values <= high)]
-        found += _in_bins(own, low, high, bins)
-    return found
+        inside = values[(values >= low) & (values <= high)]
+        counts += _in_bins(inside, low, high, bins)
+    return counts
 
 
-def _in_bins(own: Floats, low: float, high: float, bins: int) -> Ints:
+def _in_bins(values: Floats, low: float, high: float, bins: int) -> Ints:
     """How many values, all from low to high, are in each bin."""
     # Halves: the width of the range may exceed the largest float.
-    place = (own / 2 - low / 2) / (high / 2 - low / 2) * bins if high > low else own * 0
-    found: Ints = np.bincount(np.minimum(place.astype(np.int64), bins - 1), minlength=bins)
-    return found
+    place = (values / 2 - low / 2) / (high / 2 - low / 2) * bins if high > low else values * 0
+    counts: Ints = np.bincount(np.minimum(place.astype(np.int64), bins - 1), minlength=bins)
+    return counts
 
 
 def _known(value: float) -> float | None:

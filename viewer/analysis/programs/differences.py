@@ -75,7 +75,7 @@ def program_differences(a: FileParts, b: FileParts) -> ProgramDifferences:
         a,
         b,
         pairs.paired_by,
-        methods=_per_method(x, y, lambda one, i: {"": len(one.methods[i].instructions)}),
+        methods=_per_method(x, y, lambda program, i: {"": len(program.methods[i].instructions)}),
         instructions=_counts(_kinds(x), _kinds(y)),
         kernels=_counts(_kernels(x), _kernels(y)),
         delegates=_counts(_backends(x), _backends(y)),
@@ -139,9 +139,9 @@ def _per_method(
     rows = []
     for i, method in enumerate(a.methods):
         partner = pairs.get(i)
-        own, other = figures(a, i), {} if partner is None else figures(b, partner)
+        figures_a, other = figures(a, i), {} if partner is None else figures(b, partner)
         name_b = "" if partner is None else b.methods[partner].name
-        for name, value in own.items():
+        for name, value in figures_a.items():
             label_b = f"{name_b}{name}" if name_b != method.name else ""
             rows.append(Row(f"{method.name}{name}", value, other.get(name), label_b))
     for j in sorted(set(range(len(b.methods))) - set(pairs.values())):
@@ -174,7 +174,7 @@ def _by_users(
     file_parts: FileParts, key: Callable[[FilePart], Hashable], by_order: bool
 ) -> dict[Hashable, tuple[str, int]]:
     """Label and bytes of the parts with the same users. by_order: they are calls, not operators."""
-    made: dict[Hashable, tuple[str, int]] = {}
+    size_of_key: dict[Hashable, tuple[str, int]] = {}
     for i in file_parts.by_size:
         part = file_parts.parts[i]
         label = users_text(part) or f"({kind_text(part.kind)})"
@@ -182,9 +182,9 @@ def _by_users(
             label = f"{label} at {_place(part.uses[0])}"
         elif not by_order:
             label = operators_text(file_parts, part) or label
-        had, size = made.get(key(part), (label, 0))
-        made[key(part)] = had, size + part.size
-    return made
+        had, size = size_of_key.get(key(part), (label, 0))
+        size_of_key[key(part)] = had, size + part.size
+    return size_of_key
 
 
 def _place(use: Use) -> str:
@@ -205,9 +205,9 @@ def _modules(a: FileParts, b: FileParts, pairs: UserPairs) -> Rows:
             continue
         label_b, size_b = of_b.get(partner, ("", 0))  # it may use no data
         rows.append(Row(label, size, size_b, label_b if label_b != label else ""))
-    shown = {partners.get(number) for number in of_a}
+    partners_of_a = {partners.get(number) for number in of_a}
     for number, (label, size) in of_b.items():
-        if number not in shown:
+        if number not in partners_of_a:
             rows.append(Row(label, 0 if number in taken else None, size))
     return _sorted(rows)
 

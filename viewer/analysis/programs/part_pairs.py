@@ -68,19 +68,19 @@ class UserPairs:
         users: Iterable[Hashable] = part.operators
         if self.operators is None:
             users = ((use.method, use.instruction, use.node) for use in part.uses if not use.chain)
-        found = frozenset(self._names.of((side, user)) for user in users)
-        return found or (frozenset(part.users) or part.kind)
+        user_names = frozenset(self._names.of((side, user)) for user in users)
+        return user_names or (frozenset(part.users) or part.kind)
 
 
 def paired_methods(a: Executable, b: Executable) -> tuple[tuple[int, int], ...]:
     """Return the methods with equal names; a single one is paired with a single other one."""
     of_name = {method.name: j for j, method in enumerate(b.methods)}
-    found = [(i, of_name[m.name]) for i, m in enumerate(a.methods) if m.name in of_name]
-    rest_a = sorted(set(range(len(a.methods))) - {i for i, _ in found})
-    rest_b = sorted(set(range(len(b.methods))) - {j for _, j in found})
+    pairs = [(i, of_name[m.name]) for i, m in enumerate(a.methods) if m.name in of_name]
+    rest_a = sorted(set(range(len(a.methods))) - {i for i, _ in pairs})
+    rest_b = sorted(set(range(len(b.methods))) - {j for _, j in pairs})
     if len(rest_a) == len(rest_b) == 1:
-        found.append((rest_a[0], rest_b[0]))
-    return tuple(found)
+        pairs.append((rest_a[0], rest_b[0]))
+    return tuple(pairs)
 
 
 def _calls_in_order(a: Executable, b: Executable) -> Iterator[tuple[Call, Call]]:
@@ -136,25 +136,25 @@ def paired_parts(a: FileParts, b: FileParts) -> PartPairs:
     """
     users = UserPairs(a, b)
     left, right = list(range(len(a.parts))), list(range(len(b.parts)))
-    found: dict[int, int] = {}
+    partner_of_part: dict[int, int] = {}
     keys_a = [users.key_a(part) for part in a.parts]
     keys_b = [users.key_b(part) for part in b.parts]
     for rule, with_users in _RULES:
-        made = _matched(
+        matches = _matched(
             [(i, _key(rule, a.parts[i], keys_a[i] if with_users else None)) for i in left],
             [(j, _key(rule, b.parts[j], keys_b[j] if with_users else None)) for j in right],
         )
-        found.update(made)
-        taken = set(made.values())
-        left = [i for i in left if i not in made]
+        partner_of_part.update(matches)
+        taken = set(matches.values())
+        left = [i for i in left if i not in matches]
         right = [j for j in right if j not in taken]
-    rows = [(i, found.get(i, NONE)) for i in range(len(a.parts))]
+    rows = [(i, partner_of_part.get(i, NONE)) for i in range(len(a.parts))]
     return PartPairs((*rows, *((NONE, j) for j in right)), users)
 
 
 def _key(rule: Key, part: FilePart, users: Hashable) -> Hashable:
-    own = rule(part)
-    return None if own is None else (own, users)
+    rule_key = rule(part)
+    return None if rule_key is None else (rule_key, users)
 
 
 def _matched(
@@ -203,7 +203,7 @@ def paired_modules(a: ModuleTree, b: ModuleTree, pairs: OperatorPairs) -> dict[i
     of_path = {
         (m.method, m.path): j for j, m in enumerate(b.modules) if m.kind is ModuleKind.MODULE
     }
-    found, taken = {0: 0}, {0}
+    partner_of_module, taken = {0: 0}, {0}
     for number in range(len(a.modules) - 1, 0, -1):  # modules inside come first
         module = a.modules[number]
         partners = {
@@ -218,6 +218,6 @@ def paired_modules(a: ModuleTree, b: ModuleTree, pairs: OperatorPairs) -> dict[i
         else:
             other = of_path.get((module.method, module.path), 0)
         if other not in taken and (b.modules[other].kind is module.kind):
-            found[number] = other
+            partner_of_module[number] = other
             taken.add(other)
-    return found
+    return partner_of_module

@@ -87,14 +87,14 @@ def _by_name(trace: Trace) -> KeyGroups:
 
 def _forward_operators(trace: Trace, is_operator: Bools) -> Ints:
     """Return per slice of the backward pass the operator of the forward pass behind it, else -1."""
-    made, used = trace.flows.producer, trace.flows.consumer
+    producers, used = trace.flows.producer, trace.flows.consumer
     # Other flows connect operators with kernels, or start on Python calls.
-    ties = is_operator[made] & is_operator[used]
+    ties = is_operator[producers] & is_operator[used]
     # Flows of two processes in a merged file may have the same ids.
-    ties &= _process_of(trace, made) == _process_of(trace, used)
-    made, used = made[ties], used[ties]
+    ties &= _process_of(trace, producers) == _process_of(trace, used)
+    producers, used = producers[ties], used[ties]
     forward = np.full(len(trace.slices), -1, np.int64)
-    forward[used] = made
+    forward[used] = producers
     _tie_callers(trace, forward)
     around = innermost_around(trace.slices, forward >= 0)
     return np.where(around >= 0, forward[around], -1)
@@ -106,9 +106,9 @@ def _tie_callers(trace: Trace, forward: Ints) -> None:
     The flow may end at the operator inside "autograd::engine::evaluate_function"; both have the
     same sequence number.
     """
-    at, numbers = numbers_in(trace, _SEQUENCE)
+    index, numbers = numbers_in(trace, _SEQUENCE)
     sequence = np.full(len(forward), -1, np.int64)
-    sequence[at] = numbers
+    sequence[index] = numbers
     shape = tree(trace.slices)
     inner = np.flatnonzero(shape.parent >= 0)
     outer, inner = shape.index[shape.parent[inner]], shape.index[inner]
@@ -120,30 +120,30 @@ def _tie_callers(trace: Trace, forward: Ints) -> None:
 
 def _starters(trace: Trace, category: Column, is_operator: Bools) -> Ints:
     """Return per slice of a device the operator that started it, -1 if that is not known."""
-    found = np.full(len(trace.slices), -1, np.int64)
+    starters = np.full(len(trace.slices), -1, np.int64)
     external = trace.slices.columns.get(_EXTERNAL_ID)
     if external is None or external.strings is not None:
-        return found
-    stated = np.ones(len(found), np.bool_) if external.valid is None else external.valid
+        return starters
+    stated = np.ones(len(starters), np.bool_) if external.valid is None else external.valid
     on_device = np.flatnonzero(category.is_any(_OF_DEVICE) & stated)
     operators = np.flatnonzero(is_operator & stated)
     if not len(on_device) or not len(operators):
-        return found
+        return starters
     ids, process = external.values, _process_of(trace, operators)
     by_id = np.lexsort((process, ids[operators]))
     order, process = operators[by_id], process[by_id]
-    at, after = (np.searchsorted(ids[order], ids[on_device], side) for side in ("left", "right"))
+    first, after = (np.searchsorted(ids[order], ids[on_device], side) for side in ("left", "right"))
     # In a file merged of several processes, each counts from 1: such an id does not say which.
-    known = at < after
-    known[known] = process[at[known]] == process[after[known] - 1]
-    found[on_device[known]] = order[at[known]]
-    return found
+    has_starter = first < after
+    has_starter[has_starter] = process[first[has_starter]] == process[after[has_starter] - 1]
+    starters[on_device[has_starter]] = order[first[has_starter]]
+    return starters
 
 
-def _process_of(trace: Trace, some: Ints) -> Ints:
+def _process_of(trace: Trace, slices: Ints) -> Ints:
     """Return the number of the process of each of some slices."""
     _, of_track = np.unique([track.process for track in trace.tracks], return_inverse=True)
-    return np.asarray(of_track[trace.slices.tracks_of(some)], np.int64)
+    return np.asarray(of_track[trace.slices.tracks_of(slices)], np.int64)
 
 
 def _distinct(trace: Trace, stack: Ints, backward: Bools) -> tuple[Codes, Ints]:

@@ -174,7 +174,7 @@ def _linked(trace: Trace, format_: str, calls: Sequence[RecordedCall | None]) ->
     """Return the links of every key to its call; equal calls are one operator."""
     number: dict[tuple[str, tuple[GraphNode, ...]], int] = {}
     # A node with a deep stack takes long to look up: once per key.
-    own = [
+    first_slices_of_calls = [
         -1
         if call is None
         else number.setdefault((call.method, (call.node, *call.fused)), len(number))
@@ -212,7 +212,7 @@ def _linked(trace: Trace, format_: str, calls: Sequence[RecordedCall | None]) ->
             (index[first],),
             backend=call.backend,
         )
-        for call, first in zip(calls, own, strict=True)
+        for call, first in zip(calls, first_slices_of_calls, strict=True)
     )
     return LinkTable(trace, program, None, links)
 

@@ -45,10 +45,10 @@ def text_at(column: Column | None, slice_: int) -> str:
 
 def first_slices(trace: Trace) -> Ints:
     """Return the first slice of every key, -1 for a key without one."""
-    found = np.full(len(trace.keys), -1, np.int64)
+    first_slice = np.full(len(trace.keys), -1, np.int64)
     key = trace.slices.key
-    found[key[::-1]] = np.arange(len(key))[::-1]
-    return found
+    first_slice[key[::-1]] = np.arange(len(key))[::-1]
+    return first_slice
 
 
 MODULE = "nn.Module: "

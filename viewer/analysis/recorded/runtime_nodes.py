@@ -97,9 +97,9 @@ def _tensors(text: str, what: str) -> tuple[Tensor, ...]:
     """Return the tensors of a list of {type: shape}."""
     return tuple(
         Tensor(f"{what} {number}", _DTYPES.get(dtype, ""), shape_of(shape))
-        for number, one in enumerate(json_list(text))
-        if isinstance(one, dict)
-        for dtype, shape in one.items()
+        for number, entry in enumerate(json_list(text))
+        if isinstance(entry, dict)
+        for dtype, shape in entry.items()
     )
 
 
@@ -133,7 +133,7 @@ def executorch_calls(trace: Trace) -> list[RecordedCall | None]:
     recorded_calls: list[RecordedCall | None] = []
     for key, slice_ in enumerate(first_slices(trace).tolist()):
         name, kind = trace.strings[int(trace.keys.name[key])], int(trace.keys.kind[key])
-        stated = [one for one in json_list(text_at(types, slice_)) if isinstance(one, str)]
+        stated = [dtype for dtype in json_list(text_at(types, slice_)) if isinstance(dtype, str)]
         if kind == KeyKind.KERNEL and not stated:
             stated = [kernel_operator(name)]
         if not stated or kind not in (KeyKind.KERNEL, KeyKind.DELEGATE_EVENT):

@@ -36,20 +36,20 @@ def input_tensors(shapes: str, types: str) -> tuple[Tensor, ...]:
             tensors.append(Tensor(f"input {number}", dtype, shape))
         elif isinstance(size, list):
             members = ((i, shape_of(member)) for i, member in enumerate(size))
-            tensors += [Tensor(f"input {number}.{i}", "", one) for i, one in members if one]
+            tensors += [Tensor(f"input {number}.{i}", "", shape) for i, shape in members if shape]
     return tuple(tensors)
 
 
 def settings_of(op: str, values: str) -> tuple[tuple[str, Setting], ...]:
     """Return the settings that counting a convolution or sum needs; values: `Concrete Inputs`."""
-    found = []
-    given = json_list(values)
+    settings = []
+    texts = json_list(values)
     for name, position in _SETTINGS.get(op, ()):
-        text = given[position] if position < len(given) else None
+        text = texts[position] if position < len(texts) else None
         setting = _setting_of(text) if isinstance(text, str) else None
         if setting is not None:
-            found.append((name, setting))
-    return tuple(found)
+            settings.append((name, setting))
+    return tuple(settings)
 
 
 def output_tensors(
@@ -69,10 +69,10 @@ def json_list(text: str) -> list[object]:
     if not text or len(text) > _MOST_TEXT:
         return []
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return []
-    return found if isinstance(found, list) else []
+    return parsed if isinstance(parsed, list) else []
 
 
 def shape_of(value: object) -> _Shape | None:
@@ -105,19 +105,19 @@ def _convolved(shapes: Sequence[_Shape], settings: _Settings) -> _Shape | None:
     """The output of a convolution: input [N, C, points...], weight [O, I, points...]."""
     if len(shapes) < 2 or len(shapes[0]) != len(shapes[1]) or len(shapes[0]) < 3:
         return None
-    given, weight = shapes[0], shapes[1]
+    input_shape, weight = shapes[0], shapes[1]
     if settings.get("transposed", False):
         return None
-    dimensions = len(given) - 2
+    dimensions = len(input_shape) - 2
     steps = [_each(settings.get(name), dimensions) for name in ("stride", "padding", "dilation")]
     if None in steps or 0 in (steps[0] or ()):
         return None
     points = []
     for size, kernel, stride, padding, dilation in zip(
-        given[2:], weight[2:], *(step or () for step in steps), strict=True
+        input_shape[2:], weight[2:], *(step or () for step in steps), strict=True
     ):
         points.append((size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1)
-    return None if min(points) < 1 else (given[0], weight[0], *points)
+    return None if min(points) < 1 else (input_shape[0], weight[0], *points)
 
 
 def _each(setting: Setting | None, dimensions: int) -> list[int] | None:
@@ -156,7 +156,7 @@ def _attended(shapes: Sequence[_Shape], _: _Settings) -> _Shape | None:
 
 def _broadcast(shapes: Sequence[_Shape], _: _Settings | None = None) -> _Shape | None:
     """Return the common shape of some tensors; a size of 1 stretches. None if they do not fit."""
-    found: list[int] = []
+    stretched_sizes: list[int] = []
     rank = max(map(len, shapes), default=0)
     for place in range(rank):
         sizes = {
@@ -165,8 +165,8 @@ def _broadcast(shapes: Sequence[_Shape], _: _Settings | None = None) -> _Shape |
         stretched = sizes - {1}
         if len(stretched) > 1:
             return None
-        found.append(stretched.pop() if stretched else 1)
-    return tuple(found)
+        stretched_sizes.append(stretched.pop() if stretched else 1)
+    return tuple(stretched_sizes)
 
 
 def _first(shapes: Sequence[_Shape], _: _Settings) -> _Shape | None:

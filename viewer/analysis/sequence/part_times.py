@@ -21,17 +21,17 @@ def part_times(trace: Trace, group_of_key: Ints, runs: Ints) -> tuple[Ints, Ints
     place[runs] = np.arange(len(runs))
     row = place[run_of_slices(trace)]
     group = group_of_key[trace.slices.key]
-    at = np.flatnonzero((row >= 0) & (group >= 0))
-    own = self_time(trace.slices)[at]
+    index = np.flatnonzero((row >= 0) & (group >= 0))
+    self_times = self_time(trace.slices)[index]
     groups = int(group_of_key.max(initial=-1)) + 1
     total = np.zeros(groups, np.int64)
-    np.add.at(total, group[at], own)
+    np.add.at(total, group[index], self_times)
     order = np.argsort(-total, kind="stable")[:MOST_GROUPS]
     order = order[total[order] > 0]
     column = np.full(groups, -1)
     column[order] = np.arange(len(order))
-    of = column[group[at]]
+    of = column[group[index]]
     listed = of >= 0
-    found = np.zeros((len(runs), len(order)), np.int64)
-    np.add.at(found, (row[at][listed], of[listed]), own[listed])
-    return found, order
+    times = np.zeros((len(runs), len(order)), np.int64)
+    np.add.at(times, (row[index][listed], of[listed]), self_times[listed])
+    return times, order

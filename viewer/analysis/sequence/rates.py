@@ -66,14 +66,14 @@ def gaps_of(trace: Trace) -> list[int | None]:
 
 
 def _computed(trace: Trace) -> list[int | None]:
-    found: list[int | None] = [None] * len(trace.runs)
+    gaps: list[int | None] = [None] * len(trace.runs)
     if not are_starts_measured(trace):
-        return found
+        return gaps
     busy_until: dict[str, int] = {}
     has_inference: set[str] = set()
     loaded: dict[str, int] = {}
-    for at in sorted(range(len(trace.runs)), key=lambda at: trace.runs[at].start):
-        run = trace.runs[at]
+    for index in sorted(range(len(trace.runs)), key=lambda run_index: trace.runs[run_index].start):
+        run = trace.runs[index]
         process = trace.tracks[run.track].process
         before = busy_until.get(process, run.start)
         if run.kind is RunKind.LOAD:
@@ -81,11 +81,11 @@ def _computed(trace: Trace) -> list[int | None]:
             continue
         if process in has_inference:
             idle = run.start - before - loaded.get(process, 0)
-            found[at] = max(idle, 0)
+            gaps[index] = max(idle, 0)
         has_inference.add(process)
         loaded.pop(process, None)
         busy_until[process] = max(before, run.end)
-    return found
+    return gaps
 
 
 def rate_of(trace: Trace, runs: Sequence[int]) -> Rate | None:
@@ -96,11 +96,11 @@ def rate_of(trace: Trace, runs: Sequence[int]) -> Rate | None:
     if any(trace.runs[run].tokens for run in runs):
         return None
     gaps = gaps_of(trace)
-    known = [(gap, run) for run in runs if (gap := gaps[run]) is not None]
-    if not known:
+    gaps_and_runs = [(gap, run) for run in runs if (gap := gaps[run]) is not None]
+    if not gaps_and_runs:
         return None
     ticks = sum(trace.runs[run].end - trace.runs[run].start for run in runs)
-    return Rate(len(runs), ticks, tuple(gap for gap, _ in known), max(known)[1])
+    return Rate(len(runs), ticks, tuple(gap for gap, _ in gaps_and_runs), max(gaps_and_runs)[1])
 
 
 def are_starts_measured(trace: Trace) -> bool:

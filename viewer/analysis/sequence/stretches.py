@@ -30,10 +30,10 @@ def stretch(values: Floats, least: float) -> tuple[int, ...]:
     first, after = _pairs(len(grouped), -(-LEAST_ON_A_SIDE // size))
     score = _stretch_scores(grouped[None], first, after)[0]
     best = int(np.argmax(score))
-    at, end = (_refined(values, int(edge[best]) * size, size) for edge in (first, after))
-    if min(at, end - at, count - end) < LEAST_ON_A_SIDE:
+    start, end = (_refined(values, int(edge[best]) * size, size) for edge in (first, after))
+    if min(start, end - start, count - end) < LEAST_ON_A_SIDE:
         return ()
-    sides = np.split(values, [at, end])
+    sides = np.split(values, [start, end])
     spread = float(np.median([side.std() for side in sides]))
     needed = max(np.log(least), _LEAST_STRETCH * spread)
     if min(abs(np.median(sides[1]) - np.median(side)) for side in (sides[0], sides[2])) < needed:
@@ -43,7 +43,7 @@ def stretch(values: Floats, least: float) -> tuple[int, ...]:
         orders = random.permuted(np.tile(grouped, (_BATCH, 1)), axis=1)
         if (_stretch_scores(orders, first, after).max(axis=1) >= score[best]).any():
             return ()
-    return at, end
+    return start, end
 
 
 def _pairs(count: int, least: int) -> tuple[Ints, Ints]:
@@ -59,16 +59,16 @@ def _stretch_scores(rows: Floats, first: Ints, after: Ints) -> Floats:
     sums = np.pad(np.cumsum(rows - rows.mean(axis=1, keepdims=True), axis=1), ((0, 0), (1, 0)))
     inside, length = sums[:, after] - sums[:, first], after - first
     spread = np.maximum(rows.std(axis=1, keepdims=True), 1e-12)
-    found: Floats = np.abs(inside) / np.sqrt(length * (count - length) / count) / spread
-    return found
+    scores: Floats = np.abs(inside) / np.sqrt(length * (count - length) / count) / spread
+    return scores
 
 
-def _refined(values: Floats, at: int, size: int) -> int:
+def _refined(values: Floats, edge: int, size: int) -> int:
     """Return the position near a group's edge after which values differ most."""
     if size == 1:
-        return at
-    low = max(at - 2 * size, 0)
-    near = values[low : at + 2 * size]
+        return edge
+    low = max(edge - 2 * size, 0)
+    near = values[low : edge + 2 * size]
     places = np.arange(1, len(near))
     rest = [p * near[:p].var() + (len(near) - p) * near[p:].var() for p in places.tolist()]
     return low + int(places[np.argmin(rest)])

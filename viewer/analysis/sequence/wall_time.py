@@ -50,17 +50,17 @@ def wall_time(trace: Trace, names: Mapping[Series, str]) -> tuple[WallPart, ...]
     runs = sorted(trace.inferences(), key=lambda run: run.start)
     ticks: dict[str, int] = {}
     series = [series_of(trace, run) for run in runs]
-    is_sampled = {own for own, run in zip(series, runs, strict=True) if run.sampling}
+    is_sampled = {sampled for sampled, run in zip(series, runs, strict=True) if run.sampling}
     are_many = len(set(series)) > _MOST
-    for at, (own, run) in enumerate(zip(series, runs, strict=True)):
-        name = "Inferences of several methods" if are_many else names.get(own, "")
-        name = FIRST if not at and run.warms_up else name or INFERENCES
-        name += " without sampling" if own in is_sampled else ""
+    for index, (run_series, run) in enumerate(zip(series, runs, strict=True)):
+        name = "Inferences of several methods" if are_many else names.get(run_series, "")
+        name = FIRST if not index and run.warms_up else name or INFERENCES
+        name += " without sampling" if run_series in is_sampled else ""
         ticks[name] = ticks.get(name, 0) + run.end - run.start - run.sampling
     parts = [
         WallPart(LOAD, sum(run.end - run.start for run in loads)),
         WallPart(BEFORE, _before(trace, loads, runs), is_idle=True),
-        *(WallPart(name, own) for name, own in ticks.items()),
+        *(WallPart(name, part_ticks) for name, part_ticks in ticks.items()),
         WallPart(SAMPLING, sum(run.sampling for run in runs)),
         WallPart(BETWEEN, sum(filter(None, gaps_of(trace))), is_idle=True),
     ]

@@ -94,11 +94,11 @@ class FileParts:
 
     @cached_property
     def _inside(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
+        parts_inside: dict[int, list[int]] = {}
         for i, part in enumerate(self.parts):
             if part.inside >= 0:
-                found.setdefault(part.inside, []).append(i)
-        return found
+                parts_inside.setdefault(part.inside, []).append(i)
+        return parts_inside
 
     def inside(self, number: int) -> list[int]:
         """The constants inside a part, which is what a delegate prepared."""
@@ -116,17 +116,18 @@ def file_parts(executable: Executable, program: Program | None = None) -> FilePa
     items += _unclaimed_segments(executable, items)
     sizes = [_used(item) for item in items]
     starts = np.array([item.start for item in items], np.int64)
-    own, padding = assigned_bytes(
+    own_bytes, padding = assigned_bytes(
         starts,
         np.array(sizes, np.int64),
         [_INSIDE if item.is_inside else _PRIORITIES[item.kind] for item in items],
         executable.size,
     )
-    order = [i for i in np.argsort(starts, kind="stable").tolist() if own[i]]
+    order = [i for i in np.argsort(starts, kind="stable").tolist() if own_bytes[i]]
     around = _around([items[i] for i in order])
     tree = _tree(program)
     parts = [
-        _part(items[i], sizes[i], int(own[i]), around[place], tree) for place, i in enumerate(order)
+        _part(items[i], sizes[i], int(own_bytes[i]), around[place], tree)
+        for place, i in enumerate(order)
     ]
     if padding:
         parts.append(FilePart(ItemKind.PADDING, "", -1, padding, padding))
@@ -135,18 +136,18 @@ def file_parts(executable: Executable, program: Program | None = None) -> FilePa
 
 def _frame(executable: Executable) -> list[StoredItem]:
     """The flatbuffer of the program, and what is before and after the program in a bundle."""
-    stored, found = executable.stored, list[StoredItem]()
+    stored, items = executable.stored, list[StoredItem]()
     if len(stored.program):
         start, size = int(stored.program.start[0]), int(stored.program.size[0])
-        found.append(StoredItem(ItemKind.PROGRAM, start, size))
+        items.append(StoredItem(ItemKind.PROGRAM, start, size))
         start, size = int(stored.content.start[0]), int(stored.content.size[0])
         # One range: what else it contains has a higher priority.
         if size < executable.size:
-            found.append(StoredItem(ItemKind.TEST_INPUTS, 0, start))
-            found.append(
+            items.append(StoredItem(ItemKind.TEST_INPUTS, 0, start))
+            items.append(
                 StoredItem(ItemKind.TEST_INPUTS, start + size, executable.size - start - size)
             )
-    return found
+    return items
 
 
 def _unclaimed_segments(executable: Executable, items: Sequence[StoredItem]) -> list[StoredItem]:
@@ -170,13 +171,13 @@ def _used(item: StoredItem) -> int:
 
 def _around(items: Sequence[StoredItem]) -> list[int]:
     """Per item, in the order of the file, the one of a delegate that contains it; -1 for none."""
-    found, delegate = [], -1
+    delegates, delegate = [], -1
     for number, item in enumerate(items):
         if item.kind is ItemKind.DELEGATE and not item.is_inside:
             delegate = number
         is_within = delegate >= 0 and item.start < items[delegate].start + items[delegate].size
-        found.append(delegate if item.is_inside and is_within else -1)
-    return found
+        delegates.append(delegate if item.is_inside and is_within else -1)
+    return delegates
 
 
 def _part(
@@ -213,8 +214,8 @@ def _common_module(tree: ModuleTree, operators: Sequence[int]) -> int:
 
 
 def _tree(program: Program | None) -> ModuleTree | None:
-    found = None if program is None else module_tree(program)
-    return found if found is not None and found.is_stated else None
+    tree = None if program is None else module_tree(program)
+    return tree if tree is not None and tree.is_stated else None
 
 
 def assigned_bytes(
@@ -227,7 +228,7 @@ def assigned_bytes(
     """
     low = np.clip(start, 0, total)
     high = np.clip(start + np.maximum(size, 0), low, total)
-    own = np.zeros(len(start), np.int64)
+    own_bytes = np.zeros(len(start), np.int64)
     order = np.argsort(low, kind="stable").tolist()
     starts, ends = low.tolist(), high.tolist()
     edges = np.unique(np.concatenate(([0, total], low, high))).tolist()
@@ -241,7 +242,7 @@ def assigned_bytes(
         while active and ends[active[0][1]] <= here:
             heapq.heappop(active)
         if active:
-            own[active[0][1]] += after - here
+            own_bytes[active[0][1]] += after - here
         else:
             unclaimed += after - here
-    return own, unclaimed
+    return own_bytes, unclaimed

@@ -57,14 +57,19 @@ def groups(file_parts: FileParts, by: GroupKey) -> tuple[SizeGroup, ...]:
     members: dict[Hashable, list[int]] = {}
     for i in file_parts.by_size:
         members.setdefault(key(file_parts, file_parts.parts[i]), []).append(i)
-    sizes = {one: sum(file_parts.parts[i].size for i in some) for one, some in members.items()}
+    sizes = {
+        key: sum(file_parts.parts[i].size for i in indexes) for key, indexes in members.items()
+    }
     if by is GroupKey.MODULE and file_parts.tree is not None:
         return _modules(file_parts, members, sizes)
     size_groups = [
         SizeGroup(
-            _LABELS[by](file_parts, file_parts.parts[some[0]]), sizes[one], sizes[one], tuple(some)
+            _LABELS[by](file_parts, file_parts.parts[indexes[0]]),
+            sizes[key],
+            sizes[key],
+            tuple(indexes),
         )
-        for one, some in members.items()
+        for key, indexes in members.items()
     ]
     return tuple(sorted(size_groups, key=lambda group: -group.size))
 
@@ -93,8 +98,8 @@ def module_text(file_parts: FileParts, part: FilePart) -> str:
 
 
 def _joined(labels: list[str]) -> str:
-    shown = " + ".join(labels[:_MOST_LABELS])
-    return f"{shown} and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else shown
+    text = " + ".join(labels[:_MOST_LABELS])
+    return f"{text} and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else text
 
 
 def _modules(
@@ -103,20 +108,24 @@ def _modules(
     """The groups of modules, and those of parts without one."""
     tree = file_parts.tree
     assert tree is not None
-    own = np.zeros(len(tree.modules), np.int64)
+    own_bytes = np.zeros(len(tree.modules), np.int64)
     for key, size in sizes.items():
         if isinstance(key, int) and key != NO_MODULE:
-            own[key] = size
-    total = tree.total(own)
+            own_bytes[key] = size
+    total = tree.total(own_bytes)
     size_groups = [
         SizeGroup(
-            _module_label(file_parts, i), int(own[i]), int(total[i]), tuple(members.get(i, ())), i
+            _module_label(file_parts, i),
+            int(own_bytes[i]),
+            int(total[i]),
+            tuple(members.get(i, ())),
+            i,
         )
         for i in np.flatnonzero(total).tolist()
     ]
     size_groups += [
-        SizeGroup(str(key), sizes[key], sizes[key], tuple(some))
-        for key, some in members.items()
+        SizeGroup(str(key), sizes[key], sizes[key], tuple(indexes))
+        for key, indexes in members.items()
         if isinstance(key, str)
     ]
     return tuple(sorted(size_groups, key=lambda group: -group.total))
@@ -157,16 +166,16 @@ def _methods(file_parts: FileParts, part: FilePart) -> str:
 
 
 _KEYS: dict[GroupKey, Callable[[FileParts, FilePart], Hashable]] = {
-    GroupKey.KIND: lambda found, part: part.kind,
+    GroupKey.KIND: lambda file_parts, part: part.kind,
     GroupKey.OPERATOR: _by_operator,
     GroupKey.MODULE: _by_module,
     GroupKey.DTYPE: _dtype,
-    GroupKey.METHOD: lambda found, part: part.methods or part.kind,
+    GroupKey.METHOD: lambda file_parts, part: part.methods or part.kind,
 }
 _LABELS: dict[GroupKey, Callable[[FileParts, FilePart], str]] = {
-    GroupKey.KIND: lambda found, part: kind_text(part.kind),
+    GroupKey.KIND: lambda file_parts, part: kind_text(part.kind),
     GroupKey.OPERATOR: _operator_label,
-    GroupKey.MODULE: lambda found, part: _unplaced(part),
+    GroupKey.MODULE: lambda file_parts, part: _unplaced(part),
     GroupKey.DTYPE: _dtype,
     GroupKey.METHOD: _methods,
 }
@@ -209,29 +218,33 @@ class Duplicates:
 def duplicates(file_parts: FileParts, cancelled: Cancelled = never_cancelled) -> Duplicates:
     """Read the file where parts have equal sizes, and return equal ones. Raises ReadCancelled."""
     parts = file_parts.parts
-    own = [
+    candidates = [
         i
         for i, part in enumerate(parts)
         if part.kind in _STORED and part.extent >= LEAST and _is_whole(file_parts, i)
     ]
-    ranges = [(parts[i].start, parts[i].extent) for i in own]
+    ranges = [(parts[i].start, parts[i].extent) for i in candidates]
     try:
         equal = equal_ranges(file_parts.executable.path, ranges, cancelled)
     except OSError as error:
-        return Duplicates((), len(own), error.strerror or "the file cannot be read")
+        return Duplicates((), len(candidates), error.strerror or "the file cannot be read")
     copies = {
-        own[i]
+        candidates[i]
         for group in equal.groups
         for i in group[1:]
-        if parts[own[i]].kind is ItemKind.DELEGATE
+        if parts[candidates[i]].kind is ItemKind.DELEGATE
     }
-    made = []
+    same_parts = []
     for group in equal.groups:
-        some = tuple(own[i] for i in group if parts[own[i]].inside not in copies)
-        if len(some) > 1:
-            made.append(Duplicate(some, parts[some[0]].extent))
+        copies_of_part = tuple(
+            candidates[i] for i in group if parts[candidates[i]].inside not in copies
+        )
+        if len(copies_of_part) > 1:
+            same_parts.append(Duplicate(copies_of_part, parts[copies_of_part[0]].extent))
     why = "the file has changed, or its parts overlap" if equal.unread else ""
-    return Duplicates(tuple(sorted(made, key=lambda one: -one.saved)), equal.unread, why)
+    return Duplicates(
+        tuple(sorted(same_parts, key=lambda duplicate: -duplicate.saved)), equal.unread, why
+    )
 
 
 def _is_whole(file_parts: FileParts, number: int) -> bool:

@@ -147,27 +147,29 @@ class _Items:
         operators: dict[int, tuple[int, ...]] = {}
         nodes: KernelNodes | None = None
         program = self._program
-        own = None if program is None else program.method(method.name)
-        if program is not None and own is not None:
+        program_method = None if program is None else program.method(method.name)
+        if program is not None and program_method is not None:
             operators = instruction_operators(program, method)
             kernels = {
-                one.number: {kernel_name(one)}
-                for one in method.instructions
-                if one.kind is InstructionKind.KERNEL_CALL
+                instruction.number: {kernel_name(instruction)}
+                for instruction in method.instructions
+                if instruction.kind is InstructionKind.KERNEL_CALL
             }
-            nodes = KernelNodes(program, own, kernels)
-        by_handle = {} if own is None else own.by_handle
+            nodes = KernelNodes(program, program_method, kernels)
+        by_handle = {} if program_method is None else program_method.by_handle
         called: set[int] = set()
         for chain, instructions in enumerate((method.instructions, *method.more_chains)):
             for instruction in instructions:
-                known = () if chain else operators.get(instruction.number, ())
-                use = Use(number, instruction.number, -1, _what(instruction), known, chain)
+                operators_of_call = () if chain else operators.get(instruction.number, ())
+                use = Use(
+                    number, instruction.number, -1, _what(instruction), operators_of_call, chain
+                )
                 args = self._arguments(method, of_value, instruction)
                 for item in args:
                     item.uses.append(use)
-                if program is not None and args and known:
+                if program is not None and args and operators_of_call:
                     ran = nodes.nodes(instruction.number) if nodes is not None else ()
-                    self._name(args, known, ran, _same_tensor)
+                    self._name(args, operators_of_call, ran, _same_tensor)
                 if instruction.delegate < 0:
                     continue
                 self._delegates[first + instruction.delegate].uses.append(use)
@@ -178,7 +180,7 @@ class _Items:
 
     def _data_of_values(self, method: ExecutableMethod) -> dict[int, StoredItem]:
         """Value -> the item with its data."""
-        tensors, found = method.tensors, dict[int, StoredItem]()
+        tensors, item_of_value = method.tensors, dict[int, StoredItem]()
         has = tensors.constant != NONE
         for row in np.flatnonzero(has | tensors.is_external).tolist():
             item = self._named.get(tensors.named(row)) if tensors.is_external[row] else None
@@ -191,7 +193,7 @@ class _Items:
                     item.name = f"state {number}" if is_state else f"constant {number}"
             if item is None:
                 continue
-            found[int(tensors.value[row])] = item
+            item_of_value[int(tensors.value[row])] = item
             if not item.text or tensors.size[row] > item.stated:
                 item.stated = int(tensors.size[row])
                 item.dtype = tensors.dtypes[int(tensors.dtype[row])]
@@ -199,20 +201,20 @@ class _Items:
             name = tensors.named(row)
             if name:
                 item.parameters[name] = None
-        return found
+        return item_of_value
 
     def _arguments(
         self, method: ExecutableMethod, of_value: dict[int, StoredItem], instruction: Instruction
     ) -> list[StoredItem]:
         """The items that an instruction uses, once each, in the order of its arguments."""
-        found: dict[int, StoredItem] = {}
+        item_of_id: dict[int, StoredItem] = {}
         for value in instruction.values:
             for member in method.lists.get(value, (value,)):
                 item = of_value.get(member)
                 if item is not None:
-                    found[id(item)] = item
-        self._uses += len(found)
-        return list(found.values()) if self._uses <= _MOST_USES else []
+                    item_of_id[id(item)] = item
+        self._uses += len(item_of_id)
+        return list(item_of_id.values()) if self._uses <= _MOST_USES else []
 
     def _follow_nodes(self, call: Use, delegate: Delegate, handles: dict[int, int]) -> None:
         """Note which nodes of XNNPACK use which constants. handles: debug handle -> operator."""
@@ -231,8 +233,8 @@ class _Items:
                 of_node.setdefault(number, []).append(item)
         for number, items in of_node.items():
             node = delegate.nodes[number]
-            own = handles.get(node.debug_handle) if not node.is_inserted else None
-            operators = () if own is None else (own,)
+            operator = handles.get(node.debug_handle) if not node.is_inserted else None
+            operators = () if operator is None else (operator,)
             use = Use(call.method, call.instruction, number, node.type, operators, call.chain)
             for item in items:
                 item.uses.append(use)
@@ -278,14 +280,16 @@ def _parameter(
 
     items: all that the same instruction or node uses. known: its parameters.
     """
-    some = [tensor.parameter for tensor in tensors if fits(tensor, item)]
+    paths = [tensor.parameter for tensor in tensors if fits(tensor, item)]
     if item.role:
-        own = [path for path in some if path.rpartition(".")[2] == item.role]
-        some = own or [path for path in some if path.rpartition(".")[2] not in (_WEIGHT, _BIAS)]
-    if len(some) > 1:  # arguments are in the order of the graph
+        paths_of_role = [path for path in paths if path.rpartition(".")[2] == item.role]
+        paths = paths_of_role or [
+            path for path in paths if path.rpartition(".")[2] not in (_WEIGHT, _BIAS)
+        ]
+    if len(paths) > 1:  # arguments are in the order of the graph
         alike = [stored_item for stored_item in items if stored_item.text == item.text]
-        return some[alike.index(item)] if len(alike) == len(some) else ""
-    return some[0] if some else ""
+        return paths[alike.index(item)] if len(alike) == len(paths) else ""
+    return paths[0] if paths else ""
 
 
 def _distinct(tensors: Iterable[Tensor]) -> list[Tensor]:

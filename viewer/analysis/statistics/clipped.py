@@ -57,11 +57,11 @@ def inclusive(
     return total
 
 
-def those_in(own: Bools | None, index: _Some, group: _Some) -> tuple[_Some, _Some]:
+def those_in(mask: Bools | None, index: _Some, group: _Some) -> tuple[_Some, _Some]:
     """Return those of some slices that are in a mask of all, and their groups; None: all."""
-    if own is None:
+    if mask is None:
         return index, group
-    inside = own[index]
+    inside = mask[index]
     return index[inside], group[inside]
 
 
@@ -85,7 +85,7 @@ def self_time_within(
     `viewer.model.queries.self_time`.
     """
     start, end = clipped(slices, index, first, last)
-    own = end - start
+    self_ticks = end - start
     native = foreign(slices)
     bounds = np.searchsorted(index, slices.row_ptr)
     for row in np.flatnonzero(np.diff(bounds)).tolist():
@@ -93,8 +93,8 @@ def self_time_within(
         if below >= len(slices.row_track) or not _is_below(slices, row, below):
             continue
         here = slice(int(bounds[row]), int(bounds[row + 1]))
-        own[here] -= _children(slices, index[here], row, below, native, first, last)
-    return own
+        self_ticks[here] -= _children(slices, index[here], row, below, native, first, last)
+    return self_ticks
 
 
 def _is_below(slices: Slices, row: int, below: int) -> bool:
@@ -149,8 +149,8 @@ def outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     bounds = np.searchsorted(index, [block.span.stop for block in blocks]).tolist()
     parts = [slice(*ends) for ends in pairwise((0, *bounds))]
 
-    def of_block(one: tuple[TrackBlock, slice]) -> Bools:
-        block, part = one
+    def of_block(block_part: tuple[TrackBlock, slice]) -> Bools:
+        block, part = block_part
         return _outermost(block.slices, index[part] - block.span.start, group[part])
 
     sizes = [part.stop - part.start for part in parts]
@@ -184,6 +184,6 @@ def _in_preorder(slices: Slices, index: Ints, lane: Ints) -> Ints:
     if len(index) * _FEW < len(slices):
         return stable_order(slices.order[index])
     # A place for each rank takes a third of the time of sorting them.
-    at = np.full(len(slices), -1)
-    at[slices.order[index]] = np.arange(len(index))
-    return at[at >= 0] if len(index) < len(slices) else at
+    position = np.full(len(slices), -1)
+    position[slices.order[index]] = np.arange(len(index))
+    return position[position >= 0] if len(index) < len(slices) else position

@@ -63,11 +63,11 @@ def merge_runs(run: Ints, code: Ints, kinds: Sequence[Hashable]) -> EventBlocks:
     sequence, run_of_first = code[first_events], run[first_events]
     number = np.searchsorted(first_events, first)
     bounds = np.searchsorted(run_of_first, np.arange(len(kinds) + 1))
-    found: dict[Hashable, list[int]] = {}
+    members_of_run: dict[Hashable, list[int]] = {}
     for i in np.flatnonzero(np.diff(bounds)).tolist():
         same = (kinds[i], sequence[bounds[i] : bounds[i + 1]].tobytes())
-        found.setdefault(same, []).append(i)
-    runs = tuple(np.array(members) for members in found.values())
+        members_of_run.setdefault(same, []).append(i)
+    runs = tuple(np.array(members) for members in members_of_run.values())
     leader = [int(members[0]) for members in runs]
     sizes = [int(bounds[i + 1] - bounds[i]) for i in leader]
     row_ptr = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
@@ -88,14 +88,14 @@ def first_of(run: Ints, code: Ints) -> Ints:
     pair = run * width + code
     cells = (int(run.max()) + 1) * width
     if cells > _CELLS_PER_EVENT * n:
-        _, at, inverse = np.unique(pair, return_index=True, return_inverse=True)
-        first: Ints = at[inverse]
+        _, first_index, inverse = np.unique(pair, return_index=True, return_inverse=True)
+        first: Ints = first_index[inverse]
         return first
     table = np.empty(cells, np.int64)
     # The last assignment to a cell wins: in reverse order, that is the first event.
     table[pair[::-1]] = np.arange(n - 1, -1, -1)
-    found: Ints = table[pair]
-    return found
+    first_events: Ints = table[pair]
+    return first_events
 
 
 _UNKNOWN_UNIT = "ticks"
@@ -163,8 +163,8 @@ class EventStatistics:
         zeros = np.zeros(len(self.table.trace.slices) + 1, np.int64)
         zeros[rounded_zeros(self.table.trace.slices) + 1] = 1
         of_row = np.repeat(np.arange(len(self)), np.diff(self.row_ptr))
-        found: Bools = np.bincount(of_row, zeros[self.slices + 1], len(self)) > 0
-        return found
+        has_zero: Bools = np.bincount(of_row, zeros[self.slices + 1], len(self)) > 0
+        return has_zero
 
     @cached_property
     def block_titles(self) -> tuple[str, ...]:
@@ -201,10 +201,10 @@ def event_statistics(table: LinkTable, *, by_series: bool = True) -> EventStatis
     start, duration = _logged(trace, taken)
     rated = native_ns(table)
     if rated is not None and rated.valid is not None:
-        known = rated.valid[taken]
-        duration[known] = rated.values[taken[known]]
+        is_rated = rated.valid[taken]
+        duration[is_rated] = rated.values[taken[is_rated]]
         units = units if _NS in units else (*units, _NS)
-        unit[row[known]] = units.index(_NS)
+        unit[row[is_rated]] = units.index(_NS)
     bounds = merged.row_ptr.tolist()
     blocks = []
     for i, members in enumerate(merged.runs):
@@ -212,14 +212,16 @@ def event_statistics(table: LinkTable, *, by_series: bool = True) -> EventStatis
         if int(members[0]) == none:
             blocks.append(EventBlock("", None, None, 0, (), rows))
             continue
-        one = trace.runs[int(members[0])]
+        first_run = trace.runs[int(members[0])]
         name = (
-            table.method_of_scope(one.scope)
-            if one.kind is RunKind.INFERENCE
-            else table.method_of_track(one.track)
+            table.method_of_scope(first_run.scope)
+            if first_run.kind is RunKind.INFERENCE
+            else table.method_of_track(first_run.track)
         )
         numbers = tuple(members.tolist())
-        blocks.append(EventBlock(one.series, name, one.kind, one.track, numbers, rows))
+        blocks.append(
+            EventBlock(first_run.series, name, first_run.kind, first_run.track, numbers, rows)
+        )
     return EventStatistics(
         table=table,
         blocks=tuple(blocks),
@@ -263,41 +265,41 @@ def _in_file_order(trace: Trace) -> tuple[Ints, Ints]:
 def _has_duration(trace: Trace) -> Bools:
     """Return False for foreign slices whose native duration is not an integer column."""
     column = trace.slices.columns.get(NATIVE_DURATION)
-    known = np.ones(len(trace.slices), np.bool_)
+    has_time = np.ones(len(trace.slices), np.bool_)
     if column is not None and (column.strings is not None or column.values.dtype.kind not in "iu"):
-        known[foreign(trace.slices)] = False
-    return known
+        has_time[foreign(trace.slices)] = False
+    return has_time
 
 
-def _logged(trace: Trace, at: Ints) -> tuple[Ints, Ints]:
+def _logged(trace: Trace, index: Ints) -> tuple[Ints, Ints]:
     """Return start and duration of slices as logged in the file, not as drawn."""
     slices = trace.slices
-    start, duration = slices.start[at], slices.end[at] - slices.start[at]
+    start, duration = slices.start[index], slices.end[index] - slices.start[index]
     for name, ticks in ((NATIVE_START, start), (NATIVE_DURATION, duration)):
         column = slices.columns.get(name)
         if column is None or column.strings is not None or column.values.dtype.kind not in "iu":
             continue
-        has_value = np.ones(len(at), np.bool_) if column.valid is None else column.valid[at]
-        ticks[has_value] = column.values[at[has_value]]
+        has_value = np.ones(len(index), np.bool_) if column.valid is None else column.valid[index]
+        ticks[has_value] = column.values[index[has_value]]
     return start, duration
 
 
-def _units(trace: Trace, at: Ints, row: Ints, count: int) -> tuple[Ints, tuple[str, ...]]:
+def _units(trace: Trace, index: Ints, row: Ints, count: int) -> tuple[Ints, tuple[str, ...]]:
     """Return per row its native unit as an index into the units, -1 for the trace's ticks."""
     slices = trace.slices
     unit = np.full(count, -1)
     is_foreign = np.zeros(len(slices), np.bool_)
     is_foreign[foreign(slices)] = True
-    own = np.flatnonzero(is_foreign[at])
+    foreign_rows = np.flatnonzero(is_foreign[index])
     column = slices.columns.get(NATIVE_UNIT)
     if column is None or column.strings is None:
-        unit[row[own]] = 0
+        unit[row[foreign_rows]] = 0
         return unit, (_UNKNOWN_UNIT,)
     units = (*column.strings, _UNKNOWN_UNIT)
-    codes = column.values[at[own]].astype(np.int64)
+    codes = column.values[index[foreign_rows]].astype(np.int64)
     if column.valid is not None:
-        codes[~column.valid[at[own]]] = len(units) - 1
-    unit[row[own]] = codes
+        codes[~column.valid[index[foreign_rows]]] = len(units) - 1
+    unit[row[foreign_rows]] = codes
     return unit, units
 
 

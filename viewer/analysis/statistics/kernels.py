@@ -54,8 +54,8 @@ def has_kernels(table: LinkTable) -> bool:
 def _plain(table: LinkTable) -> Ints:
     """Return the keys of other formats whose slices are all on another clock."""
     slices, kind = table.trace.slices, table.trace.keys.kind
-    at = clocks_of_slices(table)[0]
-    counts = np.bincount(slices.key[at], minlength=len(kind))
+    index = clocks_of_slices(table)[0]
+    counts = np.bincount(slices.key[index], minlength=len(kind))
     is_plain = (counts > 0) & ~np.isin(kind, (KeyKind.KERNEL, KeyKind.DELEGATE_EVENT))
     if not is_plain.any():
         return np.empty(0, np.int64)
@@ -93,14 +93,14 @@ def kernel_groups(table: LinkTable) -> tuple[tuple[str, ...], Ints, tuple[str, .
             unit = "ns" if shader_of(identifier) else stated_unit(str(identifier)) or TICKS
             clock = clock_name(table, key, unit)
             of_key[key] = numbers.setdefault((label, clock, unit), len(numbers))
-    at, own, known = clocks_of_slices(table)
-    of_slice = dict(zip(trace.slices.key[at].tolist(), own.tolist(), strict=True))
+    index, clock_of_slice, clocks_and_units = clocks_of_slices(table)
+    of_slice = dict(zip(trace.slices.key[index].tolist(), clock_of_slice.tolist(), strict=True))
     for key in _plain(table).tolist():
-        name, unit = trace.strings[int(keys.name[key])], known[of_slice[key]][1]
+        name, unit = trace.strings[int(keys.name[key])], clocks_and_units[of_slice[key]][1]
         if not is_of_whole_call(name):
-            found = without_unit(name), clock_name(table, key, unit), unit
-            of_key[key] = numbers.setdefault(found, len(numbers))
-    labels, clocks = (tuple(number[at] for number in numbers) for at in (0, 1))
+            labels_of_key = without_unit(name), clock_name(table, key, unit), unit
+            of_key[key] = numbers.setdefault(labels_of_key, len(numbers))
+    labels, clocks = (tuple(number[field] for number in numbers) for field in (0, 1))
     return labels, of_key, clocks
 
 
@@ -126,12 +126,12 @@ class OwnClocks:
         """Whether no row has anything of another clock."""
         return self.ns is None and self.unit is None
 
-    def is_ns(self, some: Ints | Codes) -> Bools:
+    def is_ns(self, index: Ints | Codes) -> Bools:
         """Return which of some slices have a duration in ns on another clock."""
         if self.ns is None or self.ns.valid is None:
-            return np.zeros(len(some), np.bool_)
-        found: Bools = self.ns.valid[some]
-        return found
+            return np.zeros(len(index), np.bool_)
+        is_in_ns: Bools = self.ns.valid[index]
+        return is_in_ns
 
 
 def rated_clocks(table: LinkTable) -> OwnClocks:
@@ -150,20 +150,20 @@ def kernel_clocks(table: LinkTable, kernels: int, of_key: Ints) -> OwnClocks:
     """
     slices, ns = table.trace.slices, own_clock_ns(table)
     held = values(slices)
-    at, clock, clocks = clocks_of_slices(table)
-    unrated = np.ones(len(at), np.bool_) if ns is None or ns.valid is None else ~ns.valid[at]
-    at, clock = at[unrated], clock[unrated]
-    if not len(at):
-        return OwnClocks(ns, None, (), None, at, held)
+    index, clock, clocks = clocks_of_slices(table)
+    unrated = np.ones(len(index), np.bool_) if ns is None or ns.valid is None else ~ns.valid[index]
+    index, clock = index[unrated], clock[unrated]
+    if not len(index):
+        return OwnClocks(ns, None, (), None, index, held)
     group = of_key[slices.key]
     units = tuple(dict.fromkeys(unit for _, unit in clocks))
     unit = np.full(len(slices), -1)
-    unit[at] = np.array([units.index(one) for _, one in clocks])[clock]
+    unit[index] = np.array([units.index(clock_unit) for _, clock_unit in clocks])[clock]
     # A group in which the file's clock, a known rate or another unit timed any slice has no rows.
     others = (unit < 0) & (group >= 0)
     others[held] = False
     is_mixed = np.bincount(group[others], minlength=kernels) > 0
-    mine = at[group[at] >= 0]
+    mine = index[group[index] >= 0]
     pairs = np.unique(np.stack([group[mine], unit[mine]]), axis=1)[0]
     is_mixed |= np.bincount(pairs, minlength=kernels) > 1
     out = mine[is_mixed[group[mine]]]

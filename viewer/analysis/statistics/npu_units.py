@@ -113,8 +113,8 @@ class UnitOverview:
         start, end = intervals.clip(*sets[key], lo, hi)
         if not len(start):
             return None
-        at = int(np.argmax(end - start))
-        return int(start[at]), int(end[at])
+        index = int(np.argmax(end - start))
+        return int(start[index]), int(end[index])
 
 
 def _length_within(times: Intervals, first: int, last: int) -> int:
@@ -143,26 +143,26 @@ def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
         if stated_units.intersection(of):
             rows.append((key, label, times))
 
-    one = {u: time(unit == u) for u in Unit}
-    dma = _united(one[u] for u in _DMA)
-    dma_cdma = _united((dma, one[Unit.CDMA]))
-    compute = _united(one[u] for u in _COMPUTE)
+    times_of_unit = {u: time(unit == u) for u in Unit}
+    dma = _united(times_of_unit[u] for u in _DMA)
+    dma_cdma = _united((dma, times_of_unit[Unit.CDMA]))
+    compute = _united(times_of_unit[u] for u in _COMPUTE)
     npu = (*_DMA, Unit.CDMA, *_COMPUTE)
-    row("dma_in", "DMA In", one[Unit.DMA_IN], Unit.DMA_IN)
-    row("dma_out", "DMA Out", one[Unit.DMA_OUT], Unit.DMA_OUT)
+    row("dma_in", "DMA In", times_of_unit[Unit.DMA_IN], Unit.DMA_IN)
+    row("dma_out", "DMA Out", times_of_unit[Unit.DMA_OUT], Unit.DMA_OUT)
     row("dma", "DMA", dma, *_DMA)
-    row("cdma", "CDMA", one[Unit.CDMA], Unit.CDMA)
+    row("cdma", "CDMA", times_of_unit[Unit.CDMA], Unit.CDMA)
     row("dma_cdma", "DMA + CDMA", dma_cdma, *_DMA, Unit.CDMA)
-    for thread, own in _by_slice_unit(trace, track):
-        row(_key(thread), thread, time(own), Unit.SLICE)
-    row("slice", "Slice units", one[Unit.SLICE], Unit.SLICE)
-    row("css", "CSS", one[Unit.CSS], Unit.CSS)
+    for thread, index in _by_slice_unit(trace, track):
+        row(_key(thread), thread, time(index), Unit.SLICE)
+    row("slice", "Slice units", times_of_unit[Unit.SLICE], Unit.SLICE)
+    row("css", "CSS", times_of_unit[Unit.CSS], Unit.CSS)
     row("compute", "Compute", compute, *_COMPUTE)
     only_dma, only_compute, overlap = intervals.divided(dma_cdma, compute)
     row("only_dma", "Only DMA", only_dma, *npu)
     row("only_compute", "Only compute", only_compute, *npu)
     row("overlap", "DMA and compute", overlap, *npu)
-    row("nss", "NSS jobs", one[Unit.NSS], Unit.NSS)
+    row("nss", "NSS jobs", times_of_unit[Unit.NSS], Unit.NSS)
 
     work = _work(trace, unit)
     row("host", "Host", time(work & (unit == Unit.HOST)), Unit.HOST)
@@ -172,7 +172,7 @@ def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
             row(key, label, time(work & called & (unit == Unit.HOST)), Unit.HOST)
     row("hal", "HAL", time(work & (unit == Unit.HAL)), Unit.HAL)
     idle = {Unit.NONE, *_PROCESSOR}
-    busy = _united((time(work), *(times for u, times in one.items() if u not in idle)))
+    busy = _united((time(work), *(times for u, times in times_of_unit.items() if u not in idle)))
     rows.append(("busy", "Busy", busy))
     return rows
 
@@ -196,10 +196,10 @@ def _key(thread: str) -> str:
 
 
 def _united(sets: Iterable[Intervals]) -> Intervals:
-    some = [one for one in sets if len(one[0])]
-    if len(some) == 1:
-        return some[0]
-    starts, ends = zip((np.empty(0, np.int64),) * 2, *some, strict=True)
+    filled_sets = [intervals_of_set for intervals_of_set in sets if len(intervals_of_set[0])]
+    if len(filled_sets) == 1:
+        return filled_sets[0]
+    starts, ends = zip((np.empty(0, np.int64),) * 2, *filled_sets, strict=True)
     return intervals.union(np.concatenate(starts), np.concatenate(ends))
 
 

@@ -65,24 +65,28 @@ def medians_of(
         series_of(trace, trace.runs[sequence[0]]): rate_of(trace, sequence)
         for sequence in sequences(trace)
     }
-    made = {
-        one: MedianInference(
+    medians = {
+        series: MedianInference(
             position[id(method_time.typical)],
             method_time.median,
             method_time.typical.end - method_time.typical.start,
             method_time.runs,
             method_time.total,
-            names[one],
-            levels.get(names[one], ()),
-            rates.get(one),
-            tokens_of([run for run in runs if series_of(trace, run) == one]),
+            names[series],
+            levels.get(names[series], ()),
+            rates.get(series),
+            tokens_of([run for run in runs if series_of(trace, run) == series]),
         )
-        for one, method_time in times.items()
+        for series, method_time in times.items()
     }
-    wanted = [series_of(trace, picked)] if picked is not None else list(made)
-    median = made.get(wanted[0]) if len(wanted) == 1 else None
-    is_open = any(part < 0 for _, _, part, _ in made)
-    methods = () if is_open or len(made) < 2 else sorted(made.values(), key=lambda one: -one.total)
+    wanted = [series_of(trace, picked)] if picked is not None else list(medians)
+    median = medians.get(wanted[0]) if len(wanted) == 1 else None
+    is_open = any(part < 0 for _, _, part, _ in medians)
+    methods = (
+        ()
+        if is_open or len(medians) < 2
+        else sorted(medians.values(), key=lambda inference: -inference.total)
+    )
     return median if median is not None and median.runs > 1 else None, tuple(methods)
 
 

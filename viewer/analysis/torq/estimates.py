@@ -293,7 +293,7 @@ class _Comparison:
     def _add_actions(
         self, trace: Trace, table: LinkTable | None, rate: ClockRate, dispatch: Dispatch | None
     ) -> bool:
-        at, ids = numbers(trace, ACTION_ID)
+        index, ids = numbers(trace, ACTION_ID)
         name = dispatch.name if dispatch else self._dispatch_that_waits(trace, set(ids.tolist()))
         if name is None:
             return False
@@ -301,12 +301,12 @@ class _Comparison:
             d.action: d for d in self._drafts.values() if d.dispatch == name and d.job is not None
         }
         used = False
-        for action, own in groups(ids):
+        for action, members in groups(ids):
             draft = jobs.get(action) or self._action(name, action)
             draft.operation = draft.operation or f"action {action}"
-            used |= draft.expect_slices(trace, self._position[id(trace)], rate, at[own])
+            used |= draft.expect_slices(trace, self._position[id(trace)], rate, index[members])
             if table is not None and not draft.location:
-                keys = np.unique(trace.slices.key[at[own]]).tolist()
+                keys = np.unique(trace.slices.key[index[members]]).tolist()
                 draft.operators = tuple(sorted({i for k in keys for i in table.links[k].operators}))
         return used
 
@@ -331,32 +331,32 @@ class _Comparison:
         return None
 
     def _add_tasks(self, trace: Trace, rate: ClockRate, dispatch: Dispatch) -> bool:
-        at, ids = numbers(trace, TASK_ID)
+        index, ids = numbers(trace, TASK_ID)
         distinct, code = np.unique(ids, return_inverse=True)
         # A row without a known unit may have any number, because it did not take part in matching.
         tasks = map(dispatch.tasks.get, distinct.tolist())
         jobs = (None if task is None else task.job for task in tasks)
         job_of = np.array([-1 if job is None else job for job in jobs], np.int64)
         used = False
-        for job, own in groups(job_of[code]):
+        for job, members in groups(job_of[code]):
             if job >= 0:
                 draft = self._job(dispatch.name, job)
-                used |= draft.expect_slices(trace, self._position[id(trace)], rate, at[own])
+                used |= draft.expect_slices(trace, self._position[id(trace)], rate, index[members])
         return used
 
     def _add_by_operators(self, trace: Trace, table: LinkTable, rate: Fraction) -> bool:
         slices = trace.slices
-        known = set(self._by_operators)
-        for number, own in groups(table.set_of_key[slices.key]):
+        operator_sets = set(self._by_operators)
+        for number, index in groups(table.set_of_key[slices.key]):
             if number < 0:
                 continue
             operators = table.sets[number]
-            if operators in known:
+            if operators in operator_sets:
                 self._note(trace, "Operators in an earlier compile profile use its estimates")
                 continue
-            ticks = intervals.length(slices.start[own], slices.end[own])
+            ticks = intervals.length(slices.start[index], slices.end[index])
             self._by_operators[operators] = ticks, float(ticks * rate)
-        return len(self._by_operators) > len(known)
+        return len(self._by_operators) > len(operator_sets)
 
     # -- result ------------------------------------------------------------------------------
 
@@ -365,7 +365,10 @@ class _Comparison:
         order = {name: i for i, name in enumerate(dict.fromkeys(k[0] for k in self._drafts))}
         drafts = sorted(self._drafts.values(), key=lambda d: (order[d.dispatch], *d.place()))
         values = [draft.values() for draft in drafts]
-        rows = [self._row(draft, own) for draft, own in zip(drafts, values, strict=True)]
+        rows = [
+            self._row(draft, measurements)
+            for draft, measurements in zip(drafts, values, strict=True)
+        ]
         plans = (draft.plan(row.label) for draft, row in zip(drafts, rows, strict=True))
         return Estimates(
             tuple(rows),
@@ -417,19 +420,19 @@ class _Comparison:
                 members.setdefault((tuple(sorted(row.operators)), row.on_npu), []).append(i)
         for operators in self._by_operators:
             members.setdefault((operators, True), [])
-        for (operators, on_npu), own in members.items():
-            known = [(rows[i].estimate, rows[i].estimate_ns) for i in own]
-            estimate, ns = _sum_of_estimates(known)
-            if on_npu and not any(ticks is not None for ticks, _ in known):
+        for (operators, on_npu), indexes in members.items():
+            estimate_pairs = [(rows[i].estimate, rows[i].estimate_ns) for i in indexes]
+            estimate, ns = _sum_of_estimates(estimate_pairs)
+            if on_npu and not any(ticks is not None for ticks, _ in estimate_pairs):
                 estimate, ns = self._by_operators.get(operators, (None, None))
-            measured = _sum_of_measurements([values[i] for i in own])
+            measured = _sum_of_measurements([values[i] for i in indexes])
             reason = _reason(on_npu, estimate, measured)
-            missing = sum(ticks is None for ticks, _ in known)
-            if on_npu and estimate is None and missing < len(own):
-                reason = f"{missing} of its {len(own)} actions have no estimate"
-            elif measured is None and any(len(values[i]) for i in own):
-                missing = sum(not len(values[i]) for i in own)
-                reason = f"{missing} of its {len(own)} actions were not measured"
+            missing = sum(ticks is None for ticks, _ in estimate_pairs)
+            if on_npu and estimate is None and missing < len(indexes):
+                reason = f"{missing} of its {len(indexes)} actions have no estimate"
+            elif measured is None and any(len(values[i]) for i in indexes):
+                missing = sum(not len(values[i]) for i in indexes)
+                reason = f"{missing} of its {len(indexes)} actions were not measured"
             yield OperatorRow(
                 set_label(self._table, operators) if self._table else "",
                 operators,
@@ -438,7 +441,7 @@ class _Comparison:
                 ns,
                 measured,
                 reason,
-                actions=len(own),
+                actions=len(indexes),
             )
 
 
@@ -462,12 +465,16 @@ def _measured(values: Floats) -> Measured | None:
 
 
 def _sum_of_estimates(
-    known: Sequence[tuple[int | None, float | None]],
+    estimate_pairs: Sequence[tuple[int | None, float | None]],
 ) -> tuple[int | None, float | None]:
     """Return the sum, or None unless all are known: a partial sum cannot be compared."""
-    ticks = [t for t, _ in known if t is not None]
-    ns = [n for _, n in known if n is not None]
-    return (sum(ticks), sum(ns)) if known and len(ticks) == len(known) else (None, None)
+    ticks = [t for t, _ in estimate_pairs if t is not None]
+    ns = [n for _, n in estimate_pairs if n is not None]
+    return (
+        (sum(ticks), sum(ns))
+        if estimate_pairs and len(ticks) == len(estimate_pairs)
+        else (None, None)
+    )
 
 
 def _sum_of_measurements(values: Sequence[Floats]) -> Measured | None:
@@ -515,11 +522,11 @@ class Draft:
         self.rate, self.source = rate, source
         return True
 
-    def expect_slices(self, trace: Trace, number: int, rate: ClockRate, at: Ints) -> bool:
+    def expect_slices(self, trace: Trace, number: int, rate: ClockRate, index: Ints) -> bool:
         """Set the estimate to the span of slices of a compile profile, as `expect` does."""
         if self.job is not None:
-            self.profiles.append((trace, number, rate, at))
-        return self.expect(span_of(trace, at), rate, trace.path)
+            self.profiles.append((trace, number, rate, index))
+        return self.expect(span_of(trace, index), rate, trace.path)
 
     def values(self) -> Floats:
         """Return the measured times from the best kind of file."""
@@ -528,8 +535,8 @@ class Draft:
 
     def place(self) -> tuple[int, bool]:
         """Return the sort key among the rows of its dispatch."""
-        known = (self.start_action, self.action, self.job)
-        return next(number for number in known if number is not None), self.job is None
+        action_numbers = (self.start_action, self.action, self.job)
+        return next(number for number in action_numbers if number is not None), self.job is None
 
     def plan(self, label: str) -> PlannedJob | None:
         """Return the plan of a measured job with an estimate above 0, else None."""
@@ -551,15 +558,15 @@ class Draft:
 
     def _profile(self, rate: ClockRate) -> ProfileSlices | None:
         """Return the slices of the first compile profile whose estimate is the one in effect."""
-        for trace, number, own_rate, at in self.profiles:
+        for trace, number, own_rate, index in self.profiles:
             same = own_rate.ns_per_tick == rate.ns_per_tick
-            if same and span_of(trace, at) == self.estimate:
-                found = profile_slices(trace, number, at)
-                if found is not None:
-                    return found
+            if same and span_of(trace, index) == self.estimate:
+                slices = profile_slices(trace, number, index)
+                if slices is not None:
+                    return slices
         return None
 
 
-def span_of(trace: Trace, at: Ints) -> int:
+def span_of(trace: Trace, index: Ints) -> int:
     """Return the ticks from the first start to the last end of some slices."""
-    return int(trace.slices.end[at].max() - trace.slices.start[at].min())
+    return int(trace.slices.end[index].max() - trace.slices.start[index].min())

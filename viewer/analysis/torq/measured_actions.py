@@ -76,14 +76,14 @@ def several_dispatches(trace: Trace) -> str:
     """
     if source_of(trace) is not MeasurementSource.ANNOTATED:
         return ""
-    at, ids = numbers(trace, ACTION_ID)
-    keys = trace.slices.key[at]
-    for action, own in groups(ids):
-        found = np.unique(keys[own]).tolist()
-        if len(found) > 1:
+    index, ids = numbers(trace, ACTION_ID)
+    keys = trace.slices.key[index]
+    for action, members in groups(ids):
+        unique_keys = np.unique(keys[members]).tolist()
+        if len(unique_keys) > 1:
             first, second = (
                 f"{trace.strings[int(trace.keys.name[key])]} {trace.keys.location[key] or ''}"
-                for key in found[:2]
+                for key in unique_keys[:2]
             )
             return (
                 "It has actions of several dispatches but does not name the dispatch: action "
@@ -102,38 +102,40 @@ def measured_actions(
     unit = units_of(trace)
     jobs, job_ids = numbers(trace, JOB_ID, unit == Unit.NSS)
     actions, action_ids = numbers(trace, ACTION_ID, unit == Unit.HOST)
-    known = dispatch_of_scopes(trace, dispatches)
+    dispatch_of_scope = dispatch_of_scopes(trace, dispatches)
     names = dispatch_names(trace, dispatches)
     by_profile = _actions_of_jobs(trace, jobs, job_ids, actions, action_ids)
     in_jobs: set[tuple[int, int | None]] = set()
-    found: list[MeasuredAction] = []
+    measured: list[MeasuredAction] = []
 
-    def add(scope: int, job: int | None, first: int | None, last: int | None, at: Ints) -> None:
-        ns: Floats = (slices.end[at] - slices.start[at]) * np.float64(float(ns_per_tick))
-        location = trace.keys.location[int(slices.key[at[0]])] or ""
-        name = trace.name(int(at[0]))
-        found.append(MeasuredAction(names[scope], job, first, last, name, location, at, ns))
+    def add(
+        scope: int, job: int | None, first: int | None, last: int | None, members: Ints
+    ) -> None:
+        ns: Floats = (slices.end[members] - slices.start[members]) * np.float64(float(ns_per_tick))
+        location = trace.keys.location[int(slices.key[members[0]])] or ""
+        name = trace.name(int(members[0]))
+        measured.append(MeasuredAction(names[scope], job, first, last, name, location, members, ns))
 
-    for (scope, job), at in _by_scope(trace, jobs, job_ids):
-        info = known[scope]
+    for (scope, job), index in _by_scope(trace, jobs, job_ids):
+        info = dispatch_of_scope[scope]
         start, wait = by_profile.get((scope, job), (None, None))
         if info is not None and job in info.jobs:
             start, wait = info.jobs[job].start_action, info.jobs[job].wait_action
         in_jobs |= {(scope, start), (scope, wait)}
-        add(scope, job, start, wait, at)
-    for (scope, action), at in _by_scope(trace, actions, action_ids):
+        add(scope, job, start, wait, index)
+    for (scope, action), index in _by_scope(trace, actions, action_ids):
         if (scope, action) not in in_jobs:
-            add(scope, None, None, action, at)
-    return found
+            add(scope, None, None, action, index)
+    return measured
 
 
 def dispatch_names(trace: Trace, dispatches: Sequence[Dispatch]) -> list[str]:
     """Return per scope of a runtime profile its dispatch, as in `MeasuredAction.dispatch`."""
-    known = dispatch_of_scopes(trace, dispatches)
+    dispatch_of_scope = dispatch_of_scopes(trace, dispatches)
     others = other_compilations(trace, dispatches)
     names = [
         d.name if d else scope.name if DISPATCH in trace.slices.columns else ""
-        for d, scope in zip(known, trace.scopes, strict=True)
+        for d, scope in zip(dispatch_of_scope, trace.scopes, strict=True)
     ]
     # There, equal numbers are other actions, which must not match the estimates of that name.
     return [f"{name} ({_OTHER})" if i in others else name for i, name in enumerate(names)]
@@ -146,8 +148,8 @@ def jobs_of_keys(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, tupl
     """
     if source_of(trace) is None:
         return {}
-    at, ids = numbers(trace, JOB_ID, units_of(trace) == Unit.NSS)
-    pairs = np.unique(np.stack([trace.slices.key[at].astype(np.int64), ids]), axis=1)
+    index, ids = numbers(trace, JOB_ID, units_of(trace) == Unit.NSS)
+    pairs = np.unique(np.stack([trace.slices.key[index].astype(np.int64), ids]), axis=1)
     keys, count = np.unique(pairs[0], return_counts=True)
     names, scope = dispatch_names(trace, dispatches), trace.keys.scope
     alone = np.isin(pairs[0], keys[count == 1])
@@ -164,15 +166,15 @@ def groups(values: Ints) -> Iterator[tuple[int, Ints]]:
     yield from zip(distinct.tolist(), np.split(order, first[1:]), strict=False)
 
 
-def _by_scope(trace: Trace, at: Ints, ids: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+def _by_scope(trace: Trace, index: Ints, ids: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Yield slices grouped by scope and number, in order of start within each group."""
     slices = trace.slices
-    in_time = np.argsort(slices.start[at], kind="stable")
-    at, ids = at[in_time], ids[in_time]
-    scope = trace.keys.scope[slices.key[at]].astype(np.int64)
-    for of_scope, own in groups(scope):
-        for number, members in groups(ids[own]):
-            yield (of_scope, number), at[own[members]]
+    in_time = np.argsort(slices.start[index], kind="stable")
+    index, ids = index[in_time], ids[in_time]
+    scope = trace.keys.scope[slices.key[index]].astype(np.int64)
+    for of_scope, scope_rows in groups(scope):
+        for number, members in groups(ids[scope_rows]):
+            yield (of_scope, number), index[scope_rows[members]]
 
 
 def _actions_of_jobs(
@@ -190,8 +192,8 @@ def _actions_of_jobs(
     of_jobs, ids = numbers(trace, JOB_ID, is_action)
     if len(of_jobs):
         return {
-            place: (int(id_of[at].min()), int(id_of[at].max()))
-            for place, at in _by_scope(trace, of_jobs, ids)
+            place: (int(id_of[job_rows].min()), int(id_of[job_rows].max()))
+            for place, job_rows in _by_scope(trace, of_jobs, ids)
         }
     row = slices.source_row.astype(np.int64)
     starts = dict(zip(row[actions].tolist(), action_ids.tolist(), strict=True))
@@ -199,15 +201,19 @@ def _actions_of_jobs(
     waits = actions[is_wait[slices.name[actions]]]
     waits = waits[np.argsort(row[waits], kind="stable")]
     waits_of = {
-        scope: waits[own] for scope, own in groups(trace.keys.scope[slices.key[waits]].astype(int))
+        scope: waits[members]
+        for scope, members in groups(trace.keys.scope[slices.key[waits]].astype(int))
     }
-    found: dict[tuple[int, int], tuple[int | None, int | None]] = {}
-    for (scope, job), at in _by_scope(trace, jobs, job_ids):
-        start_row = int(row[at[0]])
-        own = waits_of.get(scope, waits[:0])
-        after = own[np.searchsorted(row[own], start_row) :][:1]
-        found[scope, job] = starts.get(start_row), int(id_of[after[0]]) if len(after) else None
-    return found
+    actions_of_job: dict[tuple[int, int], tuple[int | None, int | None]] = {}
+    for (scope, job), index in _by_scope(trace, jobs, job_ids):
+        start_row = int(row[index[0]])
+        scope_waits = waits_of.get(scope, waits[:0])
+        after = scope_waits[np.searchsorted(row[scope_waits], start_row) :][:1]
+        actions_of_job[scope, job] = (
+            starts.get(start_row),
+            int(id_of[after[0]]) if len(after) else None,
+        )
+    return actions_of_job
 
 
 LOCATION, ACTION, JOB, TASK = "location", "action", "job", "task"
@@ -231,14 +237,14 @@ def identified_slices(trace: Trace, level: str) -> tuple[Groups, Ints]:
     of: dict[tuple[str, ...], int] = {}
     if level == TASK or source_of(trace) is None:
         column = TASK_ID if level == TASK else ACTION_ID if level == ACTION else JOB_ID
-        at, ids = numbers(trace, column)
+        index, ids = numbers(trace, column)
         distinct, code = np.unique(ids, return_inverse=True)
-        group[at] = code.reshape(-1)
+        group[index] = code.reshape(-1)
         return [(f"{level} {number}",) for number in distinct.tolist()], group
     if several_dispatches(trace):
         return [], group
     measured = measured_actions(trace, (), Fraction(1))
-    several = len({one.dispatch for one in measured}) > 1
+    several = len({action.dispatch for action in measured}) > 1
     for measured_action in measured:
         name = _name(measured_action, level)
         if name:

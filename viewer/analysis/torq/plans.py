@@ -90,28 +90,28 @@ class TrackPlans:
         return np.array([job.ns for job in self.jobs])
 
 
-def executions_of(trace: Trace, number: int, at: Ints) -> Executions:
+def executions_of(trace: Trace, number: int, index: Ints) -> Executions:
     """Return some slices of a trace, in order of start, as executions of one job."""
     slices = trace.slices
-    track = slices.tracks_of(at).astype(np.int64)
-    return Executions(number, track, slices.start[at], slices.end[at])
+    track = slices.tracks_of(index).astype(np.int64)
+    return Executions(number, track, slices.start[index], slices.end[index])
 
 
-def profile_slices(trace: Trace, number: int, at: Ints) -> ProfileSlices | None:
+def profile_slices(trace: Trace, number: int, index: Ints) -> ProfileSlices | None:
     """Return the slices of one job in a compile profile.
 
     None if other slices overlap them in time on their rows: drawn from the rows, they would be part
     of the plan.
     """
     slices = trace.slices
-    start, end = int(slices.start[at].min()), int(slices.end[at].max())
-    rows = np.unique(np.searchsorted(slices.row_ptr, at, side="right") - 1).tolist()
+    start, end = int(slices.start[index].min()), int(slices.end[index].max())
+    rows = np.unique(np.searchsorted(slices.row_ptr, index, side="right") - 1).tolist()
     within = 0
     for row in rows:
-        own = slice(int(slices.row_ptr[row]), int(slices.row_ptr[row + 1]))
-        overlaps = (slices.start[own] < end) & (slices.end[own] > start)
-        within += int((overlaps & (slices.end[own] > slices.start[own])).sum())
-    if within != int((slices.end[at] > slices.start[at]).sum()):
+        row_slices = slice(int(slices.row_ptr[row]), int(slices.row_ptr[row + 1]))
+        overlaps = (slices.start[row_slices] < end) & (slices.end[row_slices] > start)
+        within += int((overlaps & (slices.end[row_slices] > slices.start[row_slices])).sum())
+    if within != int((slices.end[index] > slices.start[index]).sum()):
         return None
     return ProfileSlices(number, start, tuple(rows))
 
@@ -127,21 +127,22 @@ def plans_of_tracks(
     for number, job in enumerate(jobs):
         for executions in job.executions:
             parts.setdefault(executions.trace, []).append((number, executions))
-    found: dict[tuple[int, int], TrackPlans] = {}
-    for trace, own in parts.items():
-        track = np.concatenate([executions.track for _, executions in own])
-        start = np.concatenate([executions.start for _, executions in own])
-        end = np.concatenate([executions.end for _, executions in own])
+    plans_of_track: dict[tuple[int, int], TrackPlans] = {}
+    for trace, track_executions in parts.items():
+        track = np.concatenate([executions.track for _, executions in track_executions])
+        start = np.concatenate([executions.start for _, executions in track_executions])
+        end = np.concatenate([executions.end for _, executions in track_executions])
         of_job = np.repeat(
-            [number for number, _ in own], [len(executions.start) for _, executions in own]
+            [number for number, _ in track_executions],
+            [len(executions.start) for _, executions in track_executions],
         )
         for number in np.unique(track).tolist():
             here = np.flatnonzero(track == number)
             here = here[np.argsort(start[here], kind="stable")]
-            found[trace, number] = _plans(
+            plans_of_track[trace, number] = _plans(
                 jobs, traces, (trace, number), start[here], end[here], of_job[here]
             )
-    return found
+    return plans_of_track
 
 
 def _plans(
@@ -154,13 +155,13 @@ def _plans(
 ) -> TrackPlans:
     """Return the plans of one track; job: the index in `jobs` of each execution."""
     used, index = np.unique(job, return_inverse=True)
-    own = tuple(jobs[number] for number in used.tolist())
+    track_jobs = tuple(jobs[number] for number in used.tolist())
     # Rows of one unit share a lane in all plans, even if several profiles are open.
     names = [
-        [_row_name(traces[one.profile.trace], row) for row in one.profile.rows]
-        if one.profile is not None
+        [_row_name(traces[job.profile.trace], row) for row in job.profile.rows]
+        if job.profile is not None
         else []
-        for one in own
+        for job in track_jobs
     ]
     order = sorted({name for of_job in names for name in of_job})
     lane = {name: number for number, name in enumerate(order)}
@@ -169,7 +170,7 @@ def _plans(
         start,
         end,
         index.astype(np.int64),
-        own,
+        track_jobs,
         tuple(Unit(unit) for unit, *_ in order),
         tuple(tuple(lane[name] for name in of_job) for of_job in names),
     )

@@ -68,7 +68,7 @@ def _of_process(work: _Work, process: str, tracks: Sequence[int]) -> Iterator[Co
     of_unit: dict[Unit, list[int]] = {}
     for track in tracks:
         of_unit.setdefault(work.trace.tracks[track].unit, []).append(track)
-    units = {unit: [work.busy(track) for track in found] for unit, found in of_unit.items()}
+    units = {unit: [work.busy(track) for track in tracks] for unit, tracks in of_unit.items()}
     single = [busy for unit in sorted(units) if unit in _CONCURRENT for busy in units[unit]]
     if len(single) > 1:
         times, delta = _edges(single)
@@ -146,8 +146,8 @@ class _Work:
 
     def busy(self, track: int) -> intervals.Intervals:
         """Return the intervals in which a track is active."""
-        own = self.slices(track)
-        return intervals.union(self.trace.slices.start[own], self.trace.slices.end[own])
+        index = self.slices(track)
+        return intervals.union(self.trace.slices.start[index], self.trace.slices.end[index])
 
     def shares(self, parts: Sequence[intervals.Intervals]) -> tuple[Ints, Floats]:
         """Return the mean share of every window covered by these sets of time, in percent."""
@@ -163,17 +163,22 @@ class _Work:
         column = self.trace.slices.columns.get(BYTES)
         if column is None or column.strings is not None or column.values.dtype.kind not in "iu":
             return None
-        own = np.concatenate([self.slices(track) for track in tracks])
-        start, end = self.trace.slices.start[own], self.trace.slices.end[own]
-        has_bytes = np.ones(len(own), np.bool_) if column.valid is None else column.valid[own]
-        known = has_bytes & (end > start)
-        if not known.any():
+        index = np.concatenate([self.slices(track) for track in tracks])
+        start, end = self.trace.slices.start[index], self.trace.slices.end[index]
+        has_bytes = np.ones(len(index), np.bool_) if column.valid is None else column.valid[index]
+        is_counted = has_bytes & (end > start)
+        if not is_counted.any():
             return None
         left_out = {
-            "without a length": int((has_bytes & ~known).sum()),
+            "without a length": int((has_bytes & ~is_counted).sum()),
             "without bytes": int((~has_bytes).sum()),
         }
-        return _Flow(start[known], end[known], column.values[own[known]], _not_in_it(left_out))
+        return _Flow(
+            start[is_counted],
+            end[is_counted],
+            column.values[index[is_counted]],
+            _not_in_it(left_out),
+        )
 
 
 class _Flow:
@@ -210,9 +215,9 @@ class _Flow:
         if total.dtype.kind == "f":
             # Rounding errors must not accumulate over a million transfers, so the sum restarts from
             # every point at which it is known exactly.
-            known = np.zeros(len(total))
-            known[self._alone] = amount[self._only]
-            total = known[self._exact] + (total - total[self._exact])
+            exact = np.zeros(len(total))
+            exact[self._alone] = amount[self._only]
+            total = exact[self._exact] + (total - total[self._exact])
         return changes(self._times, total)
 
 
@@ -229,5 +234,5 @@ def _edges(parts: Sequence[intervals.Intervals]) -> tuple[Ints, Ints]:
 def _not_in_it(left_out: Mapping[str, int]) -> str:
     """Return "2 transfers without bytes are not in it", or ""."""
     parts = [f"{counted(count, 'transfer')} {what}" for what, count in left_out.items() if count]
-    one = sum(left_out.values()) == 1
-    return f"{' and '.join(parts)} {'is' if one else 'are'} not included" if parts else ""
+    is_single = sum(left_out.values()) == 1
+    return f"{' and '.join(parts)} {'is' if is_single else 'are'} not included" if parts else ""

@@ -200,8 +200,10 @@ def _pooling(dimensions: int) -> Rule:
 
 
 def _adaptive_pooling(node: GraphNode) -> tuple[int, str]:
-    given, made = sizes_of(input_of(node, 0)), sizes_of(output_of(node))
-    if len(given) != len(made) or any(m == 0 or g % m for g, m in zip(given, made, strict=True)):
+    input_sizes, output_sizes = sizes_of(input_of(node, 0)), sizes_of(output_of(node))
+    if len(input_sizes) != len(output_sizes) or any(
+        o == 0 or i % o for i, o in zip(input_sizes, output_sizes, strict=True)
+    ):
         raise NotKnown(f"the windows of {node.op} overlap")
     return _mean(node)
 

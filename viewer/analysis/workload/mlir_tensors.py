@@ -82,11 +82,11 @@ def _with_types(node: GraphNode, text: str) -> GraphNode:
             outputs=_named(output_types, names),
             settings=settings,
         )
-    at = _last_colon(rest)
-    if at < 0:
+    colon = _last_colon(rest)
+    if colon < 0:
         return replace(node, settings=settings)
-    stated = _LOCATION.sub("", rest[at + 1 :]).strip()
-    operands = _VALUE.findall(rest[:at])
+    stated = _LOCATION.sub("", rest[colon + 1 :]).strip()
+    operands = _VALUE.findall(rest[:colon])
     types = _signature(stated, len(operands), len(results))
     if types is None:
         return replace(node, settings=settings)
@@ -150,14 +150,14 @@ def _dtype(stated: str) -> str:
 
 
 def _settings(text: str) -> tuple[tuple[str, Setting], ...]:
-    found: list[tuple[str, Setting]] = []
-    for name, one, other in _ARRAY.findall(text):
-        numbers = [part.strip() for part in (one or other).split(",")]
+    settings: list[tuple[str, Setting]] = []
+    for name, array, other in _ARRAY.findall(text):
+        numbers = [part.strip() for part in (array or other).split(",")]
         if all(re.fullmatch(r"-?\d{1,18}", number) for number in numbers):
-            found.append((name, tuple(map(int, numbers))))
+            settings.append((name, tuple(map(int, numbers))))
     if "indexing_maps" in text:
-        found.append((INDEXING_MAPS, True))
-    return tuple(found)
+        settings.append((INDEXING_MAPS, True))
+    return tuple(settings)
 
 
 # -- brackets ("->" is not one) -------------------------------------------------------------------
@@ -165,14 +165,14 @@ def _settings(text: str) -> tuple[tuple[str, Setting], ...]:
 
 def _depths(text: str) -> list[int]:
     """Return per character the number of open brackets before it."""
-    depth, found = 0, []
+    depth, depths = 0, []
     for i, mark in enumerate(text):
         if mark in _CLOSERS and not (mark == ">" and text[i - 1 : i] == "-"):
             depth -= 1
-        found.append(depth)
+        depths.append(depth)
         if mark in _OPENERS:
             depth += 1
-    return found
+    return depths
 
 
 def _last_colon(text: str) -> int:
@@ -183,8 +183,8 @@ def _last_colon(text: str) -> int:
 
 def _cut_at_arrow(text: str) -> tuple[str, bool, str]:
     depths = _depths(text)
-    at = next((i for i, d in enumerate(depths) if d == 0 and text.startswith("->", i)), -1)
-    return (text[:at], True, text[at + 2 :]) if at >= 0 else (text, False, "")
+    arrow = next((i for i, d in enumerate(depths) if d == 0 and text.startswith("->", i)), -1)
+    return (text[:arrow], True, text[arrow + 2 :]) if arrow >= 0 else (text, False, "")
 
 
 def _split(text: str) -> list[str]:

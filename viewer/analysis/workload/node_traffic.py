@@ -164,25 +164,25 @@ def copies_of(table: LinkTable) -> list[str]:
         name = trace.strings[names[key]].removeprefix(KERNEL_PREFIX)
         kernels.setdefault((scope[key], instruction[key]), set()).add(name)
     of_operators: dict[tuple[int, ...], str] = {}
-    found = [""] * len(keys)
+    copy_of_key = [""] * len(keys)
 
     def linked(key: int) -> str:
-        own = table.links[key].operators
-        if own and own not in of_operators:
-            of_operators[own] = copy_of_operators(table.operators(key))
-        return of_operators.get(own, "")
+        operators = table.links[key].operators
+        if operators and operators not in of_operators:
+            of_operators[operators] = copy_of_operators(table.operators(key))
+        return of_operators.get(operators, "")
 
     for key, kind in enumerate(keys.kind.tolist()):
         name = trace.strings[names[key]]
         if kind == KeyKind.KERNEL:
-            found[key] = _kernel(name.removeprefix(KERNEL_PREFIX))
+            copy_of_key[key] = _kernel(name.removeprefix(KERNEL_PREFIX))
         elif kind == KeyKind.OPERATOR_CALL:
             ran = sorted(kernels.get((scope[key], instruction[key]), ()))
             copies = [_kernel(kernel) for kernel in ran]
-            found[key] = (" + ".join(copies) if all(copies) else "") if ran else linked(key)
+            copy_of_key[key] = (" + ".join(copies) if all(copies) else "") if ran else linked(key)
         elif kind in _BY_LINK:
-            found[key] = linked(key) or _by_name(name)
-    return found
+            copy_of_key[key] = linked(key) or _by_name(name)
+    return copy_of_key
 
 
 def copy_of_operators(operators: Sequence[Operator]) -> str:

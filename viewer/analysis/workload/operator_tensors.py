@@ -50,9 +50,9 @@ def outputs_of(operator: Operator) -> list[Tensor]:
 
 def taken_by(nodes: Sequence[GraphNode]) -> list[Tensor]:
     """Return the values that some nodes use and do not produce, without duplicates."""
-    made = {tensor.name for node in nodes for tensor in node.outputs}
-    found = {t.name: t for node in nodes for t in node.inputs if t.name not in made}
-    return list(found.values())
+    output_names = {tensor.name for node in nodes for tensor in node.outputs}
+    tensors = {t.name: t for node in nodes for t in node.inputs if t.name not in output_names}
+    return list(tensors.values())
 
 
 def parameters_of(operator: Operator) -> list[Tensor]:

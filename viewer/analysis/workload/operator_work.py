@@ -153,10 +153,10 @@ def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> MovedBytes:
             raise NotKnown(f"no rule for {node.op}")
         if not (node.inputs or node.outputs) and traffic_of(node) is not Traffic.SIZES:
             raise NotKnown(f"the tensors of {node.op} are not recorded")
-    made = {tensor.name: tensor for node in nodes for tensor in node.outputs}
+    outputs = {tensor.name: tensor for node in nodes for tensor in node.outputs}
     roots = _roots(nodes)
     read: dict[str, int] = {}
-    given: dict[str, Tensor] = {}
+    inputs: dict[str, Tensor] = {}
     used: set[str] = set()
     for node in nodes:
         traffic = traffic_of(node)
@@ -165,11 +165,11 @@ def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> MovedBytes:
             continue
         for position, tensor in enumerate(node.inputs):
             root = roots.get(tensor.name, tensor)
-            if root.name in made:
+            if root.name in outputs:
                 continue
             picked = traffic is Traffic.PICK and position == 0
             part = sum(map(bytes_of, node.outputs)) if picked else bytes_of(tensor)
-            given[root.name] = root
+            inputs[root.name] = root
             # A part that is read twice counts twice here, but never more than the whole value.
             read[root.name] = min(read.get(root.name, 0) + part, bytes_of(root))
     written: dict[str, int] = {}
@@ -179,9 +179,9 @@ def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> MovedBytes:
         for tensor in node.outputs:
             root = roots.get(tensor.name, tensor)
             leaves = tensor.name in leaving or tensor.name not in used
-            if leaves and root.name in made:
+            if leaves and root.name in outputs:
                 written[root.name] = bytes_of(root)
-    parameters = {name for name, tensor in given.items() if tensor.parameter}
+    parameters = {name for name, tensor in inputs.items() if tensor.parameter}
     return MovedBytes(
         inputs=sum(size for name, size in read.items() if name not in parameters),
         parameters=sum(size for name, size in read.items() if name in parameters),
