@@ -25,8 +25,8 @@ def arrow_table(frame: pd.DataFrame) -> pa.Table:
     """
     import pyarrow
 
-    made: dict[tuple[int, int], Any] = {}
-    columns = [_array(pyarrow, frame[name], made) for name in frame.columns]
+    arrays: dict[tuple[int, int], Any] = {}
+    columns = [_array(pyarrow, frame[name], arrays) for name in frame.columns]
     metadata = {"opscope": __version__, "schema": str(SCHEMA)}
     return pyarrow.Table.from_arrays(columns, names=list(frame.columns), metadata=metadata)
 
@@ -39,7 +39,7 @@ def write_parquet(table: pa.Table, path: str) -> None:
         parquet.write_table(table, out, compression="zstd")
 
 
-def _array(pa: Any, column: pd.Series[Any], made: dict[tuple[int, int], Any]) -> Any:
+def _array(pa: Any, column: pd.Series[Any], arrays: dict[tuple[int, int], Any]) -> Any:
     """Return a column; made: constant codes and values by their size, which columns share."""
     values = column.array
     if isinstance(values, pd.Categorical):
@@ -55,9 +55,9 @@ def _array(pa: Any, column: pd.Series[Any], made: dict[tuple[int, int], Any]) ->
         texts = [None if value is None else json.dumps(value) for value in column]
         return pa.array(texts, pa.string())
     if isinstance(column.dtype, np.dtype):
-        found = _stored(column.to_numpy())
-        mask = np.isnan(found) if found.dtype.kind == "f" else None
-        return pa.array(found, mask=mask if mask is not None and mask.any() else None)
+        stored_values = _stored(column.to_numpy())
+        mask = np.isnan(stored_values) if stored_values.dtype.kind == "f" else None
+        return pa.array(stored_values, mask=mask if mask is not None and mask.any() else None)
     return pa.array(column, from_pandas=True)
 
 

@@ -167,8 +167,8 @@ def compare(
     share_programs(of_b, of_a)
     choices = _choice(of_a, a_inferences, a_method), _choice(of_b, b_inferences, b_method)
     with as_in_python():
-        found = compared(of_a, of_b, by, choices, known_noise, relative=relative)
-    return ComparedProfiles(*found, (of_a, of_b))
+        comparison_and_notes = compared(of_a, of_b, by, choices, known_noise, relative=relative)
+    return ComparedProfiles(*comparison_and_notes, (of_a, of_b))
 
 
 def _choice(

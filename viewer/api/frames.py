@@ -64,9 +64,9 @@ def _typed(values: Sequence[Any], dtype: str | None) -> Any:
     if dtype == "float64":
         return np.array([np.nan if value is None else value for value in values], np.float64)
     if dtype == "object":
-        found = np.empty(len(values), object)
-        found[:] = list(values)
-        return found
+        objects = np.empty(len(values), object)
+        objects[:] = list(values)
+        return objects
     if dtype in ("int64", "bool"):
         return np.array(values, dtype)
     nullable = [pd.NA if value is None else value for value in values]
@@ -116,9 +116,9 @@ def frame_of_slices(
         ({name: table.taken(name, np.arange(len(table))) for name in table.names}, len(table))
         for table in tables
     ]
-    found = joined_tables(parts)
-    chosen = tuple(found) if names is None else names
-    return pd.DataFrame({name: _whole(name, found[name]) for name in chosen}, copy=False)
+    joined = joined_tables(parts)
+    chosen = tuple(joined) if names is None else names
+    return pd.DataFrame({name: _whole(name, joined[name]) for name in chosen}, copy=False)
 
 
 def _view(name: str, per: Per, column: Column, spreads: Mapping[Per, Spread]) -> Any:
@@ -182,10 +182,10 @@ def _distinct(strings: Sequence[str]) -> tuple[Ints, pd.Index[Any]]:
 
 def _small_codes(column: Column, codes: Ints, count: int) -> NDArray[Any]:
     """Return the category of each value of a text column, -1 for null. codes: of its texts."""
-    found = np.full(len(column.values), -1, np.int64)
+    small_codes = np.full(len(column.values), -1, np.int64)
     has = slice(None) if column.valid is None else column.valid
-    found[has] = codes[column.values[has]]
-    return _small(found, count)
+    small_codes[has] = codes[column.values[has]]
+    return _small(small_codes, count)
 
 
 def _small(codes: Ints, count: int) -> NDArray[Any]:
@@ -298,14 +298,14 @@ def nested_answer(facts: Facts, name: str, lists: Sequence[str], head: Mapping[s
     tables of all of them, with the values of `head` in front: key -> column.
     """
     rows = facts[name]
-    own = [{key: value for key, value in row.items() if key not in lists} for row in rows]
-    tables = {name: frame_of_rows(own)}
+    plain_rows = [{key: value for key, value in row.items() if key not in lists} for row in rows]
+    tables = {name: frame_of_rows(plain_rows)}
     for part in lists:
         tables[part] = frame_of_rows(
             [
-                {**{column: row[key] for key, column in head.items()}, **one}
+                {**{column: row[key] for key, column in head.items()}, **part_row}
                 for row in rows
-                for one in row.get(part, ())
+                for part_row in row.get(part, ())
             ]
         )
     return Answer(facts, tables)

@@ -156,12 +156,12 @@ def _columns(option: Option) -> list[str]:
 
     if not option or not set(option) <= set(EVERYTHING):
         return _texts(option)
-    given = [
+    pairs = [
         (os.fspath(what), os.fspath(column))
         for what, columns in option.items()
         for column in ([columns] if isinstance(columns, str | os.PathLike) else columns)
     ]
-    return [StatedColumns(tuple(given)).text()]
+    return [StatedColumns(tuple(pairs)).text()]
 
 
 def _texts(option: Option) -> list[str]:

@@ -20,7 +20,7 @@ def output_path(
     if not name.lower().endswith(tuple(suffixes)):
         expected = f"one of {', '.join(suffixes)}" if len(suffixes) > 1 else suffixes[0]
         raise ValueError(f"{name}: the name must end in {expected}")
-    if any(is_same_file(one, name) for one in inputs):
+    if any(is_same_file(input_path, name) for input_path in inputs):
         raise ValueError(f"{name}: {OVERWRITTEN}")
     return name
 

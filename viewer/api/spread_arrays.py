@@ -43,9 +43,9 @@ class Spread:
             return every
         # The number of a null may be any number.
         valid = self._valid[index]
-        found = np.full(len(valid), null, values.dtype)
-        found[valid] = values[numbers[valid]]
-        return found
+        spread = np.full(len(valid), null, values.dtype)
+        spread[valid] = values[numbers[valid]]
+        return spread
 
 
 def by_code(codes: NDArray[np.integer[Any]], valid: Bools | None = None) -> Spread:
@@ -59,8 +59,8 @@ def by_row(row_ptr: Ints) -> Spread:
     def numbers(index: Any) -> Ints:
         if isinstance(index, slice):
             return np.repeat(np.arange(len(row_ptr) - 1, dtype=np.int32), np.diff(row_ptr))
-        found: Ints = np.searchsorted(row_ptr, index, side="right") - 1
-        return found
+        row_numbers: Ints = np.searchsorted(row_ptr, index, side="right") - 1
+        return row_numbers
 
     return Spread(int(row_ptr[-1]), numbers)
 

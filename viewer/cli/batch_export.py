@@ -75,11 +75,13 @@ def plan(folder: str, out: str, suffix: str) -> Plan:
     Targets have the same relative paths below `out` as the profiles below `folder`. If two would be
     equal, they keep the extensions of their profiles. Files in `out` are ignored.
     """
-    found = find_profiles([folder], leave_out=out)
-    preferred = [_target(out, os.path.splitext(p.file.relative)[0], suffix) for p in found.profiles]
+    sources = find_profiles([folder], leave_out=out)
+    preferred = [
+        _target(out, os.path.splitext(p.file.relative)[0], suffix) for p in sources.profiles
+    ]
     target_counts = Counter(map(os.path.normcase, preferred))
     tasks = []
-    for profile, target in zip(found.profiles, preferred, strict=True):
+    for profile, target in zip(sources.profiles, preferred, strict=True):
         if target_counts[os.path.normcase(target)] > 1:
             target = _target(out, profile.file.relative, suffix)
         path = os.path.join(folder, profile.file.relative)
@@ -87,7 +89,7 @@ def plan(folder: str, out: str, suffix: str) -> Plan:
             os.path.join(os.path.dirname(path), record.name) for record in profile.records
         )
         tasks.append(ExportTask(path, records, target))
-    return Plan(tuple(tasks), tuple(reason for _, reason in found.unreadable), found.others)
+    return Plan(tuple(tasks), tuple(reason for _, reason in sources.unreadable), sources.others)
 
 
 def _target(out: str, relative: str, suffix: str) -> str:
@@ -99,7 +101,7 @@ def run(
     jobs: int,
     table: str,
     by: str | None,
-    told: Callable[[Outcome], None],
+    report: Callable[[Outcome], None],
     work: Work | None = None,
     *,
     raw: bool = False,
@@ -111,7 +113,7 @@ def run(
     function.
     """
     mark = secrets.token_hex(8)
-    found: dict[ExportTask, Outcome] = {}
+    outcomes: dict[ExportTask, Outcome] = {}
     large: list[ExportTask] = []
     on_task = partial(_on_task, work or write, table, by, raw)
 
@@ -125,8 +127,8 @@ def run(
                     large.append(task)
                     continue
                 outcome = result or Outcome(task, failure=f"{task.profile}: {ENDED}")
-                found[task] = outcome
-                told(outcome)
+                outcomes[task] = outcome
+                report(outcome)
         finally:
             workers.close()
         return workers.crashes
@@ -137,7 +139,7 @@ def run(
     if crashes:
         for folder in {os.path.dirname(task.target) for task in tasks}:
             remove_parts(folder, mark)
-    return [found[task] for task in tasks]
+    return [outcomes[task] for task in tasks]
 
 
 def _on_task(work: Work, table: str, by: str | None, raw: bool, task: ExportTask) -> Outcome:

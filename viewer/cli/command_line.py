@@ -35,12 +35,12 @@ def main_of(arguments: Sequence[str] | None) -> int:
     """Run the window or a command; see `viewer.cli.main`."""
     if COMPLETING in os.environ:
         return complete(run_window)
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given[:1] or given[0] not in COMMANDS:
-        return with_output(lambda: run_window(given))
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words[:1] or words[0] not in COMMANDS:
+        return with_output(lambda: run_window(words))
     # With --compat, the output is that of ExecuTorch's Inspector, byte for byte.
-    exact = given[0] == "inspect" and "--compat" in given
-    return with_output(lambda: _answer(given[0], given[1:]), exact=exact)
+    exact = words[0] == "inspect" and "--compat" in words
+    return with_output(lambda: _answer(words[0], words[1:]), exact=exact)
 
 
 def _answer(command: str, arguments: list[str]) -> int:

@@ -134,13 +134,18 @@ def code_of(
     """
     if rule is None:
         return 0
-    failed = [f"{of}{label}" for of, one in comparisons for label in failing(one, rule)]
+    failed = [
+        f"{of}{label}" for of, with_figures in comparisons for label in failing(with_figures, rule)
+    ]
     for label in failed:
         complain(f"{rule.text}: {label}")
     if failed:
         return REGRESSION
     doubtful = [
-        f"{of}{label}" for of, one in comparisons if unknown for label in undecided(one, rule)
+        f"{of}{label}"
+        for of, with_figures in comparisons
+        if unknown
+        for label in undecided(with_figures, rule)
     ]
     if doubtful:
         more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""

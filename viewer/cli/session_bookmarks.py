@@ -189,7 +189,7 @@ def _anchors(
 ) -> dict[str, Tie]:
     """Return the anchors of a session's clocks, by the keys of their axes, in ns of their axes."""
     clocks = () if saved.view is None else saved.view.clocks
-    if not any(one.tie is not None for one in clocks):
+    if not any(saved_clock.tie is not None for saved_clock in clocks):
         return {}
     found_inputs = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
     paths = [found_input.path for found_input in found_inputs]

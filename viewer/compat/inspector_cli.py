@@ -309,11 +309,11 @@ def _header(chosen: argparse.Namespace) -> dict[str, Any]:
 def _unlinked(table: LinkTable) -> dict[str, int]:
     """Count the events that an ETRecord should know but that are not linked, by reason."""
     count = np.bincount(table.trace.slices.key, minlength=len(table.links)).tolist()
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for link, events in zip(table.links, count, strict=True):
         if link.reason.state is LinkState.UNLINKED:
-            found[link.reason.text] = found.get(link.reason.text, 0) + events
-    return found
+            counts[link.reason.text] = counts.get(link.reason.text, 0) + events
+    return counts
 
 
 def _check_readable(path: str) -> None:

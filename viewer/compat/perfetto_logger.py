@@ -190,7 +190,7 @@ def _convert(
     _render(view, process, chart)
     first, rate = chart.overview.start, chart.ns_per_figure
     for thread, text, time, in_category in chart.overview.slices():
-        start, end = (tick_to_ns(at, rate) for at in (first, first + time))
+        start, end = (tick_to_ns(tick, rate) for tick in (first, first + time))
         category = "overview" if in_category else ""
         view.render(TimeChartLog(f"{process} Overview", thread, text, start, end, category))
     return chart.overview
@@ -213,14 +213,14 @@ def _read(path: str, kind: str) -> Trace:
         # C0 and C1 have no header, so the profile of a model without work is an empty file.
         return TraceBuilder(path, kind, "C0", torq_compile_csv.CLOCK).build()
     # The original writes the overview of a profile without rows.
-    found = open_file(path, no_progress, never_cancelled, may_be_empty=True)
-    if not isinstance(found, Trace) or found.format != kind:
+    opened = open_file(path, no_progress, never_cancelled, may_be_empty=True)
+    if not isinstance(opened, Trace) or opened.format != kind:
         raise UnreadableFile(
             path,
-            f"this is no {kind} but {found.format}",
+            f"this is no {kind} but {opened.format}",
             remedy="opscope export converts all that Opscope opens",
         )
-    return found
+    return opened
 
 
 def _is_empty(path: str) -> bool:
@@ -326,12 +326,12 @@ def _right(chosen: argparse.Namespace, _: Callable[[str], object]) -> int:
         except UnreadableFile as error:
             _complain(str(error))
             failed = True
-    given = [(path, _COMPILE) for path in chosen.compile_profile]
-    given += [(path, _RUNTIME) for path in chosen.runtime_profile]
-    titles = short_names(path for path, _ in given)
+    inputs = [(path, _COMPILE) for path in chosen.compile_profile]
+    inputs += [(path, _RUNTIME) for path in chosen.runtime_profile]
+    titles = short_names(path for path, _ in inputs)
     view = TimeChartView(chosen.pb)
     printed = []
-    for number, (path, kind) in enumerate(given, 1):
+    for number, (path, kind) in enumerate(inputs, 1):
         try:
             trace = _read(path, kind)
         except UnreadableFile as error:
@@ -341,9 +341,9 @@ def _right(chosen: argparse.Namespace, _: Callable[[str], object]) -> int:
         for problem in trace.problems:
             _complain(f"note: {path}: {problem.count} × {problem.kind} ({problem.first})")
         name = os.path.basename(path)
-        overview = _convert(view, trace, name, number, len(given), 2, source)
+        overview = _convert(view, trace, name, number, len(inputs), 2, source)
         printed.append(overview.printed(titles[path]))
-    if given and not printed:
+    if inputs and not printed:
         return 1
     view.flush()
     print("".join(printed), end="")

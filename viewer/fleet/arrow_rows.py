@@ -92,10 +92,10 @@ def _array(values: Any, count: int, kind: pa.DataType) -> pa.Array:
 
 def _texts(values: Sequence[Any]) -> pa.Array:
     try:
-        found = pa.array(values, pa.string())
+        array = pa.array(values, pa.string())
     except (UnicodeEncodeError, pa.ArrowInvalid, pa.ArrowTypeError):
-        found = pa.array([v if v is None else storable(str(v)) for v in values], pa.string())
-    return found.dictionary_encode()
+        array = pa.array([v if v is None else storable(str(v)) for v in values], pa.string())
+    return array.dictionary_encode()
 
 
 def _clamped(value: Any) -> Any:

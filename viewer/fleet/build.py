@@ -98,43 +98,43 @@ Told = Callable[[Progress, UnitOutcome | None], None]
 
 
 def build(
-    path: str, options: BuildOptions, engine: Callable[[int], Engine], told: Told
+    path: str, options: BuildOptions, engine: Callable[[int], Engine], report: Told
 ) -> tuple[Lake, Progress]:
     """Read all profiles of the sources that the lake lacks, and publish their rows.
 
     path: of the lake, which is made if it is missing and the sources can be listed. engine: makes
-    the engine for a number of batches; it is closed at the end. told: called with each outcome, and
-    with None when the profiles are listed. Raises NoSource, UnusableLake, EngineLost, OSError.
+    the engine for a number of batches; it is closed at the end. report: called with each outcome,
+    and with None when the profiles are listed. Raises NoSource, UnusableLake, EngineLost, OSError.
     """
     refuse_url(path)
     lake = Lake(path) if Lake.exists(path) else None
     units = {} if lake is None else lake.read().units
-    found = find_profiles(
+    sources = find_profiles(
         options.sources,
         records=options.records,
         leave_out=os.path.abspath(path),
-        known={
+        present={
             source for source, unit_outcome in units.items() if unit_outcome.state in (DONE, KEPT)
         },
     )
-    unlabeled = _unlabeled(found, options.pattern)
+    unlabeled = _unlabeled(sources, options.pattern)
     lake = lake or Lake.create(path)  # not before: what cannot be listed leaves no empty lake
     session = lake.session()
     try:
-        running = _Build(session, options, told)
-        running.progress.others, running.progress.unlabeled = found.others, unlabeled
-        return lake, running.run(found, engine)
+        running = _Build(session, options, report)
+        running.progress.others, running.progress.unlabeled = sources.others, unlabeled
+        return lake, running.run(sources, engine)
     finally:
         session.close()
 
 
-def _unlabeled(found: Found, text: str | None) -> tuple[str, ...]:
+def _unlabeled(sources: Found, text: str | None) -> tuple[str, ...]:
     """The paths that a pattern does not match. Raises NoSource if it matches none."""
     if text is None:
         return ()
     pattern = PathPattern(text)
-    paths = tuple(p.file.path for p in found.profiles if pattern.values(p.file.path) is None)
-    if paths and len(paths) == len(found.profiles):
+    paths = tuple(p.file.path for p in sources.profiles if pattern.values(p.file.path) is None)
+    if paths and len(paths) == len(sources.profiles):
         raise NoSource(f"--from-path {text!r} matches no profile, such as {paths[0]}")
     return paths
 
@@ -142,9 +142,9 @@ def _unlabeled(found: Found, text: str | None) -> tuple[str, ...]:
 class _Build:
     """One build of a lake."""
 
-    def __init__(self, session: LakeSession, options: BuildOptions, told: Told) -> None:
+    def __init__(self, session: LakeSession, options: BuildOptions, report: Told) -> None:
         self._session, self._lake = session, session.lake
-        self._given, self._told = options, told
+        self._given, self._told = options, report
         tables = tuple(table.name for table in chosen_tables(options.tables))
         self._options = Options(tables, options.pattern)
         self.progress = Progress()
@@ -152,11 +152,11 @@ class _Build:
         # The records of the last profile, and their stamps.
         self._stamped: tuple[tuple[FoundFile, ...], tuple[str, ...]] = (), ()
 
-    def run(self, found: Found, engine: Callable[[int], Engine]) -> Progress:
+    def run(self, sources: Found, engine: Callable[[int], Engine]) -> Progress:
         self._lake.read()
         self._session.append([build_line(self._session.id, {"tables": list(self._options.tables)})])
-        self.progress.total = len(found.profiles) + len(found.unreadable)
-        to_read = self._to_read(found)
+        self.progress.total = len(sources.profiles) + len(sources.unreadable)
+        to_read = self._to_read(sources)
         self._told(self.progress, None)
         batches = list(self._batches(to_read))
         if self._session.has_company:  # builds of one source meet in the middle
@@ -166,10 +166,10 @@ class _Build:
         self._session.append([{"kind": "end", "at": time.time(), **self.progress.states}])
         return self.progress
 
-    def _to_read(self, found: Found) -> list[Unit]:
+    def _to_read(self, sources: Found) -> list[Unit]:
         """The units that the lake lacks; the others get their outcome here."""
         units: list[Unit] = []
-        for profile in found.profiles:
+        for profile in sources.profiles:
             labels = self._given.labels
             label = labels.get(profile.file.relative) or labels.get(profile.file.name)
             unit = Unit(profile, self._stamp(profile, label), label)
@@ -178,7 +178,7 @@ class _Build:
                 units.append(unit)
             else:
                 self.progress.states[state] += 1
-        for file, reason in found.unreadable:
+        for file, reason in sources.unreadable:
             outcome = UnitOutcome(file.path, file.size, _stamp_of(file), FAILED, reason=reason)
             unit_outcome = self._lake.manifest.units.get(outcome.source)
             if (
@@ -235,12 +235,12 @@ class _Build:
         chosen: list[Unit] = []
         size = 0
         for unit in units:
-            own = unit.profile.file.size
-            if chosen and (len(chosen) == MOST_UNITS or size + own > MOST_BYTES):
+            unit_bytes = unit.profile.file.size
+            if chosen and (len(chosen) == MOST_UNITS or size + unit_bytes > MOST_BYTES):
                 yield self._batch(chosen)
                 chosen, size = [], 0
             chosen.append(unit)
-            size += own
+            size += unit_bytes
         if chosen:
             yield self._batch(chosen)
 

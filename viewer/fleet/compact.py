@@ -23,10 +23,10 @@ TARGET_BYTES = 64 << 20
 _GROUP_ROWS = 200_000
 
 
-def compact(lake: Lake, told: Callable[[str, int], None], target: int = TARGET_BYTES) -> int:
+def compact(lake: Lake, report: Callable[[str, int], None], target: int = TARGET_BYTES) -> int:
     """Join the small files of every table; returns how many files went.
 
-    told: called with a table and the number of files that one file replaced. target: bytes of a
+    report: called with a table and the number of files that one file replaced. target: bytes of a
     file. Raises UnusableLake, OSError.
     """
     session = lake.session()
@@ -44,7 +44,7 @@ def compact(lake: Lake, told: Callable[[str, int], None], target: int = TARGET_B
                 file = _joined(session, table, files, outdated)
                 if file is not None and session.replace(file, files, outdated):
                     gone += len(files) - 1
-                    told(table, len(files))
+                    report(table, len(files))
     finally:
         session.close()
     return gone
@@ -54,7 +54,7 @@ def _groups(present: Sequence[LakeFile], target: int, every: bool) -> Iterator[l
     """Files to join, each group of about the target size. every: also single and large ones."""
     group: list[LakeFile] = []
     size = 0
-    for file in sorted(present, key=lambda one: one.path):
+    for file in sorted(present, key=lambda lake_file: lake_file.path):
         if file.size >= target and not every:
             continue
         if group and size + file.size > target:

@@ -72,10 +72,10 @@ class PathPattern:
 
     def values(self, path: str) -> dict[str, str] | None:
         """Return the fields of a path or URL, None if it does not match."""
-        found = self._expression.fullmatch(path.replace(os.sep, "/"))
-        if found is None:
+        match = self._expression.fullmatch(path.replace(os.sep, "/"))
+        if match is None:
             return None
-        return {name: value for name, value in found.groupdict().items() if name != _IGNORED}
+        return {name: value for name, value in match.groupdict().items() if name != _IGNORED}
 
 
 def read_labels(path: str) -> dict[str, dict[str, str]]:
@@ -110,14 +110,14 @@ def from_sidecar(path: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
     if len(data) > MOST_BYTES:
         return {}, [("run.json is larger than 64 KiB", path)]
     try:
-        found = json.loads(data.decode("utf-8-sig"))
+        parsed = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         return {}, [("run.json is not JSON", str(error)[:MOST_LENGTH])]
-    if not isinstance(found, dict):
-        return {}, [("run.json is not a JSON object", type(found).__name__)]
-    values = {name: found[name] for name in NAMES if found.get(name) is not None}
+    if not isinstance(parsed, dict):
+        return {}, [("run.json is not a JSON object", type(parsed).__name__)]
+    values = {name: parsed[name] for name in NAMES if parsed.get(name) is not None}
     problems: list[tuple[str, str]] = []
-    tags = found.get("tags", {})
+    tags = parsed.get("tags", {})
     if not isinstance(tags, dict):
         problems.append(("run.json: tags are not an object", type(tags).__name__))
         tags = {}
@@ -158,10 +158,10 @@ def dimensions_of(
     if sidecar is not None:
         values, problems = from_sidecar(sidecar)
     if pattern is not None:
-        found = pattern.values(path)
-        if found is None:
+        of_path = pattern.values(path)
+        if of_path is None:
             problems.append(("the path does not match --from-path", pattern.text))
-        values |= _named(found or {})
+        values |= _named(of_path or {})
     values |= _named(label or {})
     tags = {k.removeprefix("tags."): v for k, v in values.items() if k.startswith("tags.")}
     device, build, model = (values.get(name) for name in NAMES)

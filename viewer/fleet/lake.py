@@ -112,16 +112,16 @@ class Lake:
 
         Raises UnusableLake.
         """
-        found: dict[str, Fault] | None = None
+        faults: dict[str, Fault] | None = None
         for _ in range(_ATTEMPTS):
-            before, found = found, {}
+            before, faults = faults, {}
             for file in self.read().live_files():
                 fault = self.checks.fault(file)
                 if fault is not None:
-                    found[file.path] = fault
-            if not found or found == before:
+                    faults[file.path] = fault
+            if not faults or faults == before:
                 break  # else a compaction may have removed them since the manifest was read
-        return found or {}
+        return faults or {}
 
     def check(self) -> dict[str, Fault]:
         """Compare the lake with its manifest, as `faults`, and set `losses`.
@@ -246,9 +246,11 @@ class LakeSession:
         """
         with self.lake.publishing():
             replaced = self.lake.read().replaced
-            if any(one.path in replaced for one in replaces):
+            if any(lake_file.path in replaced for lake_file in replaces):
                 return False
-            self._writer.append([compact_line(file, [one.path for one in replaces], dropped)])
+            self._writer.append(
+                [compact_line(file, [lake_file.path for lake_file in replaces], dropped)]
+            )
             for lake_file in replaces:
                 self._remove(lake_file)
             self._rename(file)

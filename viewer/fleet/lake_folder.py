@@ -63,14 +63,14 @@ class LakeFolder:
         """The status of a regular file; None for anything else, and if it is missing."""
         try:
             with self._at(path) as (name, folder):
-                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError:
             return None
-        return found if stat.S_ISREG(found.st_mode) else None
+        return status if stat.S_ISREG(status.st_mode) else None
 
     def entries(self, folder: str) -> dict[str, int | None]:
         """The sizes of the regular files in a folder, by name; None for all else. Sorted."""
-        found: dict[str, int | None] = {}
+        sizes: dict[str, int | None] = {}
         with self._at(f"{folder}/x") as (name, descriptor):
             place = os.path.dirname(name) if descriptor is None else descriptor
             with os.scandir(place) as entries:
@@ -78,13 +78,13 @@ class LakeFolder:
                     with contextlib.suppress(FileNotFoundError):  # removed just now
                         status = entry.stat(follow_symlinks=False)
                         is_file = stat.S_ISREG(status.st_mode)
-                        found[entry.name] = status.st_size if is_file else None
-        return dict(sorted(found.items()))
+                        sizes[entry.name] = status.st_size if is_file else None
+        return dict(sorted(sizes.items()))
 
     def make(self, path: str, *, is_new: bool = False) -> None:
         """Make a folder, unless it is there. is_new: it must not be there."""
-        known = contextlib.nullcontext() if is_new else contextlib.suppress(FileExistsError)
-        with self._at(path) as (name, folder), known:
+        context = contextlib.nullcontext() if is_new else contextlib.suppress(FileExistsError)
+        with self._at(path) as (name, folder), context:
             os.mkdir(name, dir_fd=folder)
         with self._at(f"{path}/x"):  # it is no link
             pass

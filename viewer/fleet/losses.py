@@ -58,10 +58,10 @@ class Losses:
         said = []
         if self.files:
             rows = sum(lost_file.rows for lost_file in self.files)
-            shown = [f"{lost_file.path} ({lost_file.fault.reason})" for lost_file in self.files]
+            sentences = [f"{lost_file.path} ({lost_file.fault.reason})" for lost_file in self.files]
             said.append(
                 f"answers lack {counted(rows, 'row')} of {counted(len(self.files), 'file')}: "
-                f"{_listed(shown)}. opscope fleet build reads their profiles again"
+                f"{_listed(sentences)}. opscope fleet build reads their profiles again"
             )
         if self.strays:
             said.append(
@@ -99,17 +99,17 @@ class FileChecks:
         if status.st_size != file.size:
             return Fault(f"{status.st_size:,} bytes in place of {file.size:,}")
         stamp = (path, status.st_ino, status.st_mtime_ns)
-        known = self._known.get(file)
-        if known is None or known[0] != stamp:
+        stamped = self._known.get(file)
+        if stamped is None or stamped[0] != stamp:
             try:
                 with self._folder.read(path) as opened:
-                    known = stamp, _fault_of(opened, file)
+                    stamped = stamp, _fault_of(opened, file)
             except FileNotFoundError:
                 return Fault(MISSING)
             except OSError as error:
                 return Fault(error.strerror or str(error), is_damaged=True)
-            self._known[file] = known
-        return known[1]
+            self._known[file] = stamped
+        return stamped[1]
 
     def damage(self, file: LakeFile) -> str:
         """Return why a file cannot be read to its end, "" if it can."""
@@ -122,12 +122,12 @@ class FileChecks:
 
 def checksum(file: BinaryIO) -> int:
     """The CRC-32 of a file. Raises OSError."""
-    found = 0
+    crc = 0
     file.seek(0)
     while block := file.read(_AT_ONCE):
-        found = zlib.crc32(block, found)
+        crc = zlib.crc32(block, crc)
     file.seek(0)
-    return found
+    return crc
 
 
 def _fault_of(opened: BinaryIO, file: LakeFile) -> Fault | None:
@@ -162,27 +162,29 @@ def _wrong_column(schema: object, table: str) -> str:
     from pyarrow import types
 
     is_of = {INT: types.is_int64, FLOAT: types.is_float64, BOOL: types.is_boolean}
-    known = {column.name: lake_type(column) for column in TABLES[table].columns}
+    expected = {column.name: lake_type(column) for column in TABLES[table].columns}
     seen = set()
     for field in schema:  # type: ignore[attr-defined]
         if field.name.casefold() in seen:
             return f"it has the column {field.name} twice"
         seen.add(field.name.casefold())
-        if field.name in known and not is_of.get(known[field.name], types.is_string)(field.type):
-            return f"its column {field.name} is {field.type}, not {known[field.name]}"
+        if field.name in expected and not is_of.get(expected[field.name], types.is_string)(
+            field.type
+        ):
+            return f"its column {field.name} is {field.type}, not {expected[field.name]}"
     return ""
 
 
 def stray_files(folder: LakeFolder) -> set[str]:
     """The Parquet files in the folders of tables. Raises OSError."""
-    found = set()
+    strays = set()
     for table in _folders(folder, "."):
         if table.startswith("table="):
             for schema in _folders(folder, table):
                 for name, size in _entries(folder, f"{table}/{schema}").items():
                     if size is not None and name.endswith(".parquet"):
-                        found.add(f"{table}/{schema}/{name}")
-    return found
+                        strays.add(f"{table}/{schema}/{name}")
+    return strays
 
 
 def _folders(folder: LakeFolder, path: str) -> list[str]:
@@ -216,11 +218,13 @@ def lost_files(manifest: Manifest, faults: Mapping[str, Fault]) -> tuple[LostFil
     missing = {path: manifest.files[path].rows for path in faults}
     for key, tables in manifest.tables.items():
         for table, batches in tables.items():
-            own = {one: rows for one, rows in batches.items() if manifest.is_in(key, one, table)}
+            batch_rows = {
+                batch: rows for batch, rows in batches.items() if manifest.is_in(key, batch, table)
+            }
             is_elsewhere = key in outdated or any(
-                (batch, table) not in lost for batch, rows in own.items() if rows
+                (batch, table) not in lost for batch, rows in batch_rows.items() if rows
             )
-            for batch, rows in own.items():
+            for batch, rows in batch_rows.items():
                 if is_elsewhere and rows and (batch, table) in lost:
                     missing[manifest.path_of(manifest.batches[batch][table].path)] -= rows
     return tuple(

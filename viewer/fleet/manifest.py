@@ -81,7 +81,7 @@ class Manifest:
         """Add the compactions that were read, each after all that it replaces: lines of several
         files have no order. Those whose files no line names wait; a circle waits for ever.
         """
-        ready = deque(sorted(self._compactions, key=lambda one: one.at))
+        ready = deque(sorted(self._compactions, key=lambda compaction: compaction.at))
         self._compactions.clear()
         for path in self._blocked.keys() & self.files.keys():
             ready += self._blocked.pop(path)
@@ -105,7 +105,7 @@ class Manifest:
 
     def _add_batch(self, line: FilesLine) -> None:
         """Add a batch, whole or not at all: its units have exactly the rows of its files."""
-        own = {file.table: file for file in line.files}
+        files = {file.table: file for file in line.files}
         units = self._waiting.pop(line.batch, [])
         rows: dict[str, int] = {}
         for unit in units:
@@ -118,11 +118,11 @@ class Manifest:
         keys = {unit.key for unit in units}
         if len(keys) < len(units) or "" in keys:
             raise ValueError(f"batch {line.batch}: its profiles have no keys of their own")
-        if line.batch in self.batches or len(own) < len(line.files):
+        if line.batch in self.batches or len(files) < len(line.files):
             raise ValueError(f"batch {line.batch} is twice in the manifest")
         if any(file.name != line.batch or file.path in self.files for file in line.files):
             raise ValueError(f"batch {line.batch} has files of another one")
-        self.batches[line.batch] = own
+        self.batches[line.batch] = files
         self.files |= {file.path: file for file in line.files}
         for unit in units:
             self._add_unit(unit)
@@ -156,11 +156,11 @@ class Manifest:
         )
 
     def _add_unit(self, line: UnitLine) -> None:
-        unit, at = line.outcome, line.at
-        if at >= self._at.get(unit.source, 0.0):
-            self.units[unit.source], self._at[unit.source] = unit, at
-        if unit.key and at >= self._key_of.get(unit.source, (0.0, ""))[0]:
-            self._key_of[unit.source] = at, unit.key
+        unit, moment = line.outcome, line.at
+        if moment >= self._at.get(unit.source, 0.0):
+            self.units[unit.source], self._at[unit.source] = unit, moment
+        if unit.key and moment >= self._key_of.get(unit.source, (0.0, ""))[0]:
+            self._key_of[unit.source] = moment, unit.key
 
     @property
     def outdated(self) -> set[str]:

@@ -37,8 +37,8 @@ class _Opened:
 
     def tell(self) -> int:
         """The position of this thread."""
-        at: int = getattr(self._own, "at", 0)
-        return at
+        position: int = getattr(self._own, "at", 0)
+        return position
 
     def read(self, size: int = -1) -> bytes:
         """Read bytes at the position of this thread."""

@@ -76,12 +76,12 @@ def find_profiles(
     *,
     records: str | None = None,
     leave_out: str | None = None,
-    known: Collection[str] = (),
+    present: Collection[str] = (),
 ) -> Found:
     """Return all profiles in folders, files and URLs, sorted by path.
 
     records: a folder or URL whose ETRecords are for all profiles, instead of those next to each.
-    leave_out: a folder to ignore. known: paths of which it is known that they are profiles: their
+    leave_out: a folder to ignore. present: paths of which it is known that they are profiles: their
     first bytes are not read. Raises NoSource.
     """
     profiles: dict[str, FoundFile] = {}
@@ -96,7 +96,7 @@ def find_profiles(
             if file.name == SIDECAR or file.name.endswith(f".{SIDECAR}"):
                 sidecars[file.path.replace(os.sep, "/")] = file
                 others += 1
-            elif file.path in known:
+            elif file.path in present:
                 profiles[file.path] = file
             else:
                 kind = _kind(file, is_named=file.path == os.path.abspath(source))
@@ -108,12 +108,12 @@ def find_profiles(
                     unreadable.append((file, kind))
                 else:
                     others += 1
-    given = None if records is None else _given_records(records)
+    record_files = None if records is None else _given_records(records)
     # Of many profiles with the same records, all have one tuple of these.
     of_folders = {folder: tuple(files) for folder, files in nearby.items()}
     found_profiles = []
-    for file in sorted(profiles.values(), key=lambda one: one.path):
-        of_folder = of_folders.get(file.folder, ()) if given is None else given
+    for file in sorted(profiles.values(), key=lambda file: file.path):
+        of_folder = of_folders.get(file.folder, ()) if record_files is None else record_files
         chosen = records_of(file, of_folder)
         stem = file.path.replace(os.sep, "/").rpartition(".")[0]
         found_file = sidecars.get(f"{stem}.{SIDECAR}") or sidecars.get(f"{file.folder}/{SIDECAR}")

@@ -65,27 +65,31 @@ def make_unit(unit: Unit, options: Options) -> tuple[UnitOutcome, dict[str, Keye
     try:
         key, tables = _made(unit, options)
     except FileTooLarge as error:
-        found = replace(base, state=REFUSED, reason=str(error))
+        outcome = replace(base, state=REFUSED, reason=str(error))
     except UnreadableFile as error:
         text = str(error)
-        found = replace(base, reason=text if text.startswith(file.path) else f"{file.path}: {text}")
+        outcome = replace(
+            base, reason=text if text.startswith(file.path) else f"{file.path}: {text}"
+        )
     except OSError as error:
-        found = replace(base, reason=f"{file.path}: it cannot be read ({error.strerror or error})")
+        outcome = replace(
+            base, reason=f"{file.path}: it cannot be read ({error.strerror or error})"
+        )
     except MemoryError:
-        found = replace(base, state=REFUSED, reason=f"{file.path}: not enough memory to read it")
+        outcome = replace(base, state=REFUSED, reason=f"{file.path}: not enough memory to read it")
     except Exception as error:  # a bug with one file must not affect the others
-        found = replace(base, reason=f"{file.path}: internal error in Opscope ({error!r})")
+        outcome = replace(base, reason=f"{file.path}: internal error in Opscope ({error!r})")
     else:
         counts = {name: row_counts(rows) for name, (_, rows) in tables.items()}
-        found = replace(
+        outcome = replace(
             base,
             state=DONE if tables else KEPT,
             key=key,
             rows=counts,
             problems=counts.get(PROBLEMS.name, 0),
         )
-        return replace(found, seconds=time.perf_counter() - started), tables
-    return replace(found, seconds=time.perf_counter() - started), {}
+        return replace(outcome, seconds=time.perf_counter() - started), tables
+    return replace(outcome, seconds=time.perf_counter() - started), {}
 
 
 def _made(unit: Unit, options: Options) -> tuple[str, dict[str, KeyedRows]]:
@@ -112,12 +116,12 @@ def _made(unit: Unit, options: Options) -> tuple[str, dict[str, KeyedRows]]:
         tables: dict[str, KeyedRows] = {}
         for name in names:
             if name == FILES.name:
-                found = _file_rows(unit, where, digest, records, rows)
+                columns = _file_rows(unit, where, digest, records, rows)
             elif name == PROBLEMS.name:
-                found = problem_rows(_problems(unit, where, records, rows))
+                columns = problem_rows(_problems(unit, where, records, rows))
             else:
-                found = rows.of(name)
-            tables[name] = keys, found
+                columns = rows.of(name)
+            tables[name] = keys, columns
     return key, tables
 
 
@@ -148,11 +152,11 @@ def _problems(
 ) -> list[tuple[str, str, Problem]]:
     file, sidecar = unit.profile.file.path, unit.profile.sidecar
     place = file if sidecar is None else sidecar.path
-    found = [("labels", place, Problem(kind, 1, first)) for kind, first in where.problems]
-    found += [("record", path, Problem(text, 1, "")) for path, text in records.unreadable]
+    problems = [("labels", place, Problem(kind, 1, first)) for kind, first in where.problems]
+    problems += [("record", path, Problem(text, 1, "")) for path, text in records.unreadable]
     for about, path, problem in rows.problems():
-        found.append((about, records.paths.get(path, path), problem))
-    return found
+        problems.append((about, records.paths.get(path, path), problem))
+    return problems
 
 
 def _key(digest: str, records: Sequence[str], where: Dimensions) -> str:
@@ -283,7 +287,7 @@ def _records(files: tuple[FoundFile, ...]) -> _Records:
         if read.is_lasting:
             _cache[key] = read
             _cache.move_to_end(key)
-            while len(_cache) > 1 and sum(one.size for one in _cache.values()) > _KEPT_BYTES:
+            while len(_cache) > 1 and sum(entry.size for entry in _cache.values()) > _KEPT_BYTES:
                 _cache.popitem(last=False)
     paths = [file.path for file in files]
     return _Records(

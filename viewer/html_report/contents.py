@@ -38,7 +38,7 @@ def short_paths(paths: Iterable[str]) -> dict[str, str]:
     parts = {path: [part for part in _SEPARATORS.split(path) if part] or [path] for path in paths}
     sizes = dict.fromkeys(parts, 1)
     while True:
-        names = {path: "/".join(own[-sizes[path] :]) for path, own in parts.items()}
+        names = {path: "/".join(folders[-sizes[path] :]) for path, folders in parts.items()}
         often = Counter(names.values())
         same = [path for path in parts if often[names[path]] > 1 and sizes[path] < len(parts[path])]
         if not same:
@@ -173,13 +173,13 @@ def contents_of(workspace: Workspace, options: ReportOptions, limits: Limits) ->
         fewer = _only(space, each)
         open_traces = list(views_of(fewer, {Inferences.AS_RUN}, {}).values())
         names = short_paths(open_trace.file.path for open_trace in open_traces)
-        own = [
+        arm_profiles = [
             Profile(len(profiles) + i, fewer, open_trace, names[open_trace.file.path], arm)
             for i, open_trace in enumerate(open_traces)
         ]
-        profiles += own
+        profiles += arm_profiles
         axes += [
-            Axes(open_traces, group, [own[i] for i in group.traces])
+            Axes(open_traces, group, [arm_profiles[i] for i in group.traces])
             for group in clock_groups(open_traces)
             if group.traces
         ]

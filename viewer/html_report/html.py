@@ -32,9 +32,11 @@ def text(value: object, most: int = _MOST_LETTERS) -> str:
     return html.escape(short)
 
 
-def attributes(given: dict[str, object]) -> str:
+def attributes(values: dict[str, object]) -> str:
     """Return attributes of an element: ' data-n="3"'; those that are None are left out."""
-    return "".join(f' {name}="{text(value)}"' for name, value in given.items() if value is not None)
+    return "".join(
+        f' {name}="{text(value)}"' for name, value in values.items() if value is not None
+    )
 
 
 def embedded_json(name: str, value: Any) -> str:
@@ -138,8 +140,8 @@ def _row(row: Row, numbers: int) -> str:
 
 
 def _content(cell: Cell) -> str:
-    shown = text(cell.text)
-    return f"<code>{shown}</code>" if cell.is_code and shown else shown
+    escaped = text(cell.text)
+    return f"<code>{escaped}</code>" if cell.is_code and escaped else escaped
 
 
 def details(summary: str, content: str, *, is_open: bool = False) -> str:
@@ -171,7 +173,7 @@ def document(
     scripts = f"script-src {_hash(script)}; " if script else ""
     policy = f"default-src 'none'; {scripts}style-src {_hash(style)}; "
     policy += "base-uri 'none'; form-action 'none'"
-    shown, body = text(title), "\n".join(sections)
+    heading, body = text(title), "\n".join(sections)
     name = f' class="{kind}"' if kind else ""
     below = f"{head}\n" if head else ""
     after = f"{data}\n<script>{script}</script>\n" if script else ""
@@ -182,12 +184,12 @@ def document(
 <meta name="generator" content="Opscope {html.escape(__version__)}{generator}">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{shown} · Opscope</title>
+<title>{heading} · Opscope</title>
 <style>{style}</style>
 </head>
 <body{name}>
 <header>
-<h1>{shown}</h1>
+<h1>{heading}</h1>
 {below}<nav aria-label="Sections"><ul>{_links(sections)}</ul></nav>
 </header>
 <main>
@@ -204,9 +206,9 @@ def _hash(content: str) -> str:
 
 
 def _links(sections: Sequence[str]) -> str:
-    found = []
-    for one in sections:
-        name = one.split('id="', 1)[1].split('"', 1)[0]
-        title = one.split(f'<h2 id="{name}-title">', 1)[1].split("</h2>", 1)[0]
-        found.append(f'<li><a href="#{name}">{title}</a></li>')
-    return "".join(found)
+    links = []
+    for section_html in sections:
+        name = section_html.split('id="', 1)[1].split('"', 1)[0]
+        title = section_html.split(f'<h2 id="{name}-title">', 1)[1].split("</h2>", 1)[0]
+        links.append(f'<li><a href="#{name}">{title}</a></li>')
+    return "".join(links)

@@ -71,12 +71,12 @@ def timeline_picture(workspace: Workspace, width: int = _WIDTH, *, whole: bool =
 
 
 def _profile(profile: Profile) -> str:
-    shown = " · ".join(f"{meaning}: {value}" for value, meaning in key_figures(profile))
-    found = findings_of(profile)[:_FINDINGS]
-    findings = "".join(f"<li>{text(finding.title)}</li>" for finding in found)
+    figure_text = " · ".join(f"{meaning}: {value}" for value, meaning in key_figures(profile))
+    profile_findings = findings_of(profile)[:_FINDINGS]
+    findings = "".join(f"<li>{text(finding.title)}</li>" for finding in profile_findings)
     return "\n".join(
         [
-            f"<p><strong>{text(profile.title)}</strong><br>{text(shown, 1000)}</p>",
+            f"<p><strong>{text(profile.title)}</strong><br>{text(figure_text, 1000)}</p>",
             f"<ul>{findings}</ul>" if findings else "",
             _operators(profile),
         ]

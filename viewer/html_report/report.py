@@ -121,14 +121,14 @@ def _document(contents: Contents, sections: list[str], data: dict[str, Any]) -> 
     # The names of the files.
     paths = dict.fromkeys(path for space in contents.workspaces for path in space.paths)
     names = list(short_paths(paths).values())
-    shown = ", ".join(text(name) for name in names[:6])
+    listed = ", ".join(text(name) for name in names[:6])
     more = f" and {len(names) - 6} more" if len(names) > 6 else ""
     return document(
         contents.title,
         sections,
         resource("report", "report.css").read_text(encoding="utf-8") + timeline_style(),
         generator=f", report {VERSION}",
-        head=f"<p><small>{shown}{more}</small></p>",
+        head=f"<p><small>{listed}{more}</small></p>",
         kind="several" if len(contents.profiles) > 1 else "",
         data=embedded_json(NAME, data),
         script=resource("report", "report.js").read_text(encoding="utf-8"),

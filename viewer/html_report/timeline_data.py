@@ -51,7 +51,7 @@ class Places:
     @property
     def sets(self) -> list[list[tuple[int, int]]]:
         """The sets of (file, line), by number."""
-        return [list(own) for own in self._sets]
+        return [list(places) for places in self._sets]
 
     def file(self, path: str) -> int:
         """Return the number of a file."""
@@ -59,8 +59,8 @@ class Places:
 
     def number(self, places: Iterable[Place | None]) -> int:
         """Return the number of a set of lines, -1 for none."""
-        known = sorted({(self.file(place[0]), place[1]) for place in places if place})
-        return self._sets.setdefault(tuple(known), len(self._sets)) if known else -1
+        numbered = sorted({(self.file(place[0]), place[1]) for place in places if place})
+        return self._sets.setdefault(tuple(numbered), len(self._sets)) if numbered else -1
 
 
 VERSION = 1
@@ -141,15 +141,15 @@ def _profile_data(
     """Return the boxes of one profile; `letters` limits its names."""
     open_trace, trace = profile.shown, profile.shown.trace
     is_group = boxes.slice == GROUP
-    own, group = boxes.slice[~is_group], np.flatnonzero(is_group)
-    keys, key_of = np.unique(trace.slices.key[own], return_inverse=True)
-    texts, text_of = _texts(profile, own, letters)
+    slice_index, group = boxes.slice[~is_group], np.flatnonzero(is_group)
+    keys, key_of = np.unique(trace.slices.key[slice_index], return_inverse=True)
+    texts, text_of = _texts(profile, slice_index, letters)
     in_groups = _keys(profile, keys, places)
     is_first = np.append(True, boxes.row[1:] != boxes.row[:-1])[: len(boxes)]
     before = np.append(trace.start, boxes.end[:-1])[: len(boxes)]
     before[is_first] = trace.start
     clock, axis = open_trace.rate, open_trace.axis
-    timing = timings(trace.slices)[own]
+    timing = timings(trace.slices)[slice_index]
     return {
         "number": profile.number,
         "title": one_line(profile.title)[:letters],
@@ -165,7 +165,7 @@ def _profile_data(
         "start_ns": axis.to_ns(trace.start),
         "slices": len(trace.slices),
         "drawn": boxes.slice_count,
-        "exact": len(own),
+        "exact": len(slice_index),
         "rows": _rows(bands, trace, boxes.row, np.flatnonzero(is_first)),
         "gap": durations(before, boxes.start).tolist(),
         "dur": durations(boxes.start, boxes.end).tolist(),
@@ -184,8 +184,8 @@ def _profile_data(
         # A `viewer.model.timing.Timing` of each exact slice; empty if all are measured.
         "timing": timing.tolist() if timing.any() else [],
         "native": {
-            str(i): open_trace.length_text(int(own[i]))
-            for i in np.flatnonzero(np.isin(own, foreign(trace.slices))).tolist()
+            str(i): open_trace.length_text(int(slice_index[i]))
+            for i in np.flatnonzero(np.isin(slice_index, foreign(trace.slices))).tolist()
         },
     }
 
@@ -197,22 +197,22 @@ def _rows(bands: TimelineBands, trace: Trace, band: Ints, first: Ints) -> list[l
     """
     layout, slices = bands.layout, trace.slices
     sizes = np.diff(np.append(first, len(band)))
-    found: list[list[Any]] = []
-    for own, size in zip(band[first].tolist(), sizes.tolist(), strict=True):
-        row, track = int(layout.row[own]), trace.tracks[int(layout.track[own])]
+    rows: list[list[Any]] = []
+    for slice_number, size in zip(band[first].tolist(), sizes.tolist(), strict=True):
+        row, track = int(layout.row[slice_number]), trace.tracks[int(layout.track[slice_number])]
         names = [one_line(name)[:_TRACK_LETTERS] for name in (track.process, track.thread)]
-        found.append([own, size, *names, int(slices.row_depth[row])])
-    return found
+        rows.append([slice_number, size, *names, int(slices.row_depth[row])])
+    return rows
 
 
-def _texts(profile: Profile, own: Ints, letters: int) -> tuple[list[list[str]], Ints]:
+def _texts(profile: Profile, index: Ints, letters: int) -> tuple[list[list[str]], Ints]:
     """Return [label, name in the file] of some slices, and the number of that of each.
 
     The name is left out if it is the label.
     """
     open_trace, trace = profile.shown, profile.shown.trace
     names = len(trace.strings) + 1
-    both = open_trace.labels[own].astype(np.int64) * names + trace.slices.name[own]
+    both = open_trace.labels[index].astype(np.int64) * names + trace.slices.name[index]
     pairs, number = np.unique(both, return_inverse=True)
     texts = []
     for pair in pairs.tolist():
@@ -235,9 +235,9 @@ def _keys(profile: Profile, keys: Ints, places: Places) -> list[list[int]]:
         columns.append([_NONE] * len(keys) if of_key is None else of_key[keys].tolist())
     numbers = table.node_set_of_key[keys].tolist()
     lines = {
-        own: places.number(place_of(part) for part in table.parts[own])
-        for own in dict.fromkeys(numbers)
-        if own >= 0
+        number: places.number(place_of(part) for part in table.parts[number])
+        for number in dict.fromkeys(numbers)
+        if number >= 0
     }
     columns.append([lines.get(number, _NONE) for number in numbers])
     return [list(row) for row in zip(*columns, strict=True)]
@@ -252,31 +252,31 @@ def _group_labels(profile: Profile, key: str, numbers: list[int], letters: int) 
 
 def _counters(bands: TimelineBands) -> list[dict[str, Any]]:
     """Return the counters in view: where each changes, or its columns if that is too often."""
-    layout, found = bands.layout, list[dict[str, Any]]()
+    layout, counters = bands.layout, list[dict[str, Any]]()
     for band in np.flatnonzero(layout.kind == BandKind.COUNTER).tolist()[:_MOST_COUNTERS]:
         trace = int(layout.trace[band])
         raster = bands.traces[trace].counters[int(layout.counter[band])]
-        found.append({"band": band, **_counter_data(bands, trace, raster)})
-    return found
+        counters.append({"band": band, **_counter_data(bands, trace, raster)})
+    return counters
 
 
 def _counter_data(bands: TimelineBands, trace: int, raster: CounterRaster) -> dict[str, Any]:
     axis, counter = bands.axis(trace), raster.counter
     scale = counter.scale(axis.ns_per_tick)
     if len(counter.tick) <= _COUNTER_COLUMNS:
-        at = [axis.to_ns(tick) for tick in counter.tick.tolist()]
+        times = [axis.to_ns(tick) for tick in counter.tick.tolist()]
         most = mean = counter.value * scale
     else:
         t0, t1 = bands.span_ns
         columns, mean = raster.columns(XMap(t0, t1, _COUNTER_COLUMNS, axis))
         most, mean = columns * scale, mean * scale
         step = (t1 - t0) / _COUNTER_COLUMNS
-        at = [t0 + round(i * step) for i in range(_COUNTER_COLUMNS)]
+        times = [t0 + round(i * step) for i in range(_COUNTER_COLUMNS)]
     return {
         "unit": counter.unit,
         "top": _number(raster.top * scale),
         "bottom": _number(raster.bottom * scale),
-        "at": at,
+        "at": times,
         "most": [_number(value) for value in most.tolist()],
         "mean": [] if most is mean else [_number(value) for value in mean.tolist()],
     }

@@ -43,17 +43,17 @@ class Argument:
     @property
     def schema(self) -> dict[str, Any]:
         """Its JSON schema."""
-        found: dict[str, Any] = {"type": self.kind.value, "description": self.description}
+        schema: dict[str, Any] = {"type": self.kind.value, "description": self.description}
         if self.kind is Kind.NUMBER:
-            found |= {"minimum": self.least, "maximum": self.most}
+            schema |= {"minimum": self.least, "maximum": self.most}
         elif self.choices:
-            found["enum"] = list(self.choices)
+            schema["enum"] = list(self.choices)
         elif self.kind is Kind.TEXT:
-            found |= {"minLength": 1, "maxLength": self.most}
+            schema |= {"minLength": 1, "maxLength": self.most}
         else:
-            found["items"] = {"type": "string", "minLength": 1, "maxLength": self.most}
-            found |= {"minItems": 1, "maxItems": MOST_TEXTS}
-        return found if self.default is None else {**found, "default": self.default}
+            schema["items"] = {"type": "string", "minLength": 1, "maxLength": self.most}
+            schema |= {"minItems": 1, "maxItems": MOST_TEXTS}
+        return schema if self.default is None else {**schema, "default": self.default}
 
     def checked(self, value: object) -> Any:
         """Return a value of this argument. Raises `WrongArgument`."""
@@ -65,7 +65,7 @@ class Argument:
             raise WrongArgument(f"{self.name} must be a list of texts")
         if len(value) > MOST_TEXTS:
             raise WrongArgument(f"{self.name} can have at most {MOST_TEXTS} texts")
-        return [self._text(one) for one in value]
+        return [self._text(text) for text in value]
 
     def _number(self, value: object) -> int:
         if isinstance(value, float) and value.is_integer():
@@ -96,20 +96,20 @@ def schema_of(arguments: Sequence[Argument]) -> dict[str, Any]:
     }
 
 
-def checked(arguments: Sequence[Argument], given: Mapping[str, object]) -> dict[str, Any]:
+def checked(arguments: Sequence[Argument], values: Mapping[str, object]) -> dict[str, Any]:
     """Return the values of all arguments, defaults for what is left out or null.
 
     Raises `WrongArgument`, also for an argument that the tool does not have.
     """
-    known = {one.name: one for one in arguments}
-    for name in given:
-        if name not in known:
-            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+    by_name = {argument.name: argument for argument in arguments}
+    for name in values:
+        if name not in by_name:
+            takes = f"it takes {', '.join(by_name)}" if by_name else "it takes none"
             raise WrongArgument(f"the tool has no argument {name[:40]!r}; {takes}")
-    found: dict[str, Any] = {}
-    for name, argument in known.items():
-        value = given.get(name)
+    checked_values: dict[str, Any] = {}
+    for name, argument in by_name.items():
+        value = values.get(name)
         if value is None and argument.is_required:
             raise WrongArgument(f"{name} is missing: {argument.description}")
-        found[name] = argument.default if value is None else argument.checked(value)
-    return found
+        checked_values[name] = argument.default if value is None else argument.checked(value)
+    return checked_values

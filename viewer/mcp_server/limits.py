@@ -72,14 +72,14 @@ def _bounded(value: Any, items: int) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        found: dict[str, Any] = {}
+        bounded: dict[str, Any] = {}
         for key, part in value.items():
-            found[_short(str(key))] = _bounded(part, items)
+            bounded[_short(str(key))] = _bounded(part, items)
             if isinstance(part, list | tuple) and len(part) > items:
-                found[f"{_short(str(key))}_total"] = len(part)
-        if isinstance(found.get("shown"), int):
-            found["shown"] = min(found["shown"], items)
-        return found
+                bounded[f"{_short(str(key))}_total"] = len(part)
+        if isinstance(bounded.get("shown"), int):
+            bounded["shown"] = min(bounded["shown"], items)
+        return bounded
     if isinstance(value, Sequence):
         return [_bounded(part, items) for part in value[:items]]
     return value

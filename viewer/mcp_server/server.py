@@ -105,8 +105,8 @@ def server_of(opened: OpenFiles) -> Server[dict[str, object]]:
     ) -> types.CallToolResult:
         tool = tools.get(request.name)
         if tool is None:
-            known = ", ".join(tools)
-            return result(f"there is no tool {request.name[:40]!r}; the tools are {known}", True)
+            names = ", ".join(tools)
+            return result(f"there is no tool {request.name[:40]!r}; the tools are {names}", True)
         work = partial(answer, opened, tool, request.arguments or {})
         # An answer that nobody waits for any more is computed to its end, and dropped.
         text, is_error = await to_thread.run_sync(
@@ -130,10 +130,10 @@ def server_of(opened: OpenFiles) -> Server[dict[str, object]]:
     return server
 
 
-def answer(opened: OpenFiles, tool: Tool, given: Mapping[str, object]) -> tuple[str, bool]:
+def answer(opened: OpenFiles, tool: Tool, arguments: Mapping[str, object]) -> tuple[str, bool]:
     """Return the answer of a tool, or the message of an error, and whether it is one."""
     try:
-        return tool.call(opened, given), False
+        return tool.call(opened, arguments), False
     except (ValueError, NoSuchGroups) as error:
         return one_line(str(error)), True
     except MemoryError:

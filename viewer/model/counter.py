@@ -49,13 +49,13 @@ class Counter:
             return group_digits(round(value))
         if self.unit == "B":
             return f"{group_digits(round(value))}{NARROW_SPACE}B"
-        shown = value * self.scale(ns_per_tick)
+        scaled = value * self.scale(ns_per_tick)
         if self.unit == "%":
-            return f"{shown:.1f}{NARROW_SPACE}%"
+            return f"{scaled:.1f}{NARROW_SPACE}%"
         if self.unit != _RATES[0][0]:
-            return f"{shown:.6g}{NARROW_SPACE}{self.unit}"
-        unit, size = next((u for u in _RATES if shown >= u[1]), _RATES[0])
-        return f"{shown / size:.3f}{NARROW_SPACE}{unit}" if shown else "0"
+            return f"{scaled:.6g}{NARROW_SPACE}{self.unit}"
+        unit, size = next((u for u in _RATES if scaled >= u[1]), _RATES[0])
+        return f"{scaled / size:.3f}{NARROW_SPACE}{unit}" if scaled else "0"
 
 
 def stated_counter(process: str, name: str, tick: Ints, value: NDArray[Any]) -> Counter:

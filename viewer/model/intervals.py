@@ -51,9 +51,9 @@ def covered_until(united: Intervals, times: Ints) -> NDArray[np.uint64]:
     before = np.append(np.uint64(0), np.cumsum(durations(starts, ends)))
     started = np.searchsorted(starts, times)
     covered = before[started]
-    some = np.flatnonzero(started)
-    reach = ends[started[some] - 1]
-    covered[some] -= durations(np.minimum(times[some], reach), reach)
+    index = np.flatnonzero(started)
+    reach = ends[started[index] - 1]
+    covered[index] -= durations(np.minimum(times[index], reach), reach)
     return covered
 
 
@@ -81,14 +81,16 @@ def subtract_each(a: Intervals, a_ptr: Ints, b: Intervals, b_ptr: Ints) -> list[
     # Where there is nothing to subtract from, there may be millions to subtract.
     has_any = np.diff(a_ptr) > 0
     if not has_any.all():
-        own = np.repeat(has_any, np.diff(b_ptr))
+        mask = np.repeat(has_any, np.diff(b_ptr))
         b_ptr = np.append(0, np.cumsum(np.where(has_any, np.diff(b_ptr), 0)))
-        b = b[0][own], b[1][own]
+        b = b[0][mask], b[1][mask]
     times, rank = np.unique(np.concatenate([*a, *b]), return_inverse=True)
     # On one axis, one pair after another: ranks, as the times of all pairs could overflow int64.
     of = [np.repeat(np.arange(pairs), np.diff(ptr)) for ptr in (a_ptr, a_ptr, b_ptr, b_ptr)]
     rank += np.concatenate(of) * len(times)
-    a_start, a_end, b_start, b_end = np.split(rank, np.cumsum([len(one) for one in of])[:-1])
+    a_start, a_end, b_start, b_end = np.split(
+        rank, np.cumsum([len(numbers) for numbers in of])[:-1]
+    )
     start, end = subtract((a_start, a_end), (b_start, b_end))
     ptr = np.searchsorted(start, np.arange(1, pairs) * len(times))
     parts = (np.split(times[bound % max(len(times), 1)], ptr) for bound in (start, end))
@@ -139,7 +141,7 @@ def running_maximum(values: Ints, begins: Bools) -> Ints:
         reached: Ints = np.maximum.accumulate(values + lift) - lift
         return reached
     # The values are too far apart to be shifted within int64; their ranks are not.
-    known, rank = np.unique(values, return_inverse=True)
-    base = part * len(known)
-    ranked: Ints = known[np.maximum.accumulate(base + rank.reshape(-1)) - base]
+    distinct, rank = np.unique(values, return_inverse=True)
+    base = part * len(distinct)
+    ranked: Ints = distinct[np.maximum.accumulate(base + rank.reshape(-1)) - base]
     return ranked

@@ -80,8 +80,8 @@ def values(slices: Slices) -> Ints:
     of_code = np.array([is_value(unit) for unit in column.strings], np.bool_)
     if not of_code.any():
         return np.empty(0, np.int64)
-    found: Bools = of_code[column.values]
-    return np.flatnonzero(found if column.valid is None else found & column.valid)
+    is_native: Bools = of_code[column.values]
+    return np.flatnonzero(is_native if column.valid is None else is_native & column.valid)
 
 
 def holds_value(slices: Slices, i: int) -> bool:

@@ -56,8 +56,8 @@ def median(values: Sequence[float] | NDArray[Any]) -> float:
 def medians(values: NDArray[Any], axis: int = -1) -> Floats:
     """The medians along an axis, NaN without values; values that are NaN do not count."""
     if values.dtype.kind != "f":
-        found: Floats = percentiles(values, (50,), axis)[0]
-        return found
+        middle: Floats = percentiles(values, (50,), axis)[0]
+        return middle
     if not values.shape[axis]:
         return np.full(np.delete(values.shape, axis), np.nan)
     if not np.isnan(values).any():
@@ -72,12 +72,12 @@ def medians_of_groups(group: Ints, values: Floats, count: int) -> Floats:
 
     group: parallel to the values.
     """
-    found = np.full(count, np.nan)
+    middle = np.full(count, np.nan)
     order = np.lexsort((values, group))
     used, first, many = np.unique(group[order], return_index=True, return_counts=True)
     ordered = values[order]
-    found[used] = (ordered[first + (many - 1) // 2] + ordered[first + many // 2]) / 2
-    return found
+    middle[used] = (ordered[first + (many - 1) // 2] + ordered[first + many // 2]) / 2
+    return middle
 
 
 def percentiles(values: NDArray[Any], wanted: Sequence[float], axis: int = -1) -> Floats:
@@ -96,14 +96,16 @@ def percentiles(values: NDArray[Any], wanted: Sequence[float], axis: int = -1) -
 
 def _of_large(values: NDArray[np.integer], wanted: Sequence[float]) -> Floats:
     ordered = np.sort(values, axis=-1).reshape(-1, values.shape[-1])
-    found = np.empty((len(wanted), len(ordered)))
-    for row, own in enumerate(ordered.tolist()):
-        for number, one in enumerate(wanted):
-            place = Fraction(one) * (len(own) - 1) / 100
+    quantiles = np.empty((len(wanted), len(ordered)))
+    for row, row_values in enumerate(ordered.tolist()):
+        for number, percent in enumerate(wanted):
+            place = Fraction(percent) * (len(row_values) - 1) / 100
             low = place.numerator // place.denominator
-            high = min(low + 1, len(own) - 1)
-            found[number, row] = float(own[low] + (own[high] - own[low]) * (place - low))
-    return found.reshape(len(wanted), *values.shape[:-1])
+            high = min(low + 1, len(row_values) - 1)
+            quantiles[number, row] = float(
+                row_values[low] + (row_values[high] - row_values[low]) * (place - low)
+            )
+    return quantiles.reshape(len(wanted), *values.shape[:-1])
 
 
 _INT64_SPAN = float(1 << 63)

@@ -110,11 +110,11 @@ def tree(slices: Slices) -> Tree:
     index, depth, parent = (np.empty(len(slices), np.int64) for _ in range(3))
 
     def grow(block: TrackBlock) -> None:
-        own, span = _tree(block.slices), block.span
-        np.add(own.index, span.start, out=index[span])
-        depth[span] = own.depth
+        block_tree, span = _tree(block.slices), block.span
+        np.add(block_tree.index, span.start, out=index[span])
+        depth[span] = block_tree.depth
         # -1 stays: the roots of later blocks have no parent either.
-        np.add(own.parent, span.start * (own.parent >= 0), out=parent[span])
+        np.add(block_tree.parent, span.start * (block_tree.parent >= 0), out=parent[span])
 
     on_two_threads(grow, blocks, [len(block.slices) for block in blocks])
     return Tree(index, depth, parent)
@@ -134,13 +134,13 @@ def _tree(slices: Slices) -> Tree:
     return Tree(index, depth, parent)
 
 
-def innermost_around(slices: Slices, some: Bools) -> Ints:
-    """Return per slice the innermost slice of `some` around it, which may be itself; else -1.
+def innermost_around(slices: Slices, mask: Bools) -> Ints:
+    """Return per slice the innermost masked slice around it, which may be itself; else -1.
 
-    some: one value per slice.
+    mask: one value per slice.
     """
     shape = tree(slices)
-    is_some = some[shape.index]
+    is_some = mask[shape.index]
     nearest = np.where(is_some, shape.index, -1)
     for level in levels(shape.depth)[1:]:
         inherits = level[~is_some[level]]
@@ -162,30 +162,30 @@ def units_of(trace: Trace) -> Ints:
     """The unit (`Unit`) of each slice's track."""
     slices = trace.slices
     units = np.array([track.unit for track in trace.tracks], np.int64)
-    found: Ints = units[slices.row_track[slices.rows()]]
-    return found
+    slice_units: Ints = units[slices.row_track[slices.rows()]]
+    return slice_units
 
 
 def numbers(trace: Trace, column: str, of: Bools | None = None) -> tuple[Ints, Ints]:
     """The slices (only those in `of`) with a number of 0 to 2**63 in a column, and it as int64."""
-    found = trace.slices.columns.get(column)
-    if found is None or found.strings is not None:
+    stored = trace.slices.columns.get(column)
+    if stored is None or stored.strings is not None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    has = (found.values >= 0) & (found.values < 2.0**63)  # a hostile file may have 1e38
-    for also in (of, found.valid):
-        has = has if also is None else has & also
-    at = np.flatnonzero(has)
-    return at, found.values[at].astype(np.int64)
+    has = (stored.values >= 0) & (stored.values < 2.0**63)  # a hostile file may have 1e38
+    for mask in (of, stored.valid):
+        has = has if mask is None else has & mask
+    index = np.flatnonzero(has)
+    return index, stored.values[index].astype(np.int64)
 
 
 def execute_keys(trace: Trace) -> Bools:
     """Which keys are a whole inference that the runtime timed (Method::execute, model_run)."""
-    found: Bools = trace.keys.kind == KeyKind.FRAMEWORK
+    is_execute: Bools = trace.keys.kind == KeyKind.FRAMEWORK
     # Only of scopes: every selection asks, and there can be a million names.
-    at = np.flatnonzero(found)
-    names = trace.keys.name[at].tolist()
-    found[at] = [trace.strings[name] in (EXECUTE, MODEL_RUN) for name in names]
-    return found
+    index = np.flatnonzero(is_execute)
+    names = trace.keys.name[index].tolist()
+    is_execute[index] = [trace.strings[name] in (EXECUTE, MODEL_RUN) for name in names]
+    return is_execute
 
 
 def run_of_slices(trace: Trace) -> Ints:
@@ -195,12 +195,12 @@ def run_of_slices(trace: Trace) -> Ints:
     of its track, or of all tracks, in which it starts.
     """
     slices, runs = trace.slices, trace.runs
-    found = np.full(len(slices), -1)
+    run_numbers = np.full(len(slices), -1)
     if runs and all(run.first_row >= 0 for run in runs):
         rows = np.array([run.first_row for run in runs])
         by_row = np.argsort(rows, kind="stable")
-        at = np.searchsorted(rows[by_row], slices.source_row.astype(np.int64), "right") - 1
-        return np.where(at >= 0, by_row[np.maximum(at, 0)], -1)
+        place = np.searchsorted(rows[by_row], slices.source_row.astype(np.int64), "right") - 1
+        return np.where(place >= 0, by_row[np.maximum(place, 0)], -1)
     if any(run.all_tracks for run in runs):
         return trace.runs_at(slices.start, range(len(runs)))
     of_tracks: dict[int, list[int]] = {}
@@ -209,9 +209,9 @@ def run_of_slices(trace: Trace) -> Ints:
     for track, numbers_on_track in of_tracks.items():
         rows = np.flatnonzero(slices.row_track == track)
         if len(rows):
-            own = slice(int(slices.row_ptr[rows[0]]), int(slices.row_ptr[rows[-1] + 1]))
-            found[own] = trace.runs_at(slices.start[own], numbers_on_track)
-    return found
+            span = slice(int(slices.row_ptr[rows[0]]), int(slices.row_ptr[rows[-1] + 1]))
+            run_numbers[span] = trace.runs_at(slices.start[span], numbers_on_track)
+    return run_numbers
 
 
 # The bit of `viewer.model.timing.Timing.UNFINISHED`.
@@ -225,8 +225,8 @@ def unfinished(slices: Slices) -> Bools | None:
     """
     if slices.timing is None:
         return None
-    found: Bools = slices.timing & np.uint8(WITHOUT_END) > 0
-    return found if found.any() else None
+    is_open: Bools = slices.timing & np.uint8(WITHOUT_END) > 0
+    return is_open if is_open.any() else None
 
 
 _counted: WeakKeyDictionary[Trace, dict[bool, Bools | None]] = WeakKeyDictionary()
@@ -244,18 +244,18 @@ def counted_slices(trace: Trace, *, warm_up: bool = True) -> Bools | None:
     so with warm-up. Every sum over a whole trace asks this function; figures of one inference, or
     of a range, count everything in it. `viewer.model.warm_up.counts_per_run` decides.
     """
-    known = _counted.setdefault(trace, {})
+    cached = _counted.setdefault(trace, {})
     if not warm_up and not any(run.warms_up for run in trace.runs):
         return counted_slices(trace)
-    if warm_up not in known:
+    if warm_up not in cached:
         counts = counts_per_run(trace, warm_up=warm_up)
         is_every = all(counts) and not trace.only_inferences
-        found = None if is_every else _of_runs(trace, np.array(counts, np.bool_))
+        is_counted = None if is_every else _of_runs(trace, np.array(counts, np.bool_))
         is_open = unfinished(trace.slices)
         if is_open is not None:
-            found = ~is_open if found is None else found & ~is_open
-        known[warm_up] = found
-    return known[warm_up]
+            is_counted = ~is_open if is_counted is None else is_counted & ~is_open
+        cached[warm_up] = is_counted
+    return cached[warm_up]
 
 
 def _of_runs(trace: Trace, counts: Bools) -> Bools:
@@ -267,9 +267,9 @@ def _of_runs(trace: Trace, counts: Bools) -> Bools:
         ends = np.array([member.end for member in runs], np.int64)
         run[(run >= 0) & (slices.start >= ends[run]) & (slices.end > slices.start)] = -1
     # The last entry is for slices outside all runs.
-    found: Bools = np.append(counts, not is_only)[run]
+    is_counted: Bools = np.append(counts, not is_only)[run]
     if all(run.first_row >= 0 for run in runs):
-        return found
+        return is_counted
     spans = np.array([(run.start, run.end) for run in runs], np.int64)
     # What another track does meanwhile is no part of a load.
     is_apart = np.array([run.is_apart for run in runs])
@@ -281,10 +281,10 @@ def _of_runs(trace: Trace, counts: Bools) -> Bools:
     has_runs = np.full(len(trace.tracks), any(run.all_tracks for run in runs))
     has_runs[[run.track for run in runs]] = True
     other = np.flatnonzero(~has_runs[slices.row_track[slices.rows()]])
-    at = np.searchsorted(left_out[0], slices.start[other], "right") - 1
-    inside = (at >= 0) & (slices.start[other] < np.append(left_out[1], 0)[at])
-    found[other] = inside if is_only else found[other] & ~inside
-    return found
+    place = np.searchsorted(left_out[0], slices.start[other], "right") - 1
+    inside = (place >= 0) & (slices.start[other] < np.append(left_out[1], 0)[place])
+    is_counted[other] = inside if is_only else is_counted[other] & ~inside
+    return is_counted
 
 
 def is_whole(first: int | None, last: int | None) -> bool:
@@ -306,11 +306,11 @@ def starts_between(trace: Trace, start: Ints, first: int | None, last: int | Non
     return inside
 
 
-def starts_in_run(trace: Trace, run: Run, some: Ints) -> Ints:
-    """The slices among `some` that start in a run, on its track or, if it covers all, on any."""
+def starts_in_run(trace: Trace, run: Run, index: Ints) -> Ints:
+    """The slices among `index` that start in a run, on its track or, if it covers all, on any."""
     slices = trace.slices
-    on_track = (slices.tracks_of(some) == run.track) | run.all_tracks
-    inside: Ints = some[on_track & starts_between(trace, slices.start[some], run.start, run.end)]
+    on_track = (slices.tracks_of(index) == run.track) | run.all_tracks
+    inside: Ints = index[on_track & starts_between(trace, slices.start[index], run.start, run.end)]
     return inside
 
 
@@ -414,14 +414,16 @@ def slices_within(slices: Slices, track: int, first: int, last: int) -> Ints:
         start, end = slices.start[span], slices.end[span]
         touched = np.flatnonzero((start < hi) & ((end > lo) | (start >= lo)))
         return np.asarray(touched + span.start, np.int64)
-    found = [np.empty(0, np.int64)]
+    slice_ranges = [np.empty(0, np.int64)]
     for row in rows.tolist():
-        row_start, stop = (int(at) for at in slices.row_ptr[row : row + 2])
+        row_start, stop = (int(bound) for bound in slices.row_ptr[row : row + 2])
         starts = slices.start[row_start:stop]
         first_hit = int(np.searchsorted(slices.end[row_start:stop], lo, side="right"))
         first_hit = min(first_hit, int(np.searchsorted(starts, lo)))
-        found.append(np.arange(row_start + first_hit, row_start + int(np.searchsorted(starts, hi))))
-    return np.concatenate(found)
+        slice_ranges.append(
+            np.arange(row_start + first_hit, row_start + int(np.searchsorted(starts, hi)))
+        )
+    return np.concatenate(slice_ranges)
 
 
 def busy_time(slices: Slices, track: int, first: int, last: int) -> int:

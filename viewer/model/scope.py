@@ -63,23 +63,23 @@ WHOLE = TimeScope()
 STEADY = TimeScope(warm_up=False)
 
 
-def starts_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
-    """The slices among `some` that start in the scope."""
+def starts_in(trace: Trace, scope: TimeScope, index: Ints) -> Ints:
+    """The slices among `index` that start in the scope."""
     if scope.run is not None:
-        return starts_in_run(trace, scope.run, some)
+        return starts_in_run(trace, scope.run, index)
     if scope.ticks is None:
-        return some
+        return index
     first, last = scope.ticks
-    inside: Ints = some[starts_between(trace, trace.slices.start[some], first, last)]
+    inside: Ints = index[starts_between(trace, trace.slices.start[index], first, last)]
     return inside
 
 
-def counted_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
-    """The slices among `some` that the figures of the scope count."""
+def counted_in(trace: Trace, scope: TimeScope, index: Ints) -> Ints:
+    """The slices among `index` that the figures of the scope count."""
     if not scope.is_whole:
-        return starts_in(trace, scope, some)
+        return starts_in(trace, scope, index)
     counts = counted_slices(trace, warm_up=scope.warm_up)
-    return some if counts is None else some[counts[some]]
+    return index if counts is None else index[counts[index]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ class LeftOut:
         if self.warm_up:
             parts.append(counted(self.warm_up, "warm-up inference"))
         if self.unfinished:
-            one = "unfinished" if parts else "unfinished inference"
-            parts.append(f"{self.unfinished} {one}" if parts else counted(self.unfinished, one))
+            noun = "unfinished" if parts else "unfinished inference"
+            parts.append(f"{self.unfinished} {noun}" if parts else counted(self.unfinished, noun))
         if self.loads:
             parts.append("initialization")
         if self.open_slices:

@@ -24,9 +24,9 @@ def zeros_text(zeros: Iterable[ClockZero]) -> str:
 
 def parse_zeros(text: str) -> tuple[ClockZero, ...]:
     """Return the zeros of a text; what `zeros_text` does not write is skipped."""
-    found: dict[str, ClockZero] = {}
+    zeros: dict[str, ClockZero] = {}
     for part in text.split("; "):
         match = _ZERO.fullmatch(part)
         if match is not None and match[1] in _NAMES:
-            found.setdefault(match[1], ClockZero(match[1], int(match[2]), match[3]))
-    return tuple(found.values())
+            zeros.setdefault(match[1], ClockZero(match[1], int(match[2]), match[3]))
+    return tuple(zeros.values())

@@ -89,4 +89,4 @@ def capped(text: str) -> str:
 
 def visible_controls(text: str) -> str:
     """A text with control characters and direction overrides as escapes, except line ends."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

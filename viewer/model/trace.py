@@ -186,8 +186,8 @@ class Column:
         """Which slices have one of some texts; all False if it has numbers."""
         if self.strings is None:
             return np.zeros(len(self.values), np.bool_)
-        found: Bools = np.isin(np.array(self.strings or ("",)), texts)[self.values]
-        return found if self.valid is None else found & self.valid
+        mask: Bools = np.isin(np.array(self.strings or ("",)), texts)[self.values]
+        return mask if self.valid is None else mask & self.valid
 
     def taken(self, index: NDArray[np.integer[Any]] | slice) -> Column:
         """The column for the slices at `index`, in that order."""
@@ -244,9 +244,9 @@ class Slices:
         count = np.diff(self.row_ptr)
         return np.repeat(np.arange(len(count), dtype=np.uint32), count)
 
-    def tracks_of(self, some: Ints) -> Codes:
-        """The tracks of the slices in `some`; cheaper than `rows` for few slices."""
-        tracks: Codes = self.row_track[np.searchsorted(self.row_ptr, some, side="right") - 1]
+    def tracks_of(self, index: Ints) -> Codes:
+        """The tracks of the slices in `index`; cheaper than `rows` for few slices."""
+        tracks: Codes = self.row_track[np.searchsorted(self.row_ptr, index, side="right") - 1]
         return tracks
 
     def track(self, i: int) -> int:
@@ -508,24 +508,24 @@ class Trace:
 
         Where two runs touch, the tick belongs to the later one.
         """
-        found = None
+        run_number = None
         for number, run in enumerate(self.runs):
             is_here = run.all_tracks or run.track == track
             if is_here and run.start <= tick <= self.last_start(run):
-                found = number
-        return found
+                run_number = number
+        return run_number
 
-    def runs_at(self, ticks: Ints, some: Sequence[int]) -> Ints:
-        """The index of the run, one of `some`, in which each slice starts (int64), -1 if in none.
+    def runs_at(self, ticks: Ints, numbers: Sequence[int]) -> Ints:
+        """The index of the run, one of `numbers`, in which each slice starts (int64); else -1.
 
         ticks: the starts of the slices. The runs are those of a track, or cover all tracks.
         """
         runs = self.runs
-        spans = sorted((runs[i].start, self.last_start(runs[i]), i) for i in some)
+        spans = sorted((runs[i].start, self.last_start(runs[i]), i) for i in numbers)
         first, last, number = np.array(spans, np.int64).reshape(-1, 3).T
-        at = np.searchsorted(first, ticks, "right") - 1
-        inside = (at >= 0) & (ticks <= np.append(last, 0)[at])
-        return np.where(inside, np.append(number, -1)[at], -1)
+        place = np.searchsorted(first, ticks, "right") - 1
+        inside = (place >= 0) & (ticks <= np.append(last, 0)[place])
+        return np.where(inside, np.append(number, -1)[place], -1)
 
     def last_start(self, run: Run) -> int:
         """The last tick at which a slice may start in a run.

@@ -84,16 +84,16 @@ def on_two_threads(
     sizes: the slices of each item. The largest begin: otherwise a large last one would run alone.
     """
     if sum(sizes) < _MANY or len(of) < 2:
-        return [work(one) for one in of]
+        return [work(block) for block in of]
     # Commands on small files do without it: it takes as long to import as they take to run.
     from concurrent.futures import ThreadPoolExecutor
 
-    found: dict[int, _Out] = {}
+    outputs: dict[int, _Out] = {}
 
     def keep(number: int) -> None:
-        found[number] = work(of[number])
+        outputs[number] = work(of[number])
 
     with ThreadPoolExecutor(2, "tracks") as pool:
         for _ in pool.map(keep, sorted(range(len(of)), key=lambda number: -sizes[number])):
             pass  # raises what `work` raised
-    return [found[number] for number in range(len(of))]
+    return [outputs[number] for number in range(len(of))]

@@ -34,8 +34,8 @@ def with_warm_up(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ..
     loads: dict[tuple[str, int, int], int] = {}
     loaded: set[str] = set()  # processes with a load since the last inference
     first: dict[tuple[str, int, int], Run] = {}
-    for at in sorted(range(len(runs)), key=lambda i: runs[i].start):
-        run, process = runs[at], processes[runs[at].track]
+    for index in sorted(range(len(runs)), key=lambda i: runs[i].start):
+        run, process = runs[index], processes[runs[index].track]
         if run.kind is RunKind.LOAD:
             loaded.add(process)
             continue
@@ -45,14 +45,14 @@ def with_warm_up(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ..
             loads[series] = loads.get(series, 0) + 1
         if run.finished:
             first.setdefault(series, run)
-            groups.setdefault((series, loads.get(series, 0), run.phase), []).append(at)
+            groups.setdefault((series, loads.get(series, 0), run.phase), []).append(index)
     warm: set[int] = set()
-    for (series, load, _), own in groups.items():
+    for (series, load, _), members in groups.items():
         if load or (first[series].number == 1 and not first[series].is_later_step):
-            warm.update(own[: min(MOST, len(own) // _PART)])
+            warm.update(members[: min(MOST, len(members) // _PART)])
     return tuple(
-        run if run.warms_up is (at in warm) else replace(run, warms_up=at in warm)
-        for at, run in enumerate(runs)
+        run if run.warms_up is (number in warm) else replace(run, warms_up=number in warm)
+        for number, run in enumerate(runs)
     )
 
 

@@ -97,11 +97,11 @@ def neighbors_of(flow: Dataflow, operators: Sequence[int]) -> Neighbors:
         for forward in (False, True)
     )
     inputs, outputs = (np.setdiff1d(side, inside) for side in sides)
-    given = dict.fromkeys(g for o in operators for g in flow.given.get(o, ()))
+    external_inputs = dict.fromkeys(g for o in operators for g in flow.given.get(o, ()))
     return Neighbors(
         tuple(inputs.tolist()),
         tuple(outputs.tolist()),
-        tuple(given),
+        tuple(external_inputs),
         next((flow.unknown[o] for o in operators if o in flow.unknown), ""),
     )
 
@@ -111,14 +111,14 @@ def joined(count: int, flows: list[MethodFlow], unknown: Mapping[int, str]) -> D
     consumers = np.array([c for flow in flows for c in flow.consumers], np.int64)
     producers = np.array([p for flow in flows for p in flow.producers], np.int64)
     why = dict(unknown)
-    given: dict[int, tuple[ExternalInput, ...]] = {}
+    external_inputs: dict[int, tuple[ExternalInput, ...]] = {}
     for flow in flows:
         why.update(dict.fromkeys(flow.unknown, NO_INPUTS))
-        given.update(flow.given or {})
+        external_inputs.update(flow.given or {})
     return Dataflow(
         *_compressed(count, consumers, producers),
         *_compressed(count, producers, consumers),
-        given,
+        external_inputs,
         why,
     )
 

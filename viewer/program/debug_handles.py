@@ -185,12 +185,12 @@ def _shader(text: str) -> dict[str, Any]:
     if not text.startswith("{") or len(text) > _LONGEST_JSON:
         return {}
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _operator(shader: dict[str, Any]) -> dict[str, Any]:
-    found = shader.get("operator")
-    return found if isinstance(found, dict) else {}
+    operator_name = shader.get("operator")
+    return operator_name if isinstance(operator_name, dict) else {}

@@ -70,6 +70,8 @@ def instructions_of(method: Method, operator: Operator) -> frozenset[int]:
     )
 
 
-def _others(method: Method, handles: tuple[int, ...], own: int) -> tuple[int, ...]:
-    known = (method.by_handle.get(handle) for handle in dict.fromkeys(handles) if handle != own)
-    return tuple(operator.index for operator in known if operator is not None)
+def _others(method: Method, handles: tuple[int, ...], own_handle: int) -> tuple[int, ...]:
+    operators = (
+        method.by_handle.get(handle) for handle in dict.fromkeys(handles) if handle != own_handle
+    )
+    return tuple(operator.index for operator in operators if operator is not None)

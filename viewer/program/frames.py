@@ -127,14 +127,14 @@ def origin_of(path: str) -> Origin:
 
 def _is_of_torch(parts: list[str]) -> bool:
     for i, name in enumerate(parts[:-1]):
-        known = _KNOWN.get(name)
-        if known is None:
+        modules = _KNOWN.get(name)
+        if modules is None:
             continue
         below = parts[i + 1 :]
         ends = ("" if len(below) == 1 else "/", "" if len(below) == 2 else "/")
-        if f"{below[0]}{ends[0]}" in known:
+        if f"{below[0]}{ends[0]}" in modules:
             return True
-        if len(below) > 1 and f"{below[0]}/{below[1]}{ends[1]}" in known:
+        if len(below) > 1 and f"{below[0]}/{below[1]}{ends[1]}" in modules:
             return True
         is_checkout = i == 0 or parts[i - 1].startswith("pytorch")
         if name == "torch" and is_checkout and len(below) == 1 and below[0] in _CHECKED_OUT:

@@ -65,8 +65,8 @@ class _Place:
         place = self
         for path, type_ in chain:
             if path:
-                found = _Place(ModuleKind.MODULE, self.method, path, type_)
-                place = place.inside.setdefault(path, found)
+                module = _Place(ModuleKind.MODULE, self.method, path, type_)
+                place = place.inside.setdefault(path, module)
             else:  # the outermost module is the method's own
                 self.type = self.type or type_
         return place
@@ -130,12 +130,12 @@ class ModuleTree:
         inside = range(number, self.modules[number].end)
         return tuple(sorted(i for n in inside for i in self.modules[n].operators))
 
-    def total(self, own: Ints) -> Ints:
+    def total(self, amounts: Ints) -> Ints:
         """Add the values of all descendants to each module's own value (last axis)."""
-        first = np.zeros((*own.shape[:-1], 1), np.int64)
-        upto = np.concatenate([first, np.cumsum(own, axis=-1)], axis=-1)
-        found: Ints = upto[..., self.end] - upto[..., :-1]
-        return found
+        first = np.zeros((*amounts.shape[:-1], 1), np.int64)
+        upto = np.concatenate([first, np.cumsum(amounts, axis=-1)], axis=-1)
+        totals: Ints = upto[..., self.end] - upto[..., :-1]
+        return totals
 
 
 def module_tree(program: Program) -> ModuleTree:

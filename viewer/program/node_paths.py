@@ -38,18 +38,18 @@ def nodes_of_layer(
     """
     paths = paths_in(name) or [name]
     nodes = []
-    for at, path in enumerate(paths):
+    for position, path in enumerate(paths):
         match = _ONNX_TYPE.search(path)
         of_path = match[1] if match else ""
         type_ = stated or of_path or _LAYER
         node = GraphNode(
-            path if at else name,
+            path if position else name,
             f"{_LAYER}::{type_}",
             -1,
             modules=path_modules(path, of_path or type_),
             source_op=type_,
-            inputs=tuple(inputs) if at == 0 else (),
-            outputs=tuple(outputs) if at == len(paths) - 1 else (),
+            inputs=tuple(inputs) if position == 0 else (),
+            outputs=tuple(outputs) if position == len(paths) - 1 else (),
         )
         nodes.append(node)
     return tuple(nodes)

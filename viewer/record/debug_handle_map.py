@@ -146,17 +146,17 @@ class DelegateMappingBuilder:
             # that continues after an error gets the same numbers from both.
             key = self._next
             self._next += 1
-        given = each_node(nodes) if nodes is not None else _listed(handles)
-        found = {handle for node in given for handle in handles_of(node)}
-        if not found:
+        node_list = each_node(nodes) if nodes is not None else _listed(handles)
+        handle_set = {handle for node in node_list for handle in handles_of(node)}
+        if not handle_set:
             raise ValueError(
                 f"nothing that was given for identifier {key!r} has a debug handle: pass nodes of "
                 "the edge program, whose meta has debug_handle"
             )
-        for node in given:
+        for node in node_list:
             for graph_node in graph_nodes_of(node):
                 self._nodes.setdefault(graph_node.debug_handle, []).append(graph_node)
-        self._entries.setdefault(key, set()).update(found)
+        self._entries.setdefault(key, set()).update(handle_set)
         return key
 
     def _check_kind(self, key: Identifier) -> None:

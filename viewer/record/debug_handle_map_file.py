@@ -75,7 +75,7 @@ def write_debug_handle_map(
     if not instances:
         raise ValueError("give at least one DelegateInstance: a file without any says nothing")
     methods: dict[str, dict[str, Any]] = {}
-    found: dict[int, list[GraphNode]] = {}
+    nodes_of_handle: dict[int, list[GraphNode]] = {}
     for instance in instances:
         if instance.instruction is not None and instance.instruction < 0:
             raise ValueError(
@@ -95,13 +95,15 @@ def write_debug_handle_map(
         }
         if isinstance(instance.mapping, DelegateMappingBuilder):
             for handle, graph_nodes in instance.mapping.graph_nodes.items():
-                found.setdefault(handle, []).extend(graph_nodes)
+                nodes_of_handle.setdefault(handle, []).extend(graph_nodes)
     for node in each_node(nodes):
         for graph_node in graph_nodes_of(node):
-            found.setdefault(graph_node.debug_handle, []).append(graph_node)
+            nodes_of_handle.setdefault(graph_node.debug_handle, []).append(graph_node)
     written: dict[str, Any] = {MAP_MARK: MAP_VERSION, "methods": methods}
-    if found:
-        written["operators"] = {str(handle): _operator(found[handle]) for handle in sorted(found)}
+    if nodes_of_handle:
+        written["operators"] = {
+            str(handle): _operator(nodes_of_handle[handle]) for handle in sorted(nodes_of_handle)
+        }
     write_whole(path, json.dumps(written).encode())
 
 

@@ -163,8 +163,8 @@ def _runs(batches: Sequence[Batch], blocks: int) -> _Runs:
     for batch in batches:
         rows, _ = _rows(batch)
         length += np.bincount(rows["block"], minlength=blocks)
-        own = rows[rows["kind"] == EventKind.ALLOCATION]
-        np.maximum.at(allocators, own["block"], own["value"])
+        allocations = rows[rows["kind"] == EventKind.ALLOCATION]
+        np.maximum.at(allocators, allocations["block"], allocations["value"])
     used = np.flatnonzero(length)
     return _Runs(used, length[used], allocators[used])
 
@@ -226,9 +226,9 @@ def _point(head: bytearray, vectors_at: NDArray[np.int64], runs: _Runs) -> None:
 
 
 def _vectors(
-    runs: _Runs, batches: Sequence[Batch], begins: NDArray[np.int64], at: int
+    runs: _Runs, batches: Sequence[Batch], begins: NDArray[np.int64], position: int
 ) -> NDArray[np.uint32]:
-    """The lists of all runs, located at byte `at`; references are relative to themselves."""
+    """The lists of all runs, located at byte `position`; references are relative to themselves."""
     words = np.empty(int(runs.length.sum()) + len(runs.block), np.dtype("<u4"))
     first = _vector_begins(runs)
     words[first] = runs.length
@@ -240,7 +240,7 @@ def _vectors(
         of, count = np.unique(run, return_counts=True)
         within = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
         place = np.repeat(following[of], count) + within
-        words[place] = begin + _RECORD * order - (at + 4 * place)
+        words[place] = begin + _RECORD * order - (position + 4 * place)
         following[of] += count
     return words
 

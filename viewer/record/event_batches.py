@@ -78,19 +78,19 @@ class Spill:
             self._file.seek(self._end)
             self._file.write(data)
             self._file.flush()
-            at, self._end = self._end, self._end + len(data)
-            return at
+            position, self._end = self._end, self._end + len(data)
+            return position
 
-    def read(self, at: int, size: int) -> bytes:
+    def read(self, position: int, size: int) -> bytes:
         """Read appended bytes. Raises OSError."""
         with self._lock:
             end = -1
             while end != self._end:  # else a signal handler logged meanwhile and moved the position
                 end = self._end
-                self._file.seek(at)
+                self._file.seek(position)
                 data = self._file.read(size)
         if len(data) < size:
-            raise OSError(f"the spill file ends at byte {at + len(data)}")
+            raise OSError(f"the spill file ends at byte {position + len(data)}")
         return data
 
 
@@ -141,13 +141,13 @@ class EventBatches:
                     self.dropped += 1
                     return
                 if type(value) is str:
-                    known = self._places.get(value)
-                    if known is None:
-                        known = self._put(value.encode())
-                        if known is None:
+                    place_of_text = self._places.get(value)
+                    if place_of_text is None:
+                        place_of_text = self._put(value.encode())
+                        if place_of_text is None:
                             return
-                        self._places[value] = known
-                    value = known
+                        self._places[value] = place_of_text
+                    value = place_of_text
                 place = self._put(metadata) if metadata else -1
                 if place is None:
                     return

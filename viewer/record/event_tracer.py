@@ -436,27 +436,27 @@ class EventTracer:
     @property
     def problems(self) -> tuple[str, ...]:
         """What an ETDump written now would leave out, one sentence each; empty if nothing."""
-        found = []
+        sentences = []
         unended = list(self._open)
         if unended:
-            found.append(
+            sentences.append(
                 f"{_events(len(unended))} left out, since not ended, first "
                 f"{unended[0]._what!r}: end every entry, or begin it in a `with` statement"
             )
         if self._backwards:
-            found.append(
+            sentences.append(
                 f"{_events(self._backwards)} left out, since the clock went backwards while it ran"
             )
         if self._events.dropped:
-            found.append(
+            sentences.append(
                 f"{_events(self._events.dropped)} left out for want of room: raise max_bytes, or "
                 "give a spill_folder"
             )
         if self._events.spill_failure is not None:
-            found.append(
+            sentences.append(
                 f"events stay in memory, since the spill file failed: {self._events.spill_failure}"
             )
-        return tuple(found)
+        return tuple(sentences)
 
     # -- called by entries -------------------------------------------------------------------------
 

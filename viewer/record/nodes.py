@@ -117,7 +117,7 @@ def _is_node(node: Any) -> bool:
     return isinstance(getattr(node, "meta", None), Mapping) or hasattr(node, "debug_handle")
 
 
-def _no_node(given: Any) -> TypeError:
+def _no_node(value: Any) -> TypeError:
     return TypeError(
-        f"{str(given)[:80]!r} is no node: pass fx nodes, operators of a program, or debug handles"
+        f"{str(value)[:80]!r} is no node: pass fx nodes, operators of a program, or debug handles"
     )

@@ -77,7 +77,7 @@ def calls(workspace: Workspace, options: CallOptions) -> Facts:
     """
     files, rows = list[Facts](), list[Facts]()
     for tree in call_trees(workspace, options):
-        facts, own = tree.facts, []
+        facts, tree_rows = tree.facts, []
         facts["rows_left_out"] = 0
         if tree.table is not None:
             table, facts["rows_left_out"] = reported_rows(tree.table, options)
@@ -88,9 +88,9 @@ def calls(workspace: Workspace, options: CallOptions) -> Facts:
             threads = None
             if not options.inverted:
                 threads = tree.table.track[tree.table.depth == 1].tolist()
-            own = [head | row for row in _rows(table, tree.ns_per_tick, threads)]
-        files.append(facts | {"row_count": len(own)})
-        rows += own
+            tree_rows = [head | row for row in _rows(table, tree.ns_per_tick, threads)]
+        files.append(facts | {"row_count": len(tree_rows)})
+        rows += tree_rows
     return {
         **HEAD,
         "by": options.key,
@@ -129,24 +129,24 @@ def call_trees(workspace: Workspace, options: CallOptions) -> Iterator[ProfileCa
     groups = {trace: GroupKeys(workspace.links(trace)) for trace, _ in scopes}
     missing = {trace: groups[trace].missing(options.key) for trace in groups}
     if all(missing.values()):
-        known = [
+        keys = [
             key
             for key in KEYS
             if any(not group_keys.missing(key) for group_keys in groups.values())
         ]
-        available = f". The keys are {', '.join(known)}" if known else ""
+        available = f". The keys are {', '.join(keys)}" if keys else ""
         why = "; ".join(dict.fromkeys(missing.values()))
         raise NoSuchGroups(f"no call tree by {options.key}: {why}{available}")
 
     def trees() -> Iterator[ProfileCalls]:
-        made: dict[Trace, CallTree] = {}
+        trees_by_trace: dict[Trace, CallTree] = {}
         for trace, scope in scopes:
             tree = None
             if not missing[trace]:
-                tree = made.get(trace) or CallTree(
+                tree = trees_by_trace.get(trace) or CallTree(
                     workspace.links(trace), options.key, groups[trace]
                 )
-                made[trace] = tree
+                trees_by_trace[trace] = tree
             table = tree.table(scope) if tree else None
             facts = _file_facts(workspace, trace, scope, tree, table, missing[trace])
             yield ProfileCalls(trace, scope, workspace.clocks.ns_per_tick(trace), facts, table)
@@ -236,13 +236,13 @@ def reported_rows(table: CallTable, options: CallOptions) -> tuple[CallTable, in
     if options.depth is not None and not options.inverted:
         keep &= table.depth < options.depth + FRAMES
     if options.most is not None and int(keep.sum()) > options.most:
-        at = np.flatnonzero(keep)
+        index = np.flatnonzero(keep)
         # A row is never larger than the one that it is below, which comes first.
         keep[:] = False
-        keep[at[np.argsort(-value[at], kind="stable")[: options.most]]] = True
+        keep[index[np.argsort(-value[index], kind="stable")[: options.most]]] = True
     call_table = table.kept(table.with_parents(keep))
-    found = call_table.sorted_by(call_table.self_ticks if options.inverted else call_table.total)
-    return found, int(is_row.sum()) - int(keep.sum())
+    ordered = call_table.sorted_by(call_table.self_ticks if options.inverted else call_table.total)
+    return ordered, int(is_row.sum()) - int(keep.sum())
 
 
 def _rows(table: CallTable, rate: Fraction, threads: list[int] | None) -> Iterator[Facts]:
@@ -250,7 +250,7 @@ def _rows(table: CallTable, rate: Fraction, threads: list[int] | None) -> Iterat
 
     threads: the tracks of the reported threads, in their order; None bottom-up.
     """
-    total, own = table.total.tolist(), table.self_ticks.tolist()
+    total, self_ticks = table.total.tolist(), table.self_ticks.tolist()
     count, name = table.count.tolist(), table.name.tolist()
     position = {track: i for i, track in enumerate(threads or ())}
     track, zeros = table.track.tolist(), table.zeros
@@ -262,7 +262,7 @@ def _rows(table: CallTable, rate: Fraction, threads: list[int] | None) -> Iterat
                 "path": path,
                 **({} if threads is None else {"thread": position[track[node]]}),
                 **in_ticks_and_ns("total", total[node], rate),
-                **in_ticks_and_ns("self", own[node], rate),
+                **in_ticks_and_ns("self", self_ticks[node], rate),
                 "count": count[node],
                 **cut_facts(0 if zeros is None or total[node] else int(zeros[node]), rate),
             }
@@ -300,20 +300,20 @@ def _file_text(file: Facts, rows: list[Facts], *, inverted: bool) -> list[str]:
 
 def uncounted_texts(file: Facts) -> list[str]:
     """Say how many slices are in no node, for each reason."""
-    found = []
+    texts = []
     if file["derived"]:
-        found.append(f"{counted(file['derived'], 'derived slice')} left out")
+        texts.append(f"{counted(file['derived'], 'derived slice')} left out")
     if file["annotations"]:
         many = counted(file["annotations"], "annotation")
-        found.append(f"{many} left out: they repeat the time of the calls that they overlap")
-    return found
+        texts.append(f"{many} left out: they repeat the time of the calls that they overlap")
+    return texts
 
 
-def _thread_lines(file: Facts, shown: list[Facts]) -> list[Facts]:
+def _thread_lines(file: Facts, rows: list[Facts]) -> list[Facts]:
     """Return frames below a line for their thread, with their share of its total."""
     lines = list[Facts]()
     number = None
-    for row in shown:
+    for row in rows:
         process, name, *frames = row["path"]
         thread = file["threads"][row["thread"]]
         if number != row["thread"]:
@@ -328,10 +328,10 @@ def _total_of(thread: Facts) -> Facts:
     return {name: thread[name] for name in ("total_ticks", "total_ns")}
 
 
-def _inverted_lines(file: Facts, shown: list[Facts]) -> list[Facts]:
+def _inverted_lines(file: Facts, rows: list[Facts]) -> list[Facts]:
     """Return names, with their callers below them, and their share of all self time."""
     whole = max(file["total_ticks"], 1)
-    return [_line(row, len(row["path"]) - 1, row["self_ticks"] / whole) for row in shown]
+    return [_line(row, len(row["path"]) - 1, row["self_ticks"] / whole) for row in rows]
 
 
 def _line(row: Facts, indent: int, share: float) -> Facts:

@@ -36,7 +36,7 @@ def medians_text(changes: PathChanges) -> str:
 def counts_text(changes: PathChanges) -> str:
     """Return how many paths have which verdict: "40 paths: 2 slower, 1 faster"."""
     count = Counter(changes.verdict.tolist())
-    only_a, only_b = (int(some.sum()) for some in changes.only)
+    only_a, only_b = (int(mask.sum()) for mask in changes.only)
     parts = [
         f"{group_digits(count[i])} {WORDS[verdict]}"
         for i, verdict in enumerate(VERDICTS)
@@ -73,9 +73,9 @@ def path_lines(changes: PathChanges, path: int) -> list[str]:
     lines.append(f"{mark} {change}" if mark else change)
     grade, why = changes.grade(path)
     is_alone = grade in (Grade.ONLY_A, Grade.ONLY_B)
-    for title, total, own in zip("AB", changes.total_ns, changes.own_ns, strict=True):
+    for title, total, self_ns in zip("AB", changes.total_ns, changes.own_ns, strict=True):
         if np.isfinite(total[path]):
-            self_time = round(float(np.nan_to_num(own[path])))
+            self_time = round(float(np.nan_to_num(self_ns[path])))
             text = f"{title} {format_time(round(float(total[path])))}"
             lines.append(f"{text}, self {format_time(self_time)}")
     why = one_line(capped(why[:1].upper() + why[1:]))

@@ -34,7 +34,7 @@ def headline(comparison: Comparison) -> str:
     if comparison.inference.doubt is Doubt.DIFFERENT_CLOCKS:
         return "A and B have different clocks. Set the rate of the cycles to compare their times."
     rows = _rows(comparison)
-    changed = [one for _, one in rows if one.verdict in CHANGED]
+    changed = [compared for _, compared in rows if compared.verdict in CHANGED]
     what = _noun(comparison)
     if not changed:
         if min(len(comparison.a.sessions), len(comparison.b.sessions)) < LEAST_SESSIONS:
@@ -46,7 +46,7 @@ def headline(comparison: Comparison) -> str:
             word = whole.verdict.value
             return f"B is {_size(whole)} {word} than A; no single {what} explains it{but}."
         return f"No {what} is proven to have changed{but}."
-    total = sum(one.change_ns for one in changed)
+    total = sum(compared.change_ns for compared in changed)
     verb = "together they take" if len(changed) > 1 else "it takes"
     return (
         f"{len(changed)} of {counted(len(rows), what)} changed; {verb} {_longer(total)} per "
@@ -64,7 +64,10 @@ def explanation(comparison: Comparison) -> str:
         if changed := [each for each in rows if each[1].verdict in CHANGED]:
             break
     changed.sort(key=lambda each: -abs(each[1].change_ns))
-    parts = [f"{label}: {_size(one)} {one.verdict.value}" for label, one in changed[:_MOST_NAMED]]
+    parts = [
+        f"{label}: {_size(compared)} {compared.verdict.value}"
+        for label, compared in changed[:_MOST_NAMED]
+    ]
     return "; ".join(parts)
 
 
@@ -73,19 +76,21 @@ def whole_name(comparison: Comparison) -> str:
     return "profile" if are_files(comparison) else "inference"
 
 
-def whole_inference(one: Compared, drift: float | None = None) -> tuple[str, str]:
+def whole_inference(compared: Compared, drift: float | None = None) -> tuple[str, str]:
     """Return the verdict on the inference, and its figures. drift: within its sessions."""
     parts = []
-    if one.a_ns is not None and one.b_ns is not None:
-        times = f"{format_time(round(one.a_ns))} → {format_time(round(one.b_ns))}"
-        parts.append(f"{times}, {change_text(one)}." if one.change is not None else f"{times}.")
-    if one.interval is not None:
-        parts.append(f"95 % interval {interval_text(one)}.")
-    if one.doubt is not None:
-        parts.append(f"Why: {reason_text(one.doubt)}.")
-    if drifting := drift_text(drift, one):
+    if compared.a_ns is not None and compared.b_ns is not None:
+        times = f"{format_time(round(compared.a_ns))} → {format_time(round(compared.b_ns))}"
+        parts.append(
+            f"{times}, {change_text(compared)}." if compared.change is not None else f"{times}."
+        )
+    if compared.interval is not None:
+        parts.append(f"95 % interval {interval_text(compared)}.")
+    if compared.doubt is not None:
+        parts.append(f"Why: {reason_text(compared.doubt)}.")
+    if drifting := drift_text(drift, compared):
         parts.append(f"{drifting[:1].upper()}{drifting[1:]}.")
-    return WORDS[one.verdict], " ".join(parts)
+    return WORDS[compared.verdict], " ".join(parts)
 
 
 def whole_and_rows(comparison: Comparison, a_ns: float, b_ns: float) -> str:
@@ -118,13 +123,15 @@ def whole_and_rows(comparison: Comparison, a_ns: float, b_ns: float) -> str:
 def _rows(comparison: Comparison, *, events: bool = False) -> list[tuple[str, Compared]]:
     """Return the labels and figures of rows: of all but events of delegates, or of these."""
     pairs = zip(comparison.rows, comparison.compared, strict=True)
-    return [(row.label, one) for row, one in pairs if (row.level == DELEGATE_EVENT) is events]
+    return [
+        (row.label, compared) for row, compared in pairs if (row.level == DELEGATE_EVENT) is events
+    ]
 
 
 def _changed_events(comparison: Comparison) -> str:
     """Return ", but 1 of 9 delegate events changed", "" if none is proven to have changed."""
     events = _rows(comparison, events=True)
-    changed = sum(one.verdict in CHANGED for _, one in events)
+    changed = sum(compared.verdict in CHANGED for _, compared in events)
     return f", but {changed} of {counted(len(events), 'delegate event')} changed" if changed else ""
 
 
@@ -140,13 +147,15 @@ def _noun(comparison: Comparison) -> str:
 def _has_several_operators(comparison: Comparison, row: Row) -> bool:
     """Whether operators share the time of a row, such as those of a delegate call."""
     sides = (comparison.a, row.a), (comparison.b, row.b)
-    of_sides = ({i for part in own for i in arm.parts[part].operators} for arm, own in sides)
+    of_sides = (
+        {i for part in indexes for i in arm.parts[part].operators} for arm, indexes in sides
+    )
     return row.level == CALLS and any(len(operators) > 1 for operators in of_sides)
 
 
-def _size(one: Compared) -> str:
-    text = change_text(one)
-    return text.lstrip("+\N{MINUS SIGN}-") or difference_text(one.change_ns)
+def _size(compared: Compared) -> str:
+    text = change_text(compared)
+    return text.lstrip("+\N{MINUS SIGN}-") or difference_text(compared.change_ns)
 
 
 def _untested(comparison: Comparison) -> str:

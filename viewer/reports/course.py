@@ -13,7 +13,7 @@ from viewer.reports.info import Facts
 
 def course_facts(median: MedianInference, rate: Fraction) -> Facts:
     """How the inferences of a phase change over time, and how they fill the wall time."""
-    own, tokens = median.rate, median.tokens
+    own_rate, tokens = median.rate, median.tokens
 
     def ns(ticks: int | Fraction) -> int:
         return tick_to_ns(ticks, rate)
@@ -30,9 +30,9 @@ def course_facts(median: MedianInference, rate: Fraction) -> Facts:
             }
             for finding_level in median.levels
         ],
-        "per_second": None if own is None else own.per_second(rate),
-        "idle_ns": None if own is None else ns(own.idle),
-        "idle_share": None if own is None else round(own.share, 6),
+        "per_second": None if own_rate is None else own_rate.per_second(rate),
+        "idle_ns": None if own_rate is None else ns(own_rate.idle),
+        "idle_share": None if own_rate is None else round(own_rate.share, 6),
         "tokens": None if tokens is None else tokens.tokens,
         "tokens_per_second": None if tokens is None else tokens.per_second(rate),
     }
@@ -61,14 +61,16 @@ def wall_text(wall: Sequence[WallPart], rate: Fraction) -> str:
 def course_lines(file: Facts) -> list[str]:
     """Return the tokens of each phase and the wall time as lines; [] if no file states tokens."""
     lines = []
-    for one in file["phases"]:
-        if one["tokens"]:
-            rate = one["tokens_per_second"]
+    for phase in file["phases"]:
+        if phase["tokens"]:
+            rate = phase["tokens_per_second"]
             per_second = "" if rate is None else f", {rate:,.4g} per second"
-            of = f"{one['phase'] or 'inferences'}: {format_time(one['p50_ns'])}"
-            of += " median" if one["inferences"] > 1 else ""
-            lines.append(f"{of}, {counted(one['tokens'], 'token')}{per_second}")
+            of = f"{phase['phase'] or 'inferences'}: {format_time(phase['p50_ns'])}"
+            of += " median" if phase["inferences"] > 1 else ""
+            lines.append(f"{of}, {counted(phase['tokens'], 'token')}{per_second}")
     if not lines:
         return []
-    parts = [f"{one['part']} {format_time(one['ns'])}" for one in file["wall_time"]]
+    parts = [
+        f"{wall_part['part']} {format_time(wall_part['ns'])}" for wall_part in file["wall_time"]
+    ]
     return [plain_spaces(line) for line in (*lines, f"wall time: {', '.join(parts)}")]

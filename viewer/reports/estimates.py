@@ -121,8 +121,8 @@ def estimate_text(estimates: Estimates) -> str:
 
 def _action_text(row: ActionRow) -> str:
     """Return "3 .. 4" for a job, "2" for another action."""
-    known = [a for a in (row.start_action, row.action) if a is not None]
-    return " .. ".join(map(str, known)) or "-"
+    actions = [a for a in (row.start_action, row.action) if a is not None]
+    return " .. ".join(map(str, actions)) or "-"
 
 
 def _compared_text(row: ComparedAction) -> tuple[str, ...]:

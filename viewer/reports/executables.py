@@ -90,15 +90,15 @@ def delegate_text(delegate: Delegate) -> str:
     if not delegate.nodes:
         return text
     types = Counter(node.type for node in delegate.nodes).most_common()
-    shown = [name if n == 1 else f"{n} {name}" for name, n in types[:_MOST_TOLD]]
+    type_texts = [name if n == 1 else f"{n} {name}" for name, n in types[:_MOST_TOLD]]
     more = [f"{len(types) - _MOST_TOLD} more types"] if len(types) > _MOST_TOLD else []
-    return f"{text}, {plain_count(len(delegate.nodes), 'node')}: {', '.join([*shown, *more])}"
+    return f"{text}, {plain_count(len(delegate.nodes), 'node')}: {', '.join([*type_texts, *more])}"
 
 
 def _counts(method: ExecutableMethod) -> dict[InstructionKind, int]:
     """How many instructions there are of each kind that occurs."""
-    found = Counter(instruction.kind for instruction in method.instructions)
-    return {kind: found[kind] for kind in InstructionKind if found[kind]}
+    kind_counts = Counter(instruction.kind for instruction in method.instructions)
+    return {kind: kind_counts[kind] for kind in InstructionKind if kind_counts[kind]}
 
 
 def plain_count(count: int, thing: str) -> str:

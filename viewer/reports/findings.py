@@ -147,7 +147,9 @@ def _place_facts(
     facts: Facts = {"slices": len(findings.slices_of(finding, scope))}
     if isinstance(place, OperatorSets) and table.program is not None:
         operators = table.program.operators
-        facts["operators"] = [[operators[i].label for i in own] for own in place.sets]
+        facts["operators"] = [
+            [operators[i].label for i in operator_numbers] for operator_numbers in place.sets
+        ]
     elif isinstance(place, SliceKeys):
         keys = table.trace.keys
         names = (table.trace.strings[int(keys.name[key])] for key in place.keys)
@@ -175,25 +177,28 @@ def _file_lines(file: Facts, with_rules: bool) -> list[str]:
     record = f" -> {os.path.basename(file['program'])}" if file["program"] else ""
     lines = [f"{os.path.basename(file['path'])}{record}: {file['scope']}"]
     lines += [f"  {one_line(text)}" for text in course_lines(file)]
-    for number, one in enumerate(file["findings"], 1):
-        lines += ["", f"{number:3} {one['severity']:6} {one_line(one['title'])}"]
-        lines.append(f"{_INDENT}{one_line(one['detail'])}")
-        if one["advice"]:
-            lines.append(f"{_INDENT}{one_line(one['advice'])}")
-        if "range" in one["place"]:
-            lines.append(f"{_INDENT}--range {one['place']['range']}")
+    for number, finding_facts in enumerate(file["findings"], 1):
+        lines += [
+            "",
+            f"{number:3} {finding_facts['severity']:6} {one_line(finding_facts['title'])}",
+        ]
+        lines.append(f"{_INDENT}{one_line(finding_facts['detail'])}")
+        if finding_facts["advice"]:
+            lines.append(f"{_INDENT}{one_line(finding_facts['advice'])}")
+        if "range" in finding_facts["place"]:
+            lines.append(f"{_INDENT}--range {finding_facts['place']['range']}")
         if with_rules:
-            lines.append(f"{_INDENT}Rule: {one_line(one['threshold'])}")
+            lines.append(f"{_INDENT}Rule: {one_line(finding_facts['threshold'])}")
     if not file["findings"]:
         lines += ["", "  No findings."]
     if file["left_out"]:
         lines += ["", f"  {counted(file['left_out'], 'more finding')} with a smaller gain"]
     lines.append("")
     for is_passed in (True, False):
-        checks = [one for one in file["not_told"] if one["rule_asked"] is is_passed]
+        checks = [check for check in file["not_told"] if check["rule_asked"] is is_passed]
         if checks:
             lines.append(f"  {checks_text(len(checks), is_passed)}{':' if with_rules else ''}")
-        for one in checks if with_rules else ():
-            lines.append(f"    {Family.of_key(one['kind']).title}: {one_line(one['why'])}")
-            lines.append(f"      Rule: {one_line(one['threshold'])}")
+        for check in checks if with_rules else ():
+            lines.append(f"    {Family.of_key(check['kind']).title}: {one_line(check['why'])}")
+            lines.append(f"      Rule: {one_line(check['threshold'])}")
     return lines

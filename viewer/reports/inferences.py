@@ -17,9 +17,9 @@ def numbered_inferences(traces: Sequence[Trace], number: int) -> list[tuple[Trac
     Raises `NoSuchRun` if no trace has the number.
     """
     inferences = [(trace, run) for trace in traces for run in trace.inferences()]
-    found = [(trace, run) for trace, run in inferences if run.number == number]
-    if not found:
+    numbered = [(trace, run) for trace, run in inferences if run.number == number]
+    if not numbered:
         most = max((run.number for _, run in inferences), default=0)
         existing = f"the inferences are numbered 1 to {most}" if most else "no file has inferences"
         raise NoSuchRun(f"there is no inference {number}: {existing}")
-    return found
+    return numbered

@@ -107,10 +107,10 @@ def values_text(facts: Facts, *, everything: bool = False) -> str:
     for file in facts["files"]:
         rows = [row for row in facts["rows"] if row["file"] == file["path"]]
         lines += [_title(file, rows), ""]
-        shown = rows if everything else rows[:_MOST_ROWS]
-        table = [_VALUE_TITLES, *(_value_row(row) for row in shown)]
+        listed_rows = rows if everything else rows[:_MOST_ROWS]
+        table = [_VALUE_TITLES, *(_value_row(row) for row in listed_rows)]
         lines += row_lines(table, left=2)
-        lines += [*_more(len(rows) - len(shown)), ""]
+        lines += [*_more(len(rows) - len(listed_rows)), ""]
     lines += [f"problem: {one_line(text)}" for text in facts["problems"]]
     return plain_spaces("\n".join(lines).rstrip("\n"))
 
@@ -170,9 +170,9 @@ class GapReport:
             if value.fault and value.fault not in _NOT_COMPARED:
                 self._problems[value.fault] += 1
             if value is most and value.growth is not None:
-                found = value.growth.increase, row
-                if self._largest is None or found[0] > self._largest[0]:
-                    self._largest = found
+                increase_and_row = value.growth.increase, row
+                if self._largest is None or increase_and_row[0] > self._largest[0]:
+                    self._largest = increase_and_row
 
     def problem(self, text: str, count: int = 1) -> None:
         """Count a problem of the reference."""
@@ -239,13 +239,13 @@ def gap_text(facts: Facts, *, everything: bool = False) -> str:
         f"with {_reference_text(facts['with'], rows)}",
         "",
     ]
-    shown = [row for row in rows if everything or row["fault"] not in _NOT_COMPARED]
-    left = 0 if everything else max(len(shown) - _MOST_ROWS, 0)
+    listed_rows = [row for row in rows if everything or row["fault"] not in _NOT_COMPARED]
+    left = 0 if everything else max(len(listed_rows) - _MOST_ROWS, 0)
     if left:  # those with the largest errors, in their order
-        order = sorted(range(len(shown)), key=lambda i: -(shown[i]["error"] or 0.0))
-        shown = [shown[i] for i in sorted(order[:_MOST_ROWS])]
-    if shown:
-        lines += row_lines([_GAP_TITLES, *map(_gap_cells, shown)], left=2)
+        order = sorted(range(len(listed_rows)), key=lambda i: -(listed_rows[i]["error"] or 0.0))
+        listed_rows = [listed_rows[i] for i in sorted(order[:_MOST_ROWS])]
+    if listed_rows:
+        lines += row_lines([_GAP_TITLES, *map(_gap_cells, listed_rows)], left=2)
     lines += [*_more(left), "", *_conclusion(facts)]
     for text, side in ((ONLY_A, "the profile"), (ONLY_B, "the reference")):
         lines += _names(f"only in {side}", [r["label"] for r in rows if r["fault"] == text])
@@ -328,10 +328,10 @@ def _number(inference: LoggedInference) -> int | None:
 
 
 def _left_out(profile: LoggedProfile) -> dict[str, int]:
-    found = dict.fromkeys(profile.values.tensors.problems, 1)
+    problem_counts = dict.fromkeys(profile.values.tensors.problems, 1)
     if profile.values.calls.too_many:
-        found["calls left out: no program has as many"] = profile.values.calls.too_many
-    return found
+        problem_counts["calls left out: no program has as many"] = profile.values.calls.too_many
+    return problem_counts
 
 
 def _counted(problems: Counter[str]) -> list[str]:

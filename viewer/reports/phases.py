@@ -36,10 +36,10 @@ def linked_phase(workspace: Workspace, trace: Trace, phase: str) -> LinkTable:
     table = workspace.links(trace)
     if not phase:
         return table
-    series = [one for one, name in _named(table).items() if name == phase]
+    series = [phase_series for phase_series, name in _named(table).items() if name == phase]
     if not series:
-        known = ", ".join(phase_names(table)) or "none"
-        raise NoSuchRun(f"{trace.path} has no phase {phase!r}; it has {known}")
+        names = ", ".join(phase_names(table)) or "none"
+        raise NoSuchRun(f"{trace.path} has no phase {phase!r}; it has {names}")
     return replace(table, trace=of_series(trace, series[0]))
 
 
@@ -59,13 +59,13 @@ def phase_lines(workspace: Workspace, trace: Trace) -> list[str]:
     names = series_names(table, every)
     medians = times_of_methods(trace)
     lines = []
-    for series, own in every.items():
-        tokens = tokens_of([trace.runs[at] for at in own])
+    for series, sequence in every.items():
+        tokens = tokens_of([trace.runs[run_index] for run_index in sequence])
         noun, parts = noun_of(names[series]) if tokens is None else "inference", []
         if names[series] and series in medians:
             median = tick_to_ns(medians[series].median, rate)
-            parts.append(f"{counted(len(own), noun)}, median {format_time(median)}")
-        if own_rate := rate_of(trace, own):
+            parts.append(f"{counted(len(sequence), noun)}, median {format_time(median)}")
+        if own_rate := rate_of(trace, sequence):
             parts.append(rate_text(own_rate, Fraction(rate), noun))
         parts.append(tokens_text("", tokens, Fraction(rate)))
         head = f"{names[series]}: " if names[series] else ""

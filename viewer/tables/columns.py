@@ -73,8 +73,8 @@ def either(first: Column, second: Column, where: Bools | None = None) -> Column:
     if first.valid is not None:
         taken = taken & first.valid
     both = _joined([(first, rows), (second, rows)])
-    at = np.where(taken, 0, rows) + np.arange(rows)
-    return both.taken(at)
+    index = np.where(taken, 0, rows) + np.arange(rows)
+    return both.taken(index)
 
 
 def joined_tables(tables: Sequence[tuple[Mapping[str, Column], int]]) -> Columns:

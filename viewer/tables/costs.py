@@ -54,12 +54,12 @@ def line_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Rows
         return []
     rows: Rows = []
     for path in _paths(program):
-        found = line_costs(program, costs, path)
+        costs_of_lines = line_costs(program, costs, path)
         texts = program.quoted_texts.get(path, {})
-        for line in sorted(found.self_costs.keys() | found.shared_by_line.keys()):
-            cost = found.self_costs.get(line)
+        for line in sorted(costs_of_lines.self_costs.keys() | costs_of_lines.shared_by_line.keys()):
+            cost = costs_of_lines.self_costs.get(line)
             text = next(iter(sorted(texts.get(line, ()))), None)
-            ticks = cost.ticks if cost else 0, found.shared_by_line.get(line, 0)
+            ticks = cost.ticks if cost else 0, costs_of_lines.shared_by_line.get(line, 0)
             row = _LineRow(table.trace.path, ns_per_tick, path, line, text, *ticks)
             rows.append(LINES.row(row))
     return rows
@@ -115,11 +115,11 @@ def module_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Ro
     program = table.program
     if program is None or not program.operators:
         return []
-    found = module_costs(module_tree(program), costs)
+    costs_of_modules = module_costs(module_tree(program), costs)
     path = table.trace.path
     return [
-        MODULES.row(_ModuleRow(path, ns_per_tick, number, found))
-        for number in range(len(found.tree.modules))
+        MODULES.row(_ModuleRow(path, ns_per_tick, number, costs_of_modules))
+        for number in range(len(costs_of_modules.tree.modules))
     ]
 
 

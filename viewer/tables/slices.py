@@ -243,26 +243,28 @@ class SliceTable:
             if column is not None and column.strings is not None:
                 del stated[of_file]
                 is_linked = np.array([bool(x.operators) for x in links])[self._slices.key]
-                own = self.taken(name, every)
-                self._made[name] = partial(_per_slice, either(as_stored(column), own, ~is_linked))
+                own_column = self.taken(name, every)
+                self._made[name] = partial(
+                    _per_slice, either(as_stored(column), own_column, ~is_linked)
+                )
         event, run = stated.get(_STATED_NAME), stated.get(_STATED_RUN)
         if event is not None and event.strings is not None:
             del stated[_STATED_NAME]
-            own = self.taken("name", every)
-            self._made["name"] = partial(_per_slice, either(as_stored(event), own))
+            own_column = self.taken("name", every)
+            self._made["name"] = partial(_per_slice, either(as_stored(event), own_column))
         if run is not None and run.values.dtype.kind in "iu" and run.strings is None:
             del stated[_STATED_RUN]
-            own = self.taken("inference", every)
-            self._made["inference"] = partial(_per_slice, either(as_stored(run), own))
+            own_column = self.taken("inference", every)
+            self._made["inference"] = partial(_per_slice, either(as_stored(run), own_column))
 
     def _is_part(self, column: Column) -> bool:
         """Whether a column of numbers states nothing that the instruction ids do not."""
         if column.strings is not None:
             return False
         other = self.taken("instruction_id", np.arange(len(self._slices)))
-        told = np.ones(len(column.values), np.bool_) if column.valid is None else column.valid
-        known = np.ones(len(column.values), np.bool_) if other.valid is None else other.valid
-        return bool((known[told] & (column.values == other.values)[told]).all())
+        is_stated = np.ones(len(column.values), np.bool_) if column.valid is None else column.valid
+        has_id = np.ones(len(column.values), np.bool_) if other.valid is None else other.valid
+        return bool((has_id[is_stated] & (column.values == other.values)[is_stated]).all())
 
 
 def _of_keys(text: Callable[[SliceTable, int], str]) -> Callable[[SliceTable], tuple[Per, Column]]:
@@ -421,8 +423,8 @@ def dur_fractions(start: Ints, end: Ints, ns_per_tick: Fraction, valid: Bools | 
 def _rest(ticks: Ints, ns_per_tick: Fraction) -> Ints:
     """The remainder of ticks in ns, in units of 1 / denominator."""
     n, d = ns_per_tick.numerator, ns_per_tick.denominator
-    found: Ints = (ticks % d) * (n % d) % d
-    return found
+    rest: Ints = (ticks % d) * (n % d) % d
+    return rest
 
 
 def _texts(rest: Ints, denominator: int, valid: Bools | None) -> Column:

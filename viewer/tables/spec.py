@@ -99,7 +99,7 @@ def ticks_and_ns(
     column_spec = ColumnSpec(f"{name}_ticks", dtype, meaning, ticks, "ticks")
 
     def ns(row: Any) -> int | None:
-        return None if (found := column_spec.value(row)) is None else tick_to_ns(found, row.rate)
+        return None if (ticks := column_spec.value(row)) is None else tick_to_ns(ticks, row.rate)
 
     value = None if ticks is None else ns
     return column_spec, ColumnSpec(

@@ -58,15 +58,15 @@ class _Events:
 
     def methods(self) -> NDArray[Any]:
         """Return the method of the run of each event."""
-        found = (self.table.method_of_scope(run.scope) or "" for run in self.trace.runs)
-        return text_array([*found, ""])[self.events.run]
+        names = (self.table.method_of_scope(run.scope) or "" for run in self.trace.runs)
+        return text_array([*names, ""])[self.events.run]
 
     def reasons(self) -> NDArray[Any]:
         """Return how the operators of each event were found, or why there are none."""
-        found = self.of_keys(lambda k: self.table.links[k].reason.text)
+        texts = self.of_keys(lambda k: self.table.links[k].reason.text)
         no_call = (self.events.kind == UntimedKind.DEBUG) & (self.keys < 0)
-        found[no_call] = np.where(self.events.chain.values[no_call] < 0, OUTSIDE, NO_CALL)
-        return found
+        texts[no_call] = np.where(self.events.chain.values[no_call] < 0, OUTSIDE, NO_CALL)
+        return texts
 
 
 def _stored(name: str) -> Callable[[_Events], NDArray[Any]]:

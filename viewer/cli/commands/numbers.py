@@ -125,8 +125,8 @@ def _gap(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tuple[F
         raise UnreadableFile(other.programs[0].path, PICKLED)
     share_programs(workspace, other)
     share_programs(other, workspace)
-    for one in (workspace, other):
-        warn(one)
+    for space in (workspace, other):
+        warn(space)
     profile, reference = _only(workspace, buffers, "FILE"), _only(other, others, "--with")
     return _with_profile(profile, reference, chosen.inference), failed or failed_too
 
@@ -182,10 +182,14 @@ def _with_profile(profile: LoggedProfile, reference: LoggedProfile, number: int 
         reference_facts(reference.table.trace.path, "profile", reference.buffer),
     )
     logged_inferences, others = profile.chosen(number), reference.chosen(number)
-    partner = {one.method: one for one in others}
+    partner = {logged_inference.method: logged_inference for logged_inference in others}
     if len(logged_inferences) == len(others) == 1:
         partner = {logged_inferences[0].method: others[0]}  # names of scopes may differ
-    pairs = [(one, partner[one.method]) for one in logged_inferences if one.method in partner]
+    pairs = [
+        (logged_inference, partner[logged_inference.method])
+        for logged_inference in logged_inferences
+        if logged_inference.method in partner
+    ]
     if not pairs:
         raise ValueError("the two profiles logged values of different methods")
     for logged_inference, other in pairs:

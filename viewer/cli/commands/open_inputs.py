@@ -26,7 +26,7 @@ _NOTHING = "nothing to open: give FILES or --debug-info DIR"
 def open_all(
     parser: argparse.ArgumentParser,
     chosen: argparse.Namespace,
-    known: Mapping[str, Program | Executable] = NOTHING_KNOWN,
+    parsed: Mapping[str, Program | Executable] = NOTHING_KNOWN,
     report: Callable[[str], None] = complain,
 ) -> tuple[Workspace, bool]:
     """Return a workspace with every readable file, and whether anything failed.
@@ -35,10 +35,10 @@ def open_all(
     that were already read, by path. report: takes each message, by default to stderr.
     """
     choices = choices_of(parser, chosen) or NO_CHOICES
-    given, complaints = files_of(chosen)
-    if not given and not complaints:
+    paths, complaints = files_of(chosen)
+    if not paths and not complaints:
         parser.error(_NOTHING)
-    opened = opened_files(given, choices, known)
+    opened = opened_files(paths, choices, parsed)
     for complaint in (*complaints, *opened.not_found):
         report(complaint)
     if opened.is_empty and not complaints:
@@ -77,18 +77,18 @@ def open_arms(
     An ETRecord or program file of one arm is used for both if the other has none.
     """
     a, failed_a = open_all(parser, _of_arm(chosen, files, others))
-    known: dict[str, Program | Executable] = {os.path.abspath(p.path): p for p in a.programs}
-    known |= {os.path.abspath(executable.path): executable for executable in a.executables}
-    b, failed_b = open_all(parser, _of_arm(chosen, others, files), known)
+    parsed: dict[str, Program | Executable] = {os.path.abspath(p.path): p for p in a.programs}
+    parsed |= {os.path.abspath(executable.path): executable for executable in a.executables}
+    b, failed_b = open_all(parser, _of_arm(chosen, others, files), parsed)
     share_programs(a, b)
     share_programs(b, a)
     return a, b, failed_a or failed_b
 
 
-def files_in_arm(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
+def files_in_arm(parser: argparse.ArgumentParser, patterns: Sequence[str]) -> list[str]:
     """Return the files, with those in folders in place of these."""
     try:
-        return files_in(given)
+        return files_in(patterns)
     except ValueError as error:
         parser.error(str(error))
 
@@ -97,5 +97,5 @@ def _of_arm(
     chosen: argparse.Namespace, files: Sequence[str], others: Sequence[str]
 ) -> argparse.Namespace:
     """Return the options for one arm: without those that name a file of the other one."""
-    own = asdict(option_texts(chosen).of_arm(files, others))
-    return argparse.Namespace(**{**vars(chosen), **own, "files": list(files)})
+    texts = asdict(option_texts(chosen).of_arm(files, others))
+    return argparse.Namespace(**{**vars(chosen), **texts, "files": list(files)})

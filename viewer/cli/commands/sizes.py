@@ -58,9 +58,9 @@ def _difference(
     parser: argparse.ArgumentParser, chosen: argparse.Namespace, a: Workspace, failed: bool
 ) -> int:
     """Compare the program file in `a` with that of the other files. Returns the exit code."""
-    own = ("pair", "method", "identifier_column", "clock", "part", "debug_info")
+    names = ("pair", "method", "identifier_column", "clock", "part", "debug_info")
     none: dict[str, list[str]] = {
-        name: [] for name in own
+        name: [] for name in names
     }  # options for files apply to the first ones
     others = argparse.Namespace(**{**vars(chosen), **none, "files": list(chosen.others)})
     b, failed_b = open_all(parser, others)

@@ -45,9 +45,9 @@ class InspectorAnswers:
         self._is_native: Bools = np.array([scale is None for scale in scales])[
             event_statistics.unit
         ]
-        known = [scale or ratio("s", "s") for scale in scales]
-        self._up = np.array([float(scale.numerator) for scale in known])[event_statistics.unit]
-        self._down = np.array([float(scale.denominator) for scale in known])[event_statistics.unit]
+        ratios = [scale or ratio("s", "s") for scale in scales]
+        self._up = np.array([float(scale.numerator) for scale in ratios])[event_statistics.unit]
+        self._down = np.array([float(scale.denominator) for scale in ratios])[event_statistics.unit]
         keys = self._table.trace.keys
         self._ops = _ops_of_links(self._table)
         self._is_delegated: Bools = keys.kind[event_statistics.key] == KeyKind.DELEGATE_EVENT
@@ -66,9 +66,9 @@ class InspectorAnswers:
         }
         for name in NUMBERS:
             columns[f"{name} ({self._target})"] = _blanked(scaled[name], self._is_native, rows)
-        shown = {ops: shown_ops(ops) for ops in set(self._ops)}
+        op_texts = {ops: shown_ops(ops) for ops in set(self._ops)}
         columns |= {
-            "op_types": [shown[self._ops[k]] for k in keys],
+            "op_types": [op_texts[self._ops[k]] for k in keys],
             "is_delegated_op": self._is_delegated[rows].tolist(),
             "delegate_backend_name": [links[k].backend or None for k in keys],
             "start_time": self._starts(listed),
@@ -94,8 +94,8 @@ class InspectorAnswers:
 
         def row(i: int) -> dict[str, Any]:
             key, link = keys[i], links[keys[i]]
-            own = event_statistics.occurrences(i)
-            values = raw[own].tolist()
+            occurrences = event_statistics.occurrences(i)
+            values = raw[occurrences].tolist()
             identifier = self._table.trace.keys.identifier[key]
             fields: dict[str, Any] = {
                 "event_name": names[i],
@@ -143,12 +143,12 @@ class InspectorAnswers:
         / 100 of the way between two values, and q is 10, 50 or 90.
         """
         s = self._found.statistics
-        one, ten = np.ones(len(self._found)), np.full(len(self._found), 10.0)
+        ones, ten = np.ones(len(self._found)), np.full(len(self._found), 10.0)
         return {
             **{name: (np.rint(getattr(s, name) * 10), ten) for name in ("p10", "p50", "p90")},
             "avg": (s.total.astype(np.float64), s.count.astype(np.float64)),
-            "min": (s.min.astype(np.float64), one),
-            "max": (s.max.astype(np.float64), one),
+            "min": (s.min.astype(np.float64), ones),
+            "max": (s.max.astype(np.float64), ones),
         }
 
     @cached_property
@@ -206,22 +206,22 @@ def _scale(unit: str, target: str) -> Fraction | None:
 def _blanked(values: Floats, blank: Bools, rows: Any = slice(None)) -> list[float | None]:
     cells = values[rows].astype(object)
     cells[blank[rows]] = None
-    found: list[float | None] = cells.tolist()
-    return found
+    cell_list: list[float | None] = cells.tolist()
+    return cell_list
 
 
 def _ops_of_links(table: LinkTable) -> list[tuple[str, ...]]:
     """Return per key the ops of its graph nodes, by debug handle in the ETRecord's order."""
     if table.program is None:
         return [()] * len(table.links)
-    found: list[tuple[str, ...]] = []
+    ops: list[tuple[str, ...]] = []
     for key, link in enumerate(table.links):
         if not link.operators:
-            found.append(())
+            ops.append(())
             continue
         name = table.method_of_scope(int(table.trace.keys.scope[key]))
         method = table.program.method(name or "")
         by_handle = method.by_handle if method is not None else {}
         operators = [by_handle[h] for h in link.handles if h in by_handle]
-        found.append(tuple(node.op for operator in operators for node in operator.nodes))
-    return found
+        ops.append(tuple(node.op for operator in operators for node in operator.nodes))
+    return ops

@@ -86,7 +86,7 @@ def _references(path: str, inference: LoggedInference) -> list[Value]:
 
 
 def _metrics(path: str, outputs: Sequence[Value], references: Sequence[Value]) -> Metrics:
-    found: dict[str, list[float]] = {"snr": [], "mse": [], "cosine_similarity": []}
+    metrics: dict[str, list[float]] = {"snr": [], "mse": [], "cosine_similarity": []}
     for i, (output, reference) in enumerate(zip(outputs, references, strict=False)):
         if output.layout.sizes != reference.layout.sizes:
             raise UnreadableFile(
@@ -95,29 +95,29 @@ def _metrics(path: str, outputs: Sequence[Value], references: Sequence[Value]) -
             )
         try:
             for name, value in _of_pair(output, reference).items():
-                found[name].append(value)
+                metrics[name].append(value)
         except ValueError as error:
             raise UnreadableFile(path, f"output {i} cannot be compared ({error})") from error
-    return found
+    return metrics
 
 
 def _of_pair(output: Value, reference: Value) -> dict[str, float]:
     """The metrics of one output: values in float32, sums in float64."""
-    noise = signal = own = product = 0.0
+    noise = signal = power_a = product = 0.0
     tensor, other = output.open(), reference.open()
     with np.errstate(over="ignore", invalid="ignore"):
         for x, y in zip(tensor.blocks(), other.blocks(), strict=True):
             a, b = x.astype(np.float32), y.astype(np.float32)
             noise += _squares(b - a)
             signal += _squares(b)
-            own += _squares(a)
+            power_a += _squares(a)
             product += float(np.multiply(a, b, dtype=np.float64).sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         count, power = np.float64(tensor.count), np.float64(signal)
         return {
             "snr": round(float(10 * np.log10(power / noise)), 2),
             "mse": round(float(noise / count), 2),
-            "cosine_similarity": round(float(product / np.sqrt(power * own)), 2),
+            "cosine_similarity": round(float(product / np.sqrt(power * power_a)), 2),
         }
 
 

@@ -68,15 +68,15 @@ class OfficialAnswer:
 
     def sheet(self, include_metadata: bool = False) -> AnswerTable:
         """Return the visible table, without events whose name contains "OPERATOR_CALL"."""
-        shown = [i for i, e in enumerate(self.events) if OPERATOR_CALL not in e.name]
-        events = [self.events[i] for i in shown]
+        visible = [i for i, e in enumerate(self.events) if OPERATOR_CALL not in e.name]
+        events = [self.events[i] for i in visible]
         columns: dict[str, Sequence[object]] = {
             "event_block_name": [e.block for e in events],
             "event_name": [e.name for e in events],
         }
         timed = [bool(e.raw) for e in events]
         for name in NUMBERS:
-            values = getattr(self.statistics, name)[shown].tolist()
+            values = getattr(self.statistics, name)[visible].tolist()
             columns[f"{name} ({self.scale})"] = [
                 v if has else None for v, has in zip(values, timed, strict=True)
             ]
@@ -128,19 +128,19 @@ def answer(
     if not layout.blocks:
         raise InspectorError("ValueError", "No objects to concatenate (there is no event)")
     by_row = np.argsort(layout.row, kind="stable")
-    at, row = layout.at[by_row], layout.row[by_row]
+    event, row = layout.at[by_row], layout.row[by_row]
     count = int(layout.row_ptr[-1])
-    first = at[np.searchsorted(row, np.arange(count))]
-    timed = events.is_profile[at]
-    at, row = at[timed], row[timed]
-    values = _elapsed(events, at, PER_SECOND[source] / PER_SECOND[target])
+    first = event[np.searchsorted(row, np.arange(count))]
+    timed = events.is_profile[event]
+    event, row = event[timed], row[timed]
+    values = _elapsed(events, event, PER_SECOND[source] / PER_SECOND[target])
     links = record.forward() if record is not None else None
     if links is not None:
         for index in layout.bundled_inputs:
             links.check_reference(index)
     cut = np.searchsorted(row, np.arange(count + 1)).tolist()
-    raw, start = values.tolist(), events.start[at].tolist()
-    metadata = [events.metadatas[m] if m >= 0 else b"" for m in events.metadata[at].tolist()]
+    raw, start = values.tolist(), events.start[event].tolist()
+    metadata = [events.metadatas[m] if m >= 0 else b"" for m in events.metadata[event].tolist()]
     block_of_row = np.repeat(np.arange(len(layout.blocks)), np.diff(layout.row_ptr)).tolist()
     texts = [*events.texts, ""]
     official_events = []
@@ -188,8 +188,8 @@ class _Told:
         has_profile = flags_at(len(events), lead[events.is_profile])
         lone = inner[~has_profile[lead[inner]]]
         lone = lone[np.unique(lead[lone], return_index=True)[1]]
-        at = np.sort(np.concatenate([np.flatnonzero(events.is_profile), lone]))
-        at = at[np.argsort(lead[at], kind="stable")]
+        event = np.sort(np.concatenate([np.flatnonzero(events.is_profile), lone]))
+        event = event[np.argsort(lead[event], kind="stable")]
         # The chain index does not distinguish rows.
         signature = _numbered(
             events.instruction,
@@ -198,13 +198,13 @@ class _Told:
             np.where(events.is_profile, name, -1),
             self._debug,
         )
-        self._check(runs, events.run[at])
+        self._check(runs, events.run[event])
         kinds = [(run.name, run.bundled_input_index) for run in runs]
-        merged = merge_runs(events.run[at], signature[at], kinds)
-        n = len(at)
-        last = n - 1 - first_of(events.run[at][::-1], merged.row[::-1])[::-1]
+        merged = merge_runs(events.run[event], signature[event], kinds)
+        n = len(event)
+        last = n - 1 - first_of(events.run[event][::-1], merged.row[::-1])[::-1]
         is_last = last == np.arange(n)
-        self.at, self.row, self.row_ptr = at[is_last], merged.row[is_last], merged.row_ptr
+        self.at, self.row, self.row_ptr = event[is_last], merged.row[is_last], merged.row_ptr
         of_blocks = [runs[int(members[0])] for members in merged.runs]
         self.blocks = [run.name for run in of_blocks]
         self.bundled_inputs = [run.bundled_input_index for run in of_blocks]
@@ -218,8 +218,8 @@ class _Told:
         return np.array([n if text else -1 for n, text in enumerate(self._names)])[codes]
 
     @staticmethod
-    def _check(runs: list[InspectorRun], told: Ints) -> None:
-        filled = set(np.unique(told).tolist())
+    def _check(runs: list[InspectorRun], run_of_event: Ints) -> None:
+        filled = set(np.unique(run_of_event).tolist())
         if any(run.has_events and i not in filled for i, run in enumerate(runs)):
             raise InspectorError("ValueError", "No objects to concatenate (a run has no events)")
 
@@ -234,10 +234,10 @@ def _numbered(*columns: Ints) -> Ints:
     return combined.astype(np.int64)
 
 
-def _elapsed(events: InspectorEvents, at: Ints, scale: float) -> Floats:
+def _elapsed(events: InspectorEvents, index: Ints, scale: float) -> Floats:
     """Return durations in the target scale; delegate events subtract two scaled times."""
-    start, end = events.start[at], events.end[at]
-    is_delegated = (events.number[at] != -1) | filled(events.text[at], events.texts)
+    start, end = events.start[index], events.end[index]
+    is_delegated = (events.number[index] != -1) | filled(events.text[index], events.texts)
     plain = _difference(start, end).astype(np.float64) / scale
     scaled = _difference(start / scale, end / scale, is_delegated)
     return np.where(is_delegated, scaled, plain)
@@ -282,13 +282,13 @@ def _resolved(
     return handles, [op for handle in listed for op in record.ops.get(handle, ())], backend
 
 
-def _of_identifier(known: dict[str, Handles], identifier: int | str) -> Handles | None:
+def _of_identifier(handles_by_text: dict[str, Handles], identifier: int | str) -> Handles | None:
     """Return the map's entry for an identifier, or for the last key that is part of its text."""
     text = str(identifier)
-    if isinstance(identifier, str) and text in known:
-        return known[text]
-    found = known.get(text)
-    for key, handles in known.items():
+    if isinstance(identifier, str) and text in handles_by_text:
+        return handles_by_text[text]
+    handles_of_text = handles_by_text.get(text)
+    for key, handles in handles_by_text.items():
         if key in text:
-            found = handles
-    return found
+            handles_of_text = handles
+    return handles_of_text

@@ -91,14 +91,14 @@ def _runs(buffer: Buffer) -> tuple[list[InspectorRun], Ints, Ints]:
     texts = _decoded(names)
     events = tables.targets(3)
     index = tables.numbers(1, np.int32, -1).tolist()
-    found = zip(codes.tolist(), index, events.tolist(), strict=True)
+    fields = zip(codes.tolist(), index, events.tolist(), strict=True)
     first, length = buffer.vectors(events, 4, "list of events")
-    return [InspectorRun(texts[c], i, at > 0) for c, i, at in found], first, length
+    return [InspectorRun(texts[c], i, target > 0) for c, i, target in fields], first, length
 
 
 def _events(buffer: Buffer, first: Ints, length: Ints) -> InspectorEvents:
-    at = elements(buffer, first, length, "events", _LEAST)
-    tables = Tables(buffer, at, "event")
+    positions = elements(buffer, first, length, "events", _LEAST)
+    tables = Tables(buffer, positions, "event")
     inner, other = tables.targets(0), tables.targets(2)
     is_profile = inner > 0
     if (~is_profile & (other == 0)).any():
@@ -107,7 +107,7 @@ def _events(buffer: Buffer, first: Ints, length: Ints) -> InspectorEvents:
     debug = Tables(buffer, other[~is_profile], "debug event")
 
     def column(of_profile: NDArray[np.generic], of_debug: NDArray[np.generic]) -> Ints:
-        values = np.empty(len(at), np.int64)
+        values = np.empty(len(positions), np.int64)
         values[is_profile], values[~is_profile] = of_profile, of_debug
         return values
 
@@ -122,20 +122,20 @@ def _events(buffer: Buffer, first: Ints, length: Ints) -> InspectorEvents:
     name, text = both(Tables.targets, (0, 5)), both(Tables.targets, (4, 4))
     codes, raw = distinct_texts(buffer, np.concatenate([name, text]), "text")
     metadata, metadatas = distinct_texts(buffer, profile.targets(5), "metadata")
-    ticks = np.zeros((2, len(at)), np.uint64)
+    ticks = np.zeros((2, len(positions)), np.uint64)
     for i, slot in enumerate((6, 7)):
         ticks[i, is_profile] = profile.numbers(slot, np.uint64, 0)
-    is_output = np.zeros(len(at), np.bool_)
+    is_output = np.zeros(len(positions), np.bool_)
     is_output[~is_profile] = _outputs(buffer, debug)
     return InspectorEvents(
         run=np.repeat(np.arange(len(length)), length),
         is_profile=is_profile,
         is_output=is_output,
-        name=codes[: len(at)].astype(np.int64),
+        name=codes[: len(positions)].astype(np.int64),
         chain=column(profile.numbers(1, np.int32, 0), chain),
         instruction=both(number, (2, 1)),
         number=both(number, (3, 3)),
-        text=codes[len(at) :].astype(np.int64),
+        text=codes[len(positions) :].astype(np.int64),
         metadata=column(metadata, np.full(len(debug), -1)),
         start=ticks[0],
         end=ticks[1],
@@ -154,11 +154,11 @@ def _outputs(buffer: Buffer, debug: Tables) -> Bools:
         raise InspectorError("TypeError", "a debug event has no value (debug_entry)")
     output = Tables(buffer, entries, "value").targets(7)
     marked = output > 0
-    at = Tables(buffer, output[marked], "output mark").fields(0)
-    buffer.check(at, 1, "output mark")
-    found = np.zeros(len(debug), np.bool_)
-    found[marked] = (at > 0) & (buffer.bytes[at] != 0)
-    return found
+    positions = Tables(buffer, output[marked], "output mark").fields(0)
+    buffer.check(positions, 1, "output mark")
+    is_output = np.zeros(len(debug), np.bool_)
+    is_output[marked] = (positions > 0) & (buffer.bytes[positions] != 0)
+    return is_output
 
 
 def _decoded(texts: list[bytes]) -> list[str]:

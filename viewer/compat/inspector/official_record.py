@@ -126,9 +126,9 @@ class LoadedRecord:
         if self._maps.get(DELEGATES) is not None:
             for key, entry in _of_forward(self._maps[DELEGATES]).items():
                 if entry is not None:
-                    own = (entry.get("delegate_map") or {}).items()
+                    entries = (entry.get("delegate_map") or {}).items()
                     delegates[key] = InspectorDelegate(
-                        str(entry.get("name", "")), {k: _handles(v) for k, v in own}
+                        str(entry.get("name", "")), {k: _handles(v) for k, v in entries}
                     )
         _of_forward(self._maps.get(NUMBER_OF_OUTPUTS))
         methods = [g for n, g in self._graphs.items() if n == EDGE or n.startswith(f"{EDGE}/")]
@@ -211,8 +211,8 @@ def _of_forward(maps: Any) -> dict[str, Any]:
         raise InspectorError("TypeError", "'NoneType' object is not subscriptable")
     if FORWARD not in maps:
         raise InspectorError("KeyError", "'forward'")
-    found: dict[str, Any] = maps[FORWARD]
-    return found
+    forward: dict[str, Any] = maps[FORWARD]
+    return forward
 
 
 def _handles(value: Any) -> Handles:
@@ -255,13 +255,13 @@ def _is_old_lowered(text: str) -> bool:
 
 
 def _ops(program: Any) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+    ops: dict[int, list[str]] = {}
     for node in _nodes(program):
         target = str(node.get("target"))
         handle = (node.get("metadata") or {}).get("debug_handle")
         if isinstance(handle, str | int) and not target.endswith(_NOT_OPERATORS):
-            found.setdefault(int(handle), []).append(_name(target))
-    return found
+            ops.setdefault(int(handle), []).append(_name(target))
+    return ops
 
 
 def _name(target: str) -> str:

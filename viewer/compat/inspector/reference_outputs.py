@@ -31,10 +31,10 @@ def counts_of(member: IO[bytes]) -> dict[str, int]:
             name = next(n for n in archive.namelist() if n.rpartition("/")[2] == _PICKLE)
             if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
                 raise NoReferenceOutputs("torch.save packs nothing")
-            found = _value(read_member(archive, name))
-        if not all(isinstance(method, str) for method in found):
+            counts = _value(read_member(archive, name))
+        if not all(isinstance(method, str) for method in counts):
             raise NoReferenceOutputs("a method has no name")
-        return {method: len(outputs) for method, outputs in found.items()}
+        return {method: len(outputs) for method, outputs in counts.items()}
     except (*_DAMAGED, AttributeError, StopIteration) as error:
         raise NoReferenceOutputs(str(error)) from error
 
@@ -95,9 +95,9 @@ def _pop(stack: list[Any], count: int) -> list[Any]:
 
 
 def _pop_to_mark(stack: list[Any]) -> list[Any]:
-    at = len(stack) - 1 - stack[::-1].index(_MARK)
-    taken = stack[at + 1 :]
-    del stack[at:]
+    mark = len(stack) - 1 - stack[::-1].index(_MARK)
+    taken = stack[mark + 1 :]
+    del stack[mark:]
     return taken
 
 

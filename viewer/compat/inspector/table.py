@@ -83,9 +83,9 @@ def _cells(values: Sequence[object]) -> tuple[list[str], bool]:
 
 def _after_point(number: str) -> int:
     """Return the number of characters after the point, else after the "e"; -1 for integers."""
-    at = max(number.rfind("."), -1)
-    at = at if at >= 0 else number.rfind("e")
-    return len(number) - at - 1 if at >= 0 else -1
+    position = max(number.rfind("."), -1)
+    position = position if position >= 0 else number.rfind("e")
+    return len(number) - position - 1 if position >= 0 else -1
 
 
 def _one_line(text: str) -> str:

@@ -122,7 +122,7 @@ def runtime_chart(trace: Trace, process: str) -> TorqChart:
         thread.astype(np.int64),
         start,
         end,
-        lambda own: Joined(Picked(heads, head[own]), duration.piece(own)),
+        lambda rows: Joined(Picked(heads, head[rows]), duration.piece(rows)),
     )
     in_order = tuple(threads[i] for i in np.argsort(slices.source_row[first]).tolist())
     figures = replace(runtime_overview((slices.start, slices.end)), unit=_MICROSECONDS)
@@ -161,8 +161,8 @@ class _Durations:
             [f"dur={time} {unit} ({percent(time, whole)})".encode() for time in lengths.tolist()]
         )
 
-    def piece(self, own: Ints) -> Piece:
-        return Picked(self._texts, self._code[own])
+    def piece(self, rows: Ints) -> Piece:
+        return Picked(self._texts, self._code[rows])
 
 
 class _CompileRows:
@@ -207,32 +207,32 @@ class _CompileRows:
             numbers = np.array([int(match[1]) if match else 0 for match in named], np.int64)
             return numbers[track] if len(numbers) else np.empty(0, np.int64)
         number = np.zeros(len(track), np.int64)
-        own = np.flatnonzero(self._unit == Unit.SLICE)
-        if len(own):
+        on_slices = np.flatnonzero(self._unit == Unit.SLICE)
+        if len(on_slices):
             events = trace.slices.columns["event"]
-            texts, codes = events.strings or (), events.values[own]
+            texts, codes = events.strings or (), events.values[on_slices]
             used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
             index = numbers_at(
                 len(texts), used, _numbered([texts[i] for i in used.tolist()]) % self._num_slices
             )
-            number[own] = index[codes]
+            number[on_slices] = index[codes]
         return number
 
     def _of(self, *units: Unit) -> Intervals:
-        own = np.isin(self._unit, units)
-        return self._start[own], self._end[own]
+        mask = np.isin(self._unit, units)
+        return self._start[mask], self._end[mask]
 
     def _two_units(self, start: Ints, end: Ints) -> TorqOverview:
         dma = np.isin(self._unit, (Unit.DMA_IN, Unit.DMA_OUT))
-        own = self._unit == Unit.SLICE
-        return two_units((start, end), (start[dma], end[dma]), (start[own], end[own]))
+        is_slice = self._unit == Unit.SLICE
+        return two_units((start, end), (start[dma], end[dma]), (start[is_slice], end[is_slice]))
 
     def _all_units(self) -> TorqOverview:
         slices = self._unit == Unit.SLICE
         busy = {}
         for number in (0, 1):
-            own = slices & (self._number == number)
-            busy[number] = (self._start[own], self._end[own])
+            mask = slices & (self._number == number)
+            busy[number] = (self._start[mask], self._end[mask])
         return all_units(
             (self._start, self._end),
             self._of(Unit.DMA_IN, Unit.DMA_OUT),
@@ -265,7 +265,7 @@ class _CompileRows:
         both, thread = np.unique(self._unit * 1000 + self._number, return_inverse=True)
         threads = [
             UNKNOWN_THREAD if unit == Unit.NONE else thread_of(Unit(unit), number)
-            for unit, number in (divmod(one, 1000) for one in both.tolist())
+            for unit, number in (divmod(code, 1000) for code in both.tolist())
         ]
         return ChartColumns(
             process, threads, thread.astype(np.int64), self._start, self._end, names
@@ -290,12 +290,12 @@ class _CompileRows:
         places = Blobs([f", MLIR - {place}, ".encode() for place in _places(columns["location"])])
         type, event, place = map(_codes, (types, events, columns["location"]))
         size = self._sizes(", bytes=")
-        return lambda own: Joined(
-            Picked(type_text, type[own]),
-            Picked(event_text, event[own]),
-            Picked(places, place[own]),
-            duration.piece(own),
-            size(own),
+        return lambda rows: Joined(
+            Picked(type_text, type[rows]),
+            Picked(event_text, event[rows]),
+            Picked(places, place[rows]),
+            duration.piece(rows),
+            size(rows),
         )
 
     def _operator_names(self, operators: list[str]) -> Names:
@@ -313,14 +313,14 @@ class _CompileRows:
         kind = _codes(events)
         duration = _Durations(self._start, self._end, _NANOSECONDS)
         size = self._sizes(" | bytes=")
-        return lambda own: Joined(
-            Picked(kind_text, kind[own]),
-            Picked(inputs, places[own]),
-            Literal(word, len(own)),
-            ids(own),
-            Literal(b" | ", len(own)),
-            duration.piece(own),
-            size(own),
+        return lambda rows: Joined(
+            Picked(kind_text, kind[rows]),
+            Picked(inputs, places[rows]),
+            Literal(word, len(rows)),
+            ids(rows),
+            Literal(b" | ", len(rows)),
+            duration.piece(rows),
+            size(rows),
         )
 
     def _sizes(self, before: str) -> Names:
@@ -330,9 +330,9 @@ class _CompileRows:
         )
         head, sizes = before.encode(), _number_text(column.values)
 
-        def piece(own: Ints) -> Piece:
-            sized = own[valid[own]]
-            return Where(valid[own], Joined(Literal(head, len(sized)), sizes(sized)))
+        def piece(rows: Ints) -> Piece:
+            sized = rows[valid[rows]]
+            return Where(valid[rows], Joined(Literal(head, len(sized)), sizes(sized)))
 
         return piece
 
@@ -361,15 +361,15 @@ class _CompileRows:
         end = np.maximum.reduceat(self._end[order], first) if len(first) else start
         # The distinct places of each group, in order of appearance.
         group, places = np.cumsum(opens) - 1, _places(column)
-        at = np.sort(np.unique(group * len(places) + place, return_index=True)[1])
-        bounds = np.searchsorted(group[at], np.arange(len(first) + 1)).tolist()
-        shown = [places[i] for i in place[at].tolist()]
+        index = np.sort(np.unique(group * len(places) + place, return_index=True)[1])
+        bounds = np.searchsorted(group[index], np.arange(len(first) + 1)).tolist()
+        place_list = [places[i] for i in place[index].tolist()]
         texts = [clean(text) for text in number]
         whole = int(self._end.max()) - int(self._start.min()) if len(self._end) else 0
         names = []
-        for i, one in enumerate(operator[first].tolist()):
+        for i, operator_number in enumerate(operator[first].tolist()):
             time = int(end[i] - start[i])
-            head = layer_name(texts[one], shown[bounds[i] : bounds[i + 1]])
+            head = layer_name(texts[operator_number], place_list[bounds[i] : bounds[i + 1]])
             names.append(f"{head}dur={time} {_NANOSECONDS} ({percent(time, whole)})".encode())
         blobs = Blobs(names)
         return ChartColumns(
@@ -378,7 +378,7 @@ class _CompileRows:
             np.zeros(len(first), np.int64),
             start,
             end,
-            lambda own: Picked(blobs, own),
+            lambda rows: Picked(blobs, rows),
         )
 
 
@@ -392,14 +392,14 @@ def _numbered(events: list[str]) -> Ints:
 def _number_text(values: Ints) -> Names:
     """Return numbers as text; negative ones, which no compiler writes, through a slow path."""
     if int(values.min(initial=0)) >= 0:
-        return lambda own: Decimals(values[own])
+        return lambda rows: Decimals(values[rows])
     distinct, code = np.unique(values, return_inverse=True)
     texts = Blobs.of_texts([str(value) for value in distinct.tolist()])
-    return lambda own: Picked(texts, code[own])
+    return lambda rows: Picked(texts, code[rows])
 
 
-def _nameless(own: NDArray[np.int64]) -> Piece:
-    return Picked(Blobs([b""]), np.zeros(len(own), np.int64))
+def _nameless(rows: NDArray[np.int64]) -> Piece:
+    return Picked(Blobs([b""]), np.zeros(len(rows), np.int64))
 
 
 def _operators_at(location: Location, source: MlirSource) -> str:
@@ -408,18 +408,18 @@ def _operators_at(location: Location, source: MlirSource) -> str:
     Callers are left out, since they show where a function was called, not what ran; so are
     functions.
     """
-    found: dict[int, str] = {}
+    operations: dict[int, str] = {}
     pending: list[Location] = [location]
     while pending:
         match pending.pop():
             case FilePosition() as place if place.file.rpartition("/")[2] == source.name:
                 operation = source.places.at(place.line, place.col)
                 if operation is not None and operation.name.split(".")[0] not in _NOT_SOURCE:
-                    found[operation.line] = f"{operation.name}@L{operation.line}"
+                    operations[operation.line] = f"{operation.name}@L{operation.line}"
             case NameLocation(_, child) if child is not None:
                 pending.append(child)
             case CallSite(callee, _):
                 pending.append(callee)
             case FusedLocation(members):
                 pending += members
-    return " + ".join(found[line] for line in sorted(found))
+    return " + ".join(operations[line] for line in sorted(operations))

@@ -54,5 +54,5 @@ def layer_name(operator: str, places: Sequence[str]) -> str:
     """Return the name of an input-layer slice up to its duration, with at most three places."""
     distinct = list(dict.fromkeys(places))
     more = len(distinct) - _SHOWN_PLACES
-    shown = ", ".join(distinct[:_SHOWN_PLACES]) + (f" (+{more} more)" if more > 0 else "")
-    return f"{operator} | {shown} | "
+    place_text = ", ".join(distinct[:_SHOWN_PLACES]) + (f" (+{more} more)" if more > 0 else "")
+    return f"{operator} | {place_text} | "

@@ -156,22 +156,26 @@ def _write_numbered(
         rows = [(name, list(_c0_rows(path))) for name, path in compiled.items()]
         jobs = [(name, list(_r0_rows(path))) for name, path in measured.items()]
         overviews = {
-            name: two_units(_intervals(own), _intervals(own, "DMA"), _intervals(own, "SLICE"))
-            for name, own in rows
+            name: two_units(
+                _intervals(file_rows), _intervals(file_rows, "DMA"), _intervals(file_rows, "SLICE")
+            )
+            for name, file_rows in rows
         }
-        overviews |= {name: runtime_overview(_intervals(own)) for name, own in jobs}
+        overviews |= {name: runtime_overview(_intervals(file_rows)) for name, file_rows in jobs}
     else:
         threads = C1_THREADS
         rows = [(name, list(_c1_rows(path))) for name, path in compiled.items()]
         jobs = [(name, list(_r0_rows(path, at_800_mhz=True))) for name, path in measured.items()]
-        overviews = {name: as_8e135dc(_overview(own)) for name, own in rows}
-        overviews |= {name: runtime_overview_8e135dc(_intervals(own)) for name, own in jobs}
-    for number, (name, own) in enumerate([*rows, *jobs], 1):
+        overviews = {name: as_8e135dc(_overview(file_rows)) for name, file_rows in rows}
+        overviews |= {
+            name: runtime_overview_8e135dc(_intervals(file_rows)) for name, file_rows in jobs
+        }
+    for number, (name, file_rows) in enumerate([*rows, *jobs], 1):
         process, overview = f"{number:02d} {name}", overviews[name]
         if number <= len(rows):
             for thread in threads:
                 packets.thread(process, thread)
-        _write_rows(packets, process, own, _length(own), 1)
+        _write_rows(packets, process, file_rows, _length(file_rows), 1)
         _write_overview(packets, process, overview)
     return "".join(overview.printed(name) for name, overview in overviews.items())
 
@@ -193,10 +197,10 @@ def _write_overview(packets: OriginalPackets, process: str, overview: TorqOvervi
 
 
 def _intervals(rows: Sequence[_Row], unit: str | None = None) -> Intervals:
-    own = [row for row in rows if unit is None or row.unit == unit]
+    unit_rows = [row for row in rows if unit is None or row.unit == unit]
     return (
-        np.array([row.start for row in own], np.int64),
-        np.array([row.end for row in own], np.int64),
+        np.array([row.start for row in unit_rows], np.int64),
+        np.array([row.end for row in unit_rows], np.int64),
     )
 
 
@@ -341,15 +345,15 @@ def _operator(place: str, mlir_lines: Sequence[str]) -> str:
     if match is None or not 0 < int(match[1][:9]) <= len(mlir_lines):
         return ""
     line = int(match[1][:9])
-    found = _OPERATOR.search(mlir_lines[line - 1])
-    return f"{found[1] or found[2]}@L{line}" if found else ""
+    operator = _OPERATOR.search(mlir_lines[line - 1])
+    return f"{operator[1] or operator[2]}@L{line}" if operator else ""
 
 
 def _merged(rows: Iterator[_Row]) -> list[_Row]:
-    known: dict[tuple[int, int, int], _Row] = {}
+    merged: dict[tuple[int, int, int], _Row] = {}
     for row in rows:
-        known.setdefault((row.action, row.start, row.end), row)
-    return list(known.values())
+        merged.setdefault((row.action, row.start, row.end), row)
+    return list(merged.values())
 
 
 def _layers(rows: Sequence[_Row]) -> list[_Row]:

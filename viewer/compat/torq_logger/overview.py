@@ -115,7 +115,7 @@ class TorqOverview:
 
         All start at `start`.
         """
-        found = []
+        slices = []
         for figure, thread, label in self.form.rows:
             time = self.times.get(figure, 0)
             name = f"{label}: {self.form.text(time)}"
@@ -123,8 +123,8 @@ class TorqOverview:
                 name += f" {self.unit}"
             if figure != "OVERALL" and figure in self.times:
                 name += f" ({percent(time, self.times['OVERALL'])})"
-            found.append((thread, name, time, "OVERVIEW" in thread))
-        return found
+            slices.append((thread, name, time, "OVERVIEW" in thread))
+        return slices
 
     def printed(self, title: str) -> str:
         """Return the summary as it is printed: an empty line, a heading, a line per key."""

@@ -251,7 +251,7 @@ def _columns(process: str, category: str, logs: _Logs) -> ChartColumns:
         np.array(logs.thread, np.int64),
         np.array(logs.start, np.int64),
         np.array(logs.end, np.int64),
-        lambda own: Picked(names, own),
+        lambda rows: Picked(names, rows),
         flat=False,
         category=category,
     )
@@ -277,12 +277,12 @@ class _Tracks:
 
     def lanes(self, process: str, thread: str, count: int) -> list[int]:
         """Return the uuids of the next `count` unused lanes of a thread."""
-        known = self._lanes[process, thread]
+        lanes = self._lanes[process, thread]
         taken = self._taken.setdefault((process, thread), 0)
         self._taken[process, thread] = taken + count
-        while len(known) < taken + count:
-            known.append(self._uuid())
-        return known[taken : taken + count]
+        while len(lanes) < taken + count:
+            lanes.append(self._uuid())
+        return lanes[taken : taken + count]
 
     def descriptors(self) -> list[Any]:
         """Return the descriptors of each process, its threads and their additional lanes.
@@ -290,27 +290,27 @@ class _Tracks:
         A process has the ID of its first thread, otherwise trace_processor would create a main
         thread.
         """
-        found = []
+        descriptors = []
         for process, threads in self._processes.items():
-            own = [self._lanes[process, thread] for thread in threads]
-            pid = own[0][0] if own else self._ids[process]
-            found.append(
+            lane_lists = [self._lanes[process, thread] for thread in threads]
+            pid = lane_lists[0][0] if lane_lists else self._ids[process]
+            descriptors.append(
                 pb.TrackDescriptor(
                     uuid=self._ids[process],
                     process=pb.ProcessDescriptor(pid=pid, process_name=clean(process)),
                     child_ordering=pb.TrackDescriptor.LEXICOGRAPHIC,
                 )
             )
-            for thread, (first, *more) in zip(threads, own, strict=True):
+            for thread, (first, *more) in zip(threads, lane_lists, strict=True):
                 name = clean(thread)
-                found.append(
+                descriptors.append(
                     pb.TrackDescriptor(
                         uuid=first,
                         thread=pb.ThreadDescriptor(pid=pid, tid=first, thread_name=name),
                     )
                 )
                 for lane in more:
-                    found.append(
+                    descriptors.append(
                         pb.TrackDescriptor(
                             uuid=lane,
                             parent_uuid=first,
@@ -321,7 +321,7 @@ class _Tracks:
                             sibling_merge_key_int=first,
                         )
                     )
-        return found
+        return descriptors
 
 
 class _Layout:
@@ -365,14 +365,14 @@ class _Layout:
     def encoded(self, chart: ChartColumns, first: int, last: int, origin: int) -> bytes:
         """Return the packets of slices first .. last-1 in file order, and their ENDs."""
         begin_at, end_at, owner = self._brackets.part(first, last)
-        own = self._order[first:last].astype(np.int64)
+        rows = self._order[first:last].astype(np.int64)
         ended = self._order[owner].astype(np.int64)
         begin = Joined(
-            Varints(chart.start[own] - origin, lambda size: TIME),
-            Literal(SEQUENCE_ID, len(own)),
+            Varints(chart.start[rows] - origin, lambda size: TIME),
+            Literal(SEQUENCE_ID, len(rows)),
             Message(
                 TRACK_EVENT,
-                Joined(Picked(self._begin, self._lane[own]), Message(_NAME, chart.names(own))),
+                Joined(Picked(self._begin, self._lane[rows]), Message(_NAME, chart.names(rows))),
             ),
         )
         end = Joined(

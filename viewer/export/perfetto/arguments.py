@@ -115,10 +115,10 @@ class SliceArguments:
         source, slices = self._source, self._slices
         # With ticks of 1 ns, the timestamp is the tick, apart from the file's origin.
         if source.ns_per_tick != 1:
-            self._add_ticks("start_ticks", lambda own: slices.start[own])
-            self._add_ticks("dur_ticks", lambda own: slices.end[own] - slices.start[own])
+            self._add_ticks("start_ticks", lambda rows: slices.start[rows])
+            self._add_ticks("dur_ticks", lambda rows: slices.end[rows] - slices.start[rows])
         self._add_event(renamed)
-        self._arguments.append(lambda own: Picked(of_keys, slices.key[own]))
+        self._arguments.append(lambda rows: Picked(of_keys, slices.key[rows]))
         self._add_run()
         self._add_timing()
         taken = set(RESERVED)
@@ -144,7 +144,7 @@ class SliceArguments:
 
     def _add_event(self, renamed: Callable[[Codes], Bools] | None) -> None:
         """Add the original names of slices that are shown under another name."""
-        source, slices, own = self._source, self._slices, self._own
+        source, slices, rows = self._source, self._slices, self._own
         names, strings = source.trace.strings, self._strings
         if self._stated.event is not None:
             self._arguments.append(self._stated_argument("event", self._stated.event))
@@ -158,15 +158,15 @@ class SliceArguments:
                 differs &= False if valid is None else ~valid[part]
             return differs
 
-        used = in_order_of_use(own, len(names), lambda part: slices.name[part[other(part)]])
+        used = in_order_of_use(rows, len(names), lambda part: slices.name[part[other(part)]])
         if not used:
             return
         event_iid = _table(used, len(names), lambda i: strings.value(names[i]))
         event_arg = self._text_arg("event")
 
         def event(part: Codes) -> Piece:
-            at = other(part)
-            return Where(at, Varints(event_iid[slices.name[part[at]]], event_arg))
+            mask = other(part)
+            return Where(mask, Varints(event_iid[slices.name[part[mask]]], event_arg))
 
         self._arguments.append(event)
 
@@ -182,8 +182,8 @@ class SliceArguments:
         equal = np.array([numbers.get(label, -1) if label else -2 for label in labels], np.int64)
 
         def differs(part: Codes) -> Bools:
-            found = equal[of[part]]
-            is_other: Bools = (found != -2) & (found != slices.name[part])
+            equal_code = equal[of[part]]
+            is_other: Bools = (equal_code != -2) & (equal_code != slices.name[part])
             return is_other
 
         used = in_order_of_use(self._own, len(labels), lambda part: of[part[differs(part)]])
@@ -193,8 +193,8 @@ class SliceArguments:
         argument = self._text_arg(LABEL)
 
         def label(part: Codes) -> Piece:
-            at = differs(part)
-            return Where(at, Varints(iid[of[part[at]]], argument))
+            mask = differs(part)
+            return Where(mask, Varints(iid[of[part[mask]]], argument))
 
         self._arguments.append(label)
         return True
@@ -221,7 +221,7 @@ class SliceArguments:
         """Add ticks of the input; slices on a clock of their own have none."""
         head, placed = self._number_arg(name, _ARG_INT), foreign(self._slices)
         if not len(placed):
-            self._arguments.append(lambda own: Varints(ticks(own), head))
+            self._arguments.append(lambda rows: Varints(ticks(rows), head))
             return
         has_ticks = ~flags_at(len(self._slices), placed)
 

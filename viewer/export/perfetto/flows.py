@@ -29,12 +29,12 @@ def flows_among(table: LinkTable, only: Ints | None, most: int = MOST_ASKED) -> 
     result's `asked` is that number.
     """
     stated = table.trace.flows
-    given = np.stack([stated.producer, stated.consumer], axis=1)
+    pairs = np.stack([stated.producer, stated.consumer], axis=1)
     proved, asked, of = _proved(table, only, most)
-    if len(given) and len(proved):
-        known = set(map(tuple, given.tolist()))
-        proved = proved[[tuple(edge) not in known for edge in proved.tolist()]]
-    columns = np.concatenate([given, proved])
+    if len(pairs) and len(proved):
+        stated_pairs = set(map(tuple, pairs.tolist()))
+        proved = proved[[tuple(edge) not in stated_pairs for edge in proved.tolist()]]
+    columns = np.concatenate([pairs, proved])
     if only is not None:
         columns = columns[np.isin(columns, only).all(axis=1)]
     return FlowEdges(columns[:, 0].copy(), columns[:, 1].copy(), asked, of)
@@ -69,8 +69,8 @@ def _may_have_inputs(table: LinkTable) -> Ints:
     trace = table.trace
     slices = trace.slices
     linked = np.array([bool(link.operators) for link in table.links], np.bool_)
-    found = linked[slices.key] if len(linked) else np.zeros(len(slices), np.bool_)
+    mask = linked[slices.key] if len(linked) else np.zeros(len(slices), np.bool_)
     units = np.array([track.unit in (Unit.HOST, Unit.NSS) for track in trace.tracks], np.bool_)
     if units.any() and not trace.provenance:
-        found = found | units[slices.row_track[slices.rows()]]
-    return np.flatnonzero(found)
+        mask = mask | units[slices.row_track[slices.rows()]]
+    return np.flatnonzero(mask)

@@ -43,16 +43,16 @@ def facts_of(
     If the only source is an Opscope export, its metadata is carried over unless `facts` has a newer
     value; "whole trace" refers to what that export contained.
     """
-    found: dict[str, int | str] = {"tool": f"Opscope {viewer.__version__}", "origin_ns": origin}
+    of_file: dict[str, int | str] = {"tool": f"Opscope {viewer.__version__}", "origin_ns": origin}
     of_sources = [_source_facts(source) for source in sources]
     if len(sources) == 1 and is_of_one_file(stated := sources[0].trace.provenance):
-        found |= {k: v for k, v in stated.items() if k not in found and not k.startswith(FIRST)}
+        of_file |= {k: v for k, v in stated.items() if k not in of_file and not k.startswith(FIRST)}
         if facts.get("range") == "whole trace":
             facts = {name: value for name, value in facts.items() if name not in stated}
         if first_ns(stated) == origin - sources[0].offset_ns:  # only their difference matters
-            found["origin_ns"] = stated.get("origin_ns", 0)
+            of_file["origin_ns"] = stated.get("origin_ns", 0)
             of_sources[0]["offset_ns"] = stated.get(f"{FIRST}offset_ns", 0)
-    return _storable({**found, **facts}), of_sources
+    return _storable({**of_file, **facts}), of_sources
 
 
 def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
@@ -122,8 +122,8 @@ def _storable(facts: Mapping[str, int | str]) -> dict[str, int | str]:
 def metadata_packets(facts: Facts, of_sources: Mapping[int, Facts]) -> bytes:
     """Return packets with facts about the file, and about sources by their numbers from 1."""
     named = {f"{PREFIX}{name}": value for name, value in facts.items()}
-    for number, some in of_sources.items():
-        named |= {f"{PREFIX}source{number}.{name}": value for name, value in some.items()}
+    for number, source_facts in of_sources.items():
+        named |= {f"{PREFIX}source{number}.{name}": value for name, value in source_facts.items()}
     ours = pb.TracePacket(trusted_packet_sequence_id=SEQUENCE)
     older = pb.TracePacket(trusted_packet_sequence_id=SEQUENCE)
     for name, value in named.items():

@@ -71,10 +71,10 @@ class InternedStrings:
         self._many: list[tuple[int, Sequence[str]]] = []  # (first number, texts) of each block
 
     def _number(self, table: str, text: str) -> int:
-        known = self._tables.setdefault(table, {})
-        number = known.get(text)
+        number_of_text = self._tables.setdefault(table, {})
+        number = number_of_text.get(text)
         if number is None:
-            number = known[text] = self._take(table, 1)
+            number = number_of_text[text] = self._take(table, 1)
             self._new.append((table, number, clean(text)))
         return number
 
@@ -156,20 +156,20 @@ def _many_values(number: int, texts: Sequence[str]) -> bytes:
     return field(PACKET, packet.SerializeToString() + field(_INTERNED_DATA, entries))
 
 
-def in_order_of_use(own: Codes, size: int, codes_of: Callable[[Codes], NDArray[Any]]) -> list[int]:
+def in_order_of_use(rows: Codes, size: int, codes_of: Callable[[Codes], NDArray[Any]]) -> list[int]:
     """Return the codes in 0 .. size-1 that slices have, by the first slice with each.
 
     Texts are numbered in this order, whatever the order of a reader's tables, so equal slices give
     equal bytes. codes_of: returns the codes of some slices in order; it may skip slices.
     """
-    first = np.full(size, len(own))
-    for start in reversed(range(0, len(own), _AT_ONCE)):
-        codes = codes_of(own[start : start + _AT_ONCE])
+    first = np.full(size, len(rows))
+    for start in reversed(range(0, len(rows), _AT_ONCE)):
+        codes = codes_of(rows[start : start + _AT_ONCE])
         # With duplicate indexes the last assignment wins: that is the first slice.
         first[codes[::-1]] = np.arange(start + len(codes) - 1, start - 1, -1)
-    used = np.flatnonzero(first < len(own))
-    found: list[int] = used[np.argsort(first[used])].tolist()
-    return found
+    used = np.flatnonzero(first < len(rows))
+    in_order: list[int] = used[np.argsort(first[used])].tolist()
+    return in_order
 
 
 def with_value(codes: Codes, column: Column) -> Codes:

@@ -66,35 +66,41 @@ def stated(trace: Trace, linked: KeyFacts | None) -> Stated:
         names |= (_TEXTS_OF_KEYS | {"event"}) & texts | {"run"} & numbers
         if numbers.issuperset(_ESTIMATE):
             names.update(_ESTIMATE)
-    found = {name: columns[name] for name in names}
-    of_keys = {name: found[name] for name in names & {*_TEXTS_OF_KEYS, *_ESTIMATE}}
-    at = _slice_of_keys(trace) if of_keys else []
+    stated_columns = {name: columns[name] for name in names}
+    of_keys = {name: stated_columns[name] for name in names & {*_TEXTS_OF_KEYS, *_ESTIMATE}}
+    slice_of_key = _slice_of_keys(trace) if of_keys else []
     return Stated(
-        category=found.get("category"),
-        correlation=found.get("correlation_id"),
-        event=found.get("event"),
-        run=found.get("run"),
-        facts=_with_links(at, of_keys, linked) if of_keys else linked,
-        locations=_per_key(at, found["location"], _text) if "location" in found else (),
+        category=stated_columns.get("category"),
+        correlation=stated_columns.get("correlation_id"),
+        event=stated_columns.get("event"),
+        run=stated_columns.get("run"),
+        facts=_with_links(slice_of_key, of_keys, linked) if of_keys else linked,
+        locations=_per_key(slice_of_key, stated_columns["location"], _text)
+        if "location" in stated_columns
+        else (),
         names=frozenset(names),
     )
 
 
 def _slice_of_keys(trace: Trace) -> list[int]:
     """Return a slice of every key, -1 if there is none."""
-    found = numbers_at(len(trace.keys), trace.slices.key, np.arange(len(trace.slices)), -1)
-    numbers: list[int] = found.tolist()
+    slice_of_key = numbers_at(len(trace.keys), trace.slices.key, np.arange(len(trace.slices)), -1)
+    numbers: list[int] = slice_of_key.tolist()
     return numbers
 
 
-def _per_key(at: list[int], column: Column, value: Callable[[_Value], _Found]) -> list[_Found]:
+def _per_key(
+    slice_of_key: list[int], column: Column, value: Callable[[_Value], _Found]
+) -> list[_Found]:
     """Return a column's value for every key; at: a slice of each."""
-    return [value(column.value(i) if i >= 0 else None) for i in at]
+    return [value(column.value(i) if i >= 0 else None) for i in slice_of_key]
 
 
-def _with_links(at: list[int], columns: dict[str, Column], linked: KeyFacts | None) -> KeyFacts:
+def _with_links(
+    slice_of_key: list[int], columns: dict[str, Column], linked: KeyFacts | None
+) -> KeyFacts:
     """Return facts per key: from a link if it found operators, else from the columns."""
-    linked = linked or KeyFacts.none(len(at))
+    linked = linked or KeyFacts.none(len(slice_of_key))
     is_linked = [bool(operators) for operators in linked.operators]
 
     def merged(
@@ -103,12 +109,14 @@ def _with_links(at: list[int], columns: dict[str, Column], linked: KeyFacts | No
         column = columns.get(name)
         if column is None:
             return list(of_links)
-        per_key = _per_key(at, column, value)
-        return [of_links[key] if is_linked[key] else per_key[key] for key in range(len(at))]
+        per_key = _per_key(slice_of_key, column, value)
+        return [
+            of_links[key] if is_linked[key] else per_key[key] for key in range(len(slice_of_key))
+        ]
 
     estimates = dict(linked.estimates)
     if _ESTIMATE[0] in columns:
-        for key, i in enumerate(at):
+        for key, i in enumerate(slice_of_key):
             ticks, ns = (columns[name].value(i) if i >= 0 else None for name in _ESTIMATE)
             if key not in estimates and ticks is not None and ns is not None:
                 estimates[key] = int(ticks), float(ns)
@@ -133,15 +141,15 @@ def _list(value: _Value) -> list[object]:
     if value is None:
         return []
     try:
-        found = json.loads(str(value))
+        parsed = json.loads(str(value))
     except (ValueError, RecursionError):
         return [value]
-    return found if isinstance(found, list) else [value]
+    return parsed if isinstance(parsed, list) else [value]
 
 
 def _texts(value: _Value) -> tuple[str, ...]:
-    return tuple(str(one) for one in _list(value))
+    return tuple(str(element) for element in _list(value))
 
 
 def _handles(value: _Value) -> tuple[int | str, ...]:
-    return tuple(one if isinstance(one, int) else str(one) for one in _list(value))
+    return tuple(element if isinstance(element, int) else str(element) for element in _list(value))

@@ -141,9 +141,9 @@ class SlicePackets:
         self.flows_written = int(is_valid.sum())
         ids = np.arange(flow_id, flow_id + self.flows_written, dtype=np.uint64)
         for head, end in zip((_FLOWS, _TERMINATING_FLOWS), ends, strict=True):
-            at = end[is_valid]
-            order = np.argsort(at, kind="stable")
-            self._flow_ends.append((head, at[order], ids[order]))
+            end_ranks = end[is_valid]
+            order = np.argsort(end_ranks, kind="stable")
+            self._flow_ends.append((head, end_ranks[order], ids[order]))
 
     def _inside(self, first: int, last: int) -> Bools:
         """Return which slices, in preorder, overlap [first, last), and their ancestors."""
@@ -195,12 +195,12 @@ class SlicePackets:
 
     def _intern_names(self) -> None:
         """Intern the names of slices: their labels, or else their own names."""
-        source, slices, strings, own = self._source, self._slices, self._strings, self._preorder
+        source, slices, strings, rows = self._source, self._slices, self._strings, self._preorder
         names, labels = source.trace.strings, source.label_strings
         of = None if source.own_names else source.labels
         count = len(names)
         if of is None:
-            used = in_order_of_use(own, count, lambda part: slices.name[part])
+            used = in_order_of_use(rows, count, lambda part: slices.name[part])
         else:
             has_text = np.array([bool(label) for label in labels], np.bool_)
 
@@ -208,7 +208,7 @@ class SlicePackets:
                 label = of[part].astype(np.int64)
                 return np.where(has_text[label], label + count, slices.name[part])
 
-            used = in_order_of_use(own, count + len(labels), shown)
+            used = in_order_of_use(rows, count + len(labels), shown)
         of_text = [
             (
                 code,
@@ -252,7 +252,7 @@ class SlicePackets:
 
     def _categories(self, text: str) -> bytes:
         """Encode categories, which an import may separate by commas."""
-        numbers = [self._strings.category(one) for one in text.split(",")]
+        numbers = [self._strings.category(category) for category in text.split(",")]
         return bytes(pb.TrackEvent(category_iids=numbers).SerializeToString())
 
     def _text_of_slice(
@@ -267,8 +267,8 @@ class SlicePackets:
             blobs[code] = encode(column.strings[code])
         table, valid = Blobs([*blobs, b""]), column.valid
         if valid is None:
-            return lambda own: Picked(table, column.values[own])
-        return lambda own: Picked(table, np.where(valid[own], column.values[own], len(blobs)))
+            return lambda rows: Picked(table, column.values[rows])
+        return lambda rows: Picked(table, np.where(valid[rows], column.values[rows], len(blobs)))
 
     def _correlation(self, key: int) -> bytes:
         """Return the encoded correlation ID that all slices of a key share."""
@@ -289,9 +289,9 @@ class SlicePackets:
         These are the ENDs among and directly after the BEGINs.
         """
         begin_at, end_at, owner = self._brackets.part(first, last)
-        own = self._preorder[first:last]
+        rows = self._preorder[first:last]
         return assemble(
-            [(begin_at, self._begins(own, first)), (end_at, self._ends(self._preorder[owner]))]
+            [(begin_at, self._begins(rows, first)), (end_at, self._ends(self._preorder[owner]))]
         )
 
     def _shown(self, codes: Codes) -> Ints:
@@ -325,10 +325,10 @@ class SlicePackets:
             Varints(self._shown(codes), lambda size: _BEGIN),
             Picked(self._begin_track, lane),
         ]
-        for head, at, ids in self._flow_ends:
-            some = slice(*np.searchsorted(at, [first, first + n]).tolist())
-            if some.start < some.stop:
-                pieces.append(Fixed64s(n, at[some] - first, ids[some], head))
+        for head, ranks, ids in self._flow_ends:
+            span = slice(*np.searchsorted(ranks, [first, first + n]).tolist())
+            if span.start < span.stop:
+                pieces.append(Fixed64s(n, ranks[span] - first, ids[span], head))
         pieces.append(Picked(self._key_correlation, key))
         if self._correlation_of_slice is not None:
             pieces.append(self._correlation_of_slice(codes))

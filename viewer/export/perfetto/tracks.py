@@ -166,8 +166,8 @@ def _lanes(source: PerfettoSource) -> list[int]:
     lanes = np.zeros(len(source.tracks), np.int64)
     slices = source.trace.slices
     np.maximum.at(lanes, slices.row_track.astype(np.int64), slices.row_lane.astype(np.int64))
-    found: list[int] = lanes.tolist()
-    return found
+    lane_list: list[int] = lanes.tolist()
+    return lane_list
 
 
 def _in_order(
@@ -175,9 +175,9 @@ def _in_order(
 ) -> list[tuple[int, str, list[int]]]:
     """Return (source, process, its tracks) in display order."""
     every = [(n, track) for n, source in enumerate(sources) for track in range(len(source.tracks))]
-    known = set(every)
+    pairs = set(every)
     groups: dict[tuple[int, str], list[int]] = {}
-    for number, track in dict.fromkeys((*(one for one in order if one in known), *every)):
+    for number, track in dict.fromkeys((*(pair for pair in order if pair in pairs), *every)):
         process = sources[number].tracks[track].process
         groups.setdefault((number, process), []).append(track)
     return [(number, process, tracks) for (number, process), tracks in groups.items()]

@@ -102,17 +102,17 @@ def _any_harmful(header: Sequence[str], columns: Sequence[Any]) -> bool:
 def _distinct_texts(column: Any) -> Iterable[str]:
     if isinstance(column, Column):
         return column.strings or ()
-    found = set[str]()
+    texts = set[str]()
     for first in range(0, row_count(column), ROWS_AT_ONCE):
         values = _values(column, slice(first, first + ROWS_AT_ONCE))
-        found.update(value for value in values if isinstance(value, str))
-    return found
+        texts.update(value for value in values if isinstance(value, str))
+    return texts
 
 
 def _values(column: Any, part: slice) -> list[Any]:
     """Some values of a list, array or Series."""
-    some = column[part]
-    values: list[Any] = some.tolist() if hasattr(some, "tolist") else some
+    selected = column[part]
+    values: list[Any] = selected.tolist() if hasattr(selected, "tolist") else selected
     return values
 
 
@@ -129,8 +129,8 @@ def _cell_texts(column: Any, quoted: _Quoted, spelled: _Quoted) -> Callable[[sli
             if column.valid is not None:
                 codes = codes.copy()
                 codes[~column.valid[part]] = len(table) - 1
-            found: list[str] = table[codes].tolist()
-            return found
+            texts: list[str] = table[codes].tolist()
+            return texts
 
         return interned
     if isinstance(column, Column):

@@ -45,19 +45,19 @@ class ArmChoice:
 
 def parse_arm(text: str) -> ArmChoice:
     """Return the conditions in "build=2,device=pixel". Raises ValueError for anything else."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for part in _NEXT.split(text):
-        name, sign, value = (one.strip() for one in part.partition("="))
-        known = name in DIMENSIONS or (name.startswith(TAG) and len(name) > len(TAG))
-        if not sign or not known or not value:
+        name, sign, value = (word.strip() for word in part.partition("="))
+        is_known = name in DIMENSIONS or (name.startswith(TAG) and len(name) > len(TAG))
+        if not sign or not is_known or not value:
             raise ValueError(
                 f"{text!r} is not an arm: write device=, build=, model= or tag.NAME= with a value, "
                 "separated by commas, such as build=2,device=pixel"
             )
-        if name in found:
+        if name in values:
             raise ValueError(f"{text!r} is not an arm: it has {name} twice")
-        found[name] = value
-    return ArmChoice(tuple(found.items()))
+        values[name] = value
+    return ArmChoice(tuple(values.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class Group:
     @property
     def label(self) -> str:
         """What the profiles have in common: "model=attention, device=pixel"."""
-        known = [f"{name}={one_line(value)}" for name, value in self.values if value]
-        return ", ".join(known) or "all profiles"
+        filled = [f"{name}={one_line(value)}" for name, value in self.values if value]
+        return ", ".join(filled) or "all profiles"
 
 
 def lake_profiles(connection: duckdb.DuckDBPyConnection) -> list[LakeProfile]:
@@ -91,20 +91,20 @@ def lake_profiles(connection: duckdb.DuckDBPyConnection) -> list[LakeProfile]:
     rows = connection.execute(
         "SELECT key, model, device, build, tags FROM files WHERE key IS NOT NULL ORDER BY key"
     ).fetchall()
-    found = []
-    for key, *known, tags in rows:
-        values = {n: v for n, v in zip(DIMENSIONS, known, strict=True) if v is not None}
-        found.append(LakeProfile(key, values | _tags(tags)))
-    return found
+    profiles = []
+    for key, *texts, tags in rows:
+        values = {n: v for n, v in zip(DIMENSIONS, texts, strict=True) if v is not None}
+        profiles.append(LakeProfile(key, values | _tags(tags)))
+    return profiles
 
 
 def _tags(text: str | None) -> dict[str, str]:
     """The tags of a profile, by their names in conditions; {} for what Opscope did not write."""
     try:
-        found = json.loads(text or "{}")
+        parsed = json.loads(text or "{}")
     except (ValueError, RecursionError):
         return {}
-    return {f"{TAG}{n}": str(v) for n, v in found.items()} if isinstance(found, dict) else {}
+    return {f"{TAG}{n}": str(v) for n, v in parsed.items()} if isinstance(parsed, dict) else {}
 
 
 def groups_of(
@@ -116,7 +116,7 @@ def groups_of(
     """
     chosen = {name for arm in (a, b) for name, _ in arm.conditions}
     free = [name for name in DIMENSIONS if name not in chosen]
-    found: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
+    keys_of_values: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
     counts = Counter[str]()
     for profile in profiles:
         sides = [arm.includes(profile.values) for arm in (a, b)]
@@ -126,34 +126,34 @@ def groups_of(
             continue
         counts["AB"[sides[1]]] += 1
         values = tuple(profile.values.get(name, "") for name in free)
-        found.setdefault(values, ([], []))[sides[1]].append(profile.key)
+        keys_of_values.setdefault(values, ([], []))[sides[1]].append(profile.key)
     for name, arm in (("A", a), ("B", b)):
         if not counts[name]:
             raise WrongArms(f"no profile of the lake is in {name} ({arm.text})")
     groups = [
         Group(tuple(zip(free, values, strict=True)), (tuple(of_a), tuple(of_b)))
         for values, (of_a, of_b) in sorted(
-            found.items(), key=lambda one: [natural(value) for value in one[0]]
+            keys_of_values.items(), key=lambda pair: [natural(value) for value in pair[0]]
         )
         if of_a and of_b
     ]
     if not groups:
         raise WrongArms(f"no {' and '.join(free)} has profiles in both arms")
-    return groups, _notes(list(found.items()), free)
+    return groups, _notes(list(keys_of_values.items()), free)
 
 
 def _notes(
-    found: Sequence[tuple[tuple[str, ...], tuple[list[str], list[str]]]], free: Sequence[str]
+    groups: Sequence[tuple[tuple[str, ...], tuple[list[str], list[str]]]], free: Sequence[str]
 ) -> list[str]:
     notes = []
     for name, other in ((0, 1), (1, 0)):
-        alone = [values for values, keys in found if keys[name] and not keys[other]]
+        alone = [values for values, keys in groups if keys[name] and not keys[other]]
         if alone:
-            shown = ", ".join(
+            text = ", ".join(
                 f"{dimension}={one_line(value)}"
                 for dimension, value in zip(free, min(alone), strict=True)
                 if value
             )
             more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
-            notes.append(f"Only in {'AB'[name]}, so left out: {shown or 'all profiles'}{more}.")
+            notes.append(f"Only in {'AB'[name]}, so left out: {text or 'all profiles'}{more}.")
     return notes

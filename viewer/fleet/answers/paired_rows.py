@@ -39,7 +39,7 @@ def paired_rows(
         return _grouped(a, b, operators, level)
     methods = paired_methods([part.method for part in a], [part.method for part in b])
     joined = Joined[_Thing]()
-    known = [
+    handle_sets = [
         {m: {listed_operator.debug_handle for listed_operator in operator[m]} for m in operator}
         for operator in operators
     ]
@@ -54,7 +54,7 @@ def paired_rows(
     for x, y in methods:
         for i, j in _operator_pairs(operators[0].get(x, ()), operators[1].get(y, ())):
             joined.join((0, "operator", (x, i)), (1, "operator", (y, j)))
-        for p, q in _unlinked_pairs(a, b, x, y, known):
+        for p, q in _unlinked_pairs(a, b, x, y, handle_sets):
             joined.join((0, "part", p), (1, "part", q))
     rows = []
     for things in joined.groups():
@@ -79,14 +79,16 @@ def _handles(part: LakePart) -> list[int]:
     """The debug handles of a set of operators; none if some operators have none."""
     if part.level != "operators" or not _HANDLES.fullmatch(part.id):
         return []
-    return [int(one) for one in part.id.split("+")]
+    return [int(handle) for handle in part.id.split("+")]
 
 
 def _operator_pairs(
     a: Sequence[ListedOperator], b: Sequence[ListedOperator]
 ) -> list[tuple[int, int]]:
     """Pairs of debug handles."""
-    identities = [[listed_operator.identity for listed_operator in own] for own in (a, b)]
+    identities = [
+        [listed_operator.identity for listed_operator in operators] for operators in (a, b)
+    ]
     return [(a[i].debug_handle, b[j].debug_handle) for i, j in aligned(*identities)]
 
 
@@ -95,21 +97,21 @@ def _unlinked_pairs(
     b: Sequence[LakePart],
     x: str,
     y: str,
-    known: Sequence[Mapping[str, set[int]]],
+    handle_sets: Sequence[Mapping[str, set[int]]],
 ) -> list[tuple[int, int]]:
     """Pairs of parts of two methods whose operators are not listed, by label in their order."""
     sides = []
-    for parts, method, of_methods in ((a, x, known[0]), (b, y, known[1])):
+    for parts, method, of_methods in ((a, x, handle_sets[0]), (b, y, handle_sets[1])):
         listed = of_methods.get(method, set())
-        own = [
+        indexes = [
             number
             for number, part in enumerate(parts)
             if part.method == method and not set(_handles(part)) & listed
         ]
-        sides.append(sorted(own, key=lambda n: natural(parts[n].id)))
+        sides.append(sorted(indexes, key=lambda n: natural(parts[n].id)))
     labels = (
-        [(parts[n].level, parts[n].label) for n in own]
-        for parts, own in zip((a, b), sides, strict=True)
+        [(parts[n].level, parts[n].label) for n in numbers]
+        for parts, numbers in zip((a, b), sides, strict=True)
     )
     return [(sides[0][i], sides[1][j]) for i, j in aligned(*labels)]
 
@@ -148,20 +150,21 @@ def _label(
     a: Sequence[LakePart], b: Sequence[LakePart], of_a: Sequence[int], of_b: Sequence[int]
 ) -> str:
     sides = [
-        sorted((parts[n] for n in own), key=lambda part: natural(part.id))
-        for parts, own in ((a, of_a), (b, of_b))
+        sorted((parts[n] for n in indexes), key=lambda part: natural(part.id))
+        for parts, indexes in ((a, of_a), (b, of_b))
     ]
     lake_parts = sides[0] or sides[1]
     labels = list(dict.fromkeys(part.label for part in lake_parts))
     more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
     backends = [
-        ", ".join(dict.fromkeys(part.backend or "kernels" for part in own)) for own in sides
+        ", ".join(dict.fromkeys(part.backend or "kernels" for part in lake_parts))
+        for lake_parts in sides
     ]
     label = f"{labels[0]}{more}"
     if all(sides) and backends[0] != backends[1]:
         return f"{label} ({backends[0]} → {backends[1]})"
-    own = backends[0] if sides[0] else backends[1]
-    return label if own == "kernels" else f"{label} ({own})"
+    backend = backends[0] if sides[0] else backends[1]
+    return label if backend == "kernels" else f"{label} ({backend})"
 
 
 def _grouped(
@@ -174,20 +177,22 @@ def _grouped(
     names = [[part.method for part in parts] for parts in (a, b)]
     other = {y: x for x, y in paired_methods(*names)}
     several = len(set(names[0])) > 1 or len(set(names[1])) > 1
-    found: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
+    groups: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
     for side, parts in enumerate((a, b)):
-        known = {
+        operator_of_handle = {
             (method, listed_operator.debug_handle): listed_operator
             for method, listed in operators[side].items()
             for listed_operator in listed
         }
         for number, part in enumerate(parts):
-            listed_operators = [known.get((part.method, handle)) for handle in _handles(part)]
+            listed_operators = [
+                operator_of_handle.get((part.method, handle)) for handle in _handles(part)
+            ]
             text = _text_of(part, listed_operators, level)
             method = other.get(part.method, part.method) if side else part.method
-            found.setdefault((method, text), ([], []))[side].append(number)
+            groups.setdefault((method, text), ([], []))[side].append(number)
     rows = []
-    for (method, text), (of_a, of_b) in found.items():
+    for (method, text), (of_a, of_b) in groups.items():
         grade = Grade.SAME if of_a and of_b else Grade.ONLY_A if of_a else Grade.ONLY_B
         why = f"same {level}" if of_a and of_b else "only in A" if of_a else "only in B"
         label = f"{method}: {text}" if several else text

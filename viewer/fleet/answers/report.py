@@ -89,7 +89,7 @@ def write_fleet_report(lake: Lake, path: str, title: str = "") -> int:
 def fleet_page(lake: Lake, title: str = "") -> str:
     """Return the report as HTML. Raises NoDuckDB, UnusableLake."""
     contents = with_connection(lake, lambda connection: _contents(lake, connection))
-    shown = title or f"Fleet {contents.name}"
+    heading = title or f"Fleet {contents.name}"
     style = "".join(
         resource("report", name).read_text(encoding="utf-8") for name in ("report.css", "fleet.css")
     )
@@ -100,7 +100,7 @@ def fleet_page(lake: Lake, title: str = "") -> str:
         _noise(contents.noise),
         _problems(contents),
     ]
-    return document(shown, [one for one in sections if one], style)
+    return document(heading, [part for part in sections if part], style)
 
 
 def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
@@ -141,7 +141,7 @@ def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
 
 
 def _summary(contents: _Contents) -> str:
-    known = [
+    facts = [
         (group_digits(count), name if count == 1 else f"{name}s")
         for name, count in contents.counts.items()
         if count
@@ -153,7 +153,7 @@ def _summary(contents: _Contents) -> str:
         figures(
             [
                 (group_digits(contents.profiles), "profiles"),
-                *known,
+                *facts,
                 *([(group_digits(failed), "files that failed")] if failed else []),
             ]
         ),
@@ -183,13 +183,13 @@ def _changes(groups: Sequence[GroupComparison], notes: Sequence[str]) -> str:
             for label, compared in listed
         ]
     rows.sort(key=lambda each: -each[0])
-    shown = [row for _, row in rows[:_MOST_CHANGES]]
+    change_rows = [row for _, row in rows[:_MOST_CHANGES]]
     return section(
         "changes",
         "Changes in the last build",
         f'<p class="answer">{text(_answer(groups))}</p>',
-        table("Proven changes, largest first", _TITLES, shown, left=5, sortable=False),
-        rest_note(len(rows) - len(shown), "more row"),
+        table("Proven changes, largest first", _TITLES, change_rows, left=5, sortable=False),
+        rest_note(len(rows) - len(change_rows), "more row"),
         paragraph(
             "The last build of each model on each device against the one before. A profile is a "
             "session. A change is proven if it is above 5 % and the test over sessions is "
@@ -239,12 +239,16 @@ def _change_row(group_comparison: GroupComparison, label: str, compared: Compare
 def _trends(trends: Sequence[Trend]) -> str:
     parts: list[str] = []
     names: list[tuple[str, list[Trend]]] = [
-        (" · ".join(part for part in (model or NOT_KNOWN, method) if part), list(own))
-        for (model, method), own in groupby(trends, key=lambda one: (one.model, one.method))
+        (" · ".join(part for part in (model or NOT_KNOWN, method) if part), list(method_trends))
+        for (model, method), method_trends in groupby(
+            trends, key=lambda trend: (trend.model, trend.method)
+        )
     ]
-    for number, (name, own) in enumerate(names[:_MOST_MODELS]):
-        content = chart(f"Median inference of {name} by build", own, NOT_KNOWN) + _builds(name, own)
-        with_builds = sum(len(trend.points) > 1 for trend in own)
+    for number, (name, model_trends) in enumerate(names[:_MOST_MODELS]):
+        content = chart(f"Median inference of {name} by build", model_trends, NOT_KNOWN) + _builds(
+            name, model_trends
+        )
+        with_builds = sum(len(trend.points) > 1 for trend in model_trends)
         if with_builds > MOST_LINES:
             content += paragraph(f"The chart has the first {MOST_LINES} devices.", "note")
         parts.append(details(name, content, is_open=number < _OPEN_MODELS))
@@ -287,12 +291,12 @@ def _noise(noise: Sequence[DeviceNoise]) -> str:
     rows = [
         Row(
             [
-                Cell(f"{100 * expm1(one.deviation):.1f} %", one.deviation),
-                Cell(group_digits(one.sessions), one.sessions),
-                Cell(one.device or NOT_KNOWN),
+                Cell(f"{100 * expm1(device.deviation):.1f} %", device.deviation),
+                Cell(group_digits(device.sessions), device.sessions),
+                Cell(device.device or NOT_KNOWN),
             ]
         )
-        for one in sorted(noise, key=lambda one: -one.deviation)
+        for device in sorted(noise, key=lambda device: -device.deviation)
     ]
     return section(
         "noise",
@@ -309,11 +313,11 @@ def _noise(noise: Sequence[DeviceNoise]) -> str:
 
 
 def _problems(contents: _Contents) -> str:
-    shown = contents.problems[:_MOST_PROBLEMS]
+    problems = contents.problems[:_MOST_PROBLEMS]
     rows = [
         Row([Cell(group_digits(count), count), Cell(group_digits(profiles), profiles), Cell(kind),
              Cell(os.path.basename(file or ""))])
-        for kind, count, profiles, file in shown
+        for kind, count, profiles, file in problems
     ]  # fmt: skip
     reasons = Counter(_without_path(reason, source) for source, reason in contents.failures)
     failures = [
@@ -333,7 +337,7 @@ def _problems(contents: _Contents) -> str:
             left=2,
             sortable=False,
         ),
-        rest_note(len(contents.problems) - len(shown), "more kind"),
+        rest_note(len(contents.problems) - len(problems), "more kind"),
     )
 
 

@@ -71,9 +71,9 @@ def trends_of(connection: duckdb.DuckDBPyConnection) -> list[Trend]:
         GROUP BY model, method, device, build, key, session ORDER BY ALL
         """
     ).fetchall()
-    found: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    values: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     for model, method, device, build, ns in rows:
-        of_builds = found.setdefault((model, method, device), {})
+        of_builds = values.setdefault((model, method, device), {})
         of_builds.setdefault(build, []).append(float(ns))
     return [
         Trend(
@@ -84,7 +84,7 @@ def trends_of(connection: duckdb.DuckDBPyConnection) -> list[Trend]:
             ),
         )
         for names, of_builds in sorted(
-            found.items(), key=lambda one: [natural(name) for name in one[0]]
+            values.items(), key=lambda pair: [natural(name) for name in pair[0]]
         )
     ]
 
@@ -100,29 +100,29 @@ def device_noise(trends: Iterable[Trend]) -> list[DeviceNoise]:
             times = times[times > 0]
             if len(times) > 1:
                 around = float(np.log(times).var(ddof=1)) * (len(times) - 1)
-                own = squares.setdefault(trend.device, [])
-                own.append((around, len(times) - 1, len(times)))
+                terms = squares.setdefault(trend.device, [])
+                terms.append((around, len(times) - 1, len(times)))
     return [
         DeviceNoise(
             device,
-            float(np.sqrt(sum(s for s, _, _ in own) / sum(n for _, n, _ in own))),
-            sum(count for _, _, count in own),
+            float(np.sqrt(sum(s for s, _, _ in terms) / sum(n for _, n, _ in terms))),
+            sum(count for _, _, count in terms),
         )
-        for device, own in sorted(squares.items(), key=lambda one: natural(one[0]))
+        for device, terms in sorted(squares.items(), key=lambda pair: natural(pair[0]))
     ]
 
 
 def last_builds(profiles: Sequence[LakeProfile]) -> list[Group]:
     """Return, for every model on every device, its last build against the one before."""
-    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    builds: dict[tuple[str, str], dict[str, list[str]]] = {}
     for profile in profiles:
         if "build" in profile.values:
             names = profile.values.get("model", ""), profile.values.get("device", "")
-            of_builds = found.setdefault(names, {})
+            of_builds = builds.setdefault(names, {})
             of_builds.setdefault(profile.values["build"], []).append(profile.key)
     groups = []
     for (model, device), of_builds in sorted(
-        found.items(), key=lambda one: [natural(name) for name in one[0]]
+        builds.items(), key=lambda pair: [natural(name) for name in pair[0]]
     ):
         if len(of_builds) > 1:
             before, last = sorted(of_builds, key=natural)[-2:]
@@ -145,11 +145,11 @@ def chart(title: str, trends: Sequence[Trend], unknown: str) -> str:
 
     unknown: what stands for a device without a name.
     """
-    shown = [trend for trend in trends if len(trend.points) > 1][:MOST_LINES]
-    if not shown:
+    drawn = [trend for trend in trends if len(trend.points) > 1][:MOST_LINES]
+    if not drawn:
         return ""
-    builds = sorted({p.build for trend in shown for p in trend.points}, key=natural)
-    every = [ns for trend in shown for point in trend.points for ns in point.sessions]
+    builds = sorted({p.build for trend in drawn for p in trend.points}, key=natural)
+    every = [ns for trend in drawn for point in trend.points for ns in point.sessions]
     low, high = min(every), max(every)
     margin = max((high - low) * 0.06, high * 0.005, 1.0)
     low, high = max(low - margin, 0.0), high + margin
@@ -165,8 +165,8 @@ def chart(title: str, trends: Sequence[Trend], unknown: str) -> str:
         f"<title>{text(title)}</title>",
     ]
     for ns in _ticks(low, high):
-        at = f"{y(ns):.1f}"
-        lines.append(f'<path class="grid" d="M{_LEFT} {at}H{_WIDTH - _RIGHT}"/>')
+        level = f"{y(ns):.1f}"
+        lines.append(f'<path class="grid" d="M{_LEFT} {level}H{_WIDTH - _RIGHT}"/>')
         lines.append(
             f'<text x="{_LEFT - 8}" y="{y(ns) + 4:.1f}" text-anchor="end">'
             f"{text(format_briefly(ns))}</text>"
@@ -178,7 +178,7 @@ def chart(title: str, trends: Sequence[Trend], unknown: str) -> str:
             f"{text(build, _LETTERS)}</text>"
         )
     ends = []
-    for number, trend in enumerate(shown):
+    for number, trend in enumerate(drawn):
         name, places = trend.device or unknown, []
         lines.append(f'<g class="line{number}">')
         for point in trend.points:
@@ -208,14 +208,14 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _labels(ends: list[tuple[float, int, str]]) -> list[str]:
     """Labels at the right ends of lines, below one another where they would overlap."""
-    found, free = [], float(_TOP)
+    labels, free = [], float(_TOP)
     ends = sorted(ends)
-    for place, (at, number, name) in enumerate(ends):
+    for place, (height, number, name) in enumerate(ends):
         after = (len(ends) - 1 - place) * _LABEL_STEP
-        at_y = min(max(at + 4, free), _HEIGHT - 6 - after)
+        at_y = min(max(height + 4, free), _HEIGHT - 6 - after)
         free = at_y + _LABEL_STEP
-        found.append(
+        labels.append(
             f'<text class="line{number}" x="{_WIDTH - _RIGHT + 10}" y="{at_y:.1f}">'
             f"● {text(name, _LETTERS)}</text>"
         )
-    return found
+    return labels

@@ -161,10 +161,12 @@ class DaskCluster:
         """Threads of all workers, at most `_FRESH_S` ago; 0 if the scheduler does not answer."""
         if time.monotonic() - self._asked > _FRESH_S:
             try:
-                found = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWER_S)
+                threads = self._client.sync(
+                    self._client.scheduler.ncores, callback_timeout=_ANSWER_S
+                )
             except (OSError, TimeoutError):
-                found = {}
-            self._count, self._asked = sum(found.values()), time.monotonic()
+                threads = {}
+            self._count, self._asked = sum(threads.values()), time.monotonic()
         return self._count
 
     def _lost(self) -> EngineLost:

@@ -29,21 +29,23 @@ def comparison(contents: Contents) -> str:
     compared = contents.options.compared
     if compared is None:
         return ""
-    found = compared.comparison
-    facts = compare_facts(found, compared.problems)
-    verdict, figure = whole_inference(found.inference, found.inference_drift)
+    comparison_of_files = compared.comparison
+    facts = compare_facts(comparison_of_files, compared.problems)
+    verdict, figure = whole_inference(
+        comparison_of_files.inference, comparison_of_files.inference_drift
+    )
     arms = [(_arm(facts["arms"][name]), name.upper()) for name in ("a", "b")]
-    notes = [RELATIVE] if found.is_relative else []
+    notes = [RELATIVE] if comparison_of_files.is_relative else []
     notes += list(compared.problems)
     return section(
         "comparison",
         "Comparison",
-        f'<p class="answer">{text(headline(found), 1000)}</p>',
-        paragraph(explanation(found)),
-        figures([(verdict, f"B, {whole_name(found)}"), *arms]),
+        f'<p class="answer">{text(headline(comparison_of_files), 1000)}</p>',
+        paragraph(explanation(comparison_of_files)),
+        figures([(verdict, f"B, {whole_name(comparison_of_files)}"), *arms]),
         paragraph(figure),
         _waterfall(facts["waterfall"]),
-        rows_table(found, contents.limits.rows),
+        rows_table(comparison_of_files, contents.limits.rows),
         *(paragraph(note, "note") for note in notes),
     )
 
@@ -65,12 +67,12 @@ def _waterfall(fall: dict[str, Any] | None) -> str:
         ("in no row", fall["rest_ns"]),
     ]
     bars = [("A", 0, fall["a_ns"], median_text(fall["a_ns"]), "whole")]
-    at = fall["a_ns"]
+    level = fall["a_ns"]
     for name, ns in steps:
         if ns:
             kind = "slower" if ns > 0 else "faster"
-            bars.append((name, at, at + ns, difference_text(ns), kind))
-        at += ns
+            bars.append((name, level, level + ns, difference_text(ns), kind))
+        level += ns
     bars.append(("B", 0, fall["b_ns"], median_text(fall["b_ns"]), "whole"))
     ends = [end for bar in bars for end in bar[1:3]]
     low, high = min(0, *ends), max(1, *ends)
@@ -95,15 +97,15 @@ def _waterfall(fall: dict[str, Any] | None) -> str:
 _TITLES = ("Δ", "Change", "95 % interval", "A", "B", "Verdict", "Pair", "What")
 
 
-def rows_table(found: Comparison, most: int) -> str:
+def rows_table(compared: Comparison, most: int) -> str:
     """Return the rows of a comparison, at most some: proven changes first."""
     every = sorted(
-        zip(found.rows, found.compared, found.drifts, strict=True),
+        zip(compared.rows, compared.compared, compared.drifts, strict=True),
         key=lambda each: (each[1].verdict not in CHANGED, -abs(each[1].change_ns)),
     )
     rows = [_row(*each) for each in every[:most]]
-    shown = table("Rows of A and B, proven changes first", _TITLES, rows, left=3)
-    return shown + rest_note(len(every) - most, "more row")
+    html = table("Rows of A and B, proven changes first", _TITLES, rows, left=3)
+    return html + rest_note(len(every) - most, "more row")
 
 
 def change_cells(compared: Compared) -> list[Cell]:

@@ -118,5 +118,5 @@ def _lines(profile: Profile, number: int, places: Places) -> int | None:
     if links.program is None:
         return None
     members = (links.program.operators[i] for i in links.sets[number])
-    found = places.number(place_of(operator) for operator in members)
-    return found if found >= 0 else None
+    place_number = places.number(place_of(operator) for operator in members)
+    return place_number if place_number >= 0 else None

@@ -19,9 +19,11 @@ _MOST_METHODS = 8
 def memory(contents: Contents) -> str:
     """Return the memory plans of all program files."""
     methods = [m for space in contents.workspaces for m in memory_facts(space)["methods"]]
-    own = {(method["file"], method["name"]): method for method in methods}
-    parts = [_method(contents, method) for method in list(own.values())[:_MOST_METHODS]]
-    rest = len(own) - _MOST_METHODS
+    by_file_and_name = {(method["file"], method["name"]): method for method in methods}
+    parts = [
+        _method(contents, method) for method in list(by_file_and_name.values())[:_MOST_METHODS]
+    ]
+    rest = len(by_file_and_name) - _MOST_METHODS
     parts.append(rest_note(rest, "more method"))
     return section("memory", "Memory", *parts)
 
@@ -29,7 +31,9 @@ def memory(contents: Contents) -> str:
 def _method(contents: Contents, method: dict[str, Any]) -> str:
     name = f"{os.path.basename(method['file'])} · {method['name']}"
     heading = f"<h3>{text(name)}</h3>"
-    notes = [f"{one}: not in the plan" for one in (*method["not_in_plan"], *method["problems"])]
+    notes = [
+        f"{sentence}: not in the plan" for sentence in (*method["not_in_plan"], *method["problems"])
+    ]
     if method["peak_instruction"] is None:
         return heading + paragraph(". ".join(["No planned memory", *notes]), "note")
     peak, arena = method["peak_bytes"], method["arena_bytes"]

@@ -37,45 +37,45 @@ def key_figures(profile: Profile) -> list[tuple[str, str]]:
     """Return the main figures of a profile, as (value, meaning)."""
     summary, open_trace = profile.summary, profile.shown
     rate = open_trace.axis.ns_per_tick
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     median = summary.median
     if median is not None:
         what = f"median of {counted(median.runs, 'inference')}"
-        found += _median_figures(median, what, rate)
+        pairs += _median_figures(median, what, rate)
     elif summary.methods:
         for median in summary.methods[:_MOST_METHODS]:
             what = f"median of {counted(median.runs, 'inference')} of {median.name}"
             what = what if median.runs > 1 else f"the inference of {median.name}"
-            found += _median_figures(median, what, rate)
+            pairs += _median_figures(median, what, rate)
         if len(summary.methods) > _MOST_METHODS:
             more = counted(len(summary.methods) - _MOST_METHODS, "more method")
-            found.append((more, "with less time"))
+            pairs.append((more, "with less time"))
     elif any(open_trace.file.inferences()):
-        found.append((format_time(tick_to_ns(summary.whole, rate)), "all inferences"))
+        pairs.append((format_time(tick_to_ns(summary.whole, rate)), "all inferences"))
     else:
-        found.append((format_time(tick_to_ns(summary.span, rate)), "duration"))
-        found.append((format_time(tick_to_ns(summary.whole, rate)), summary.busy or "busy time"))
+        pairs.append((format_time(tick_to_ns(summary.span, rate)), "duration"))
+        pairs.append((format_time(tick_to_ns(summary.whole, rate)), summary.busy or "busy time"))
     if summary.slowest is not None:
-        found.append((format_time(tick_to_ns(summary.slowest.ticks, rate)), "slowest inference"))
+        pairs.append((format_time(tick_to_ns(summary.slowest.ticks, rate)), "slowest inference"))
     if summary.delegation is not None:
         report = summary.delegation
         where = f"delegated in {summary.phase}" if summary.phase else "delegated"
-        found.append((share_text(report.delegated, report.whole), where))
+        pairs.append((share_text(report.delegated, report.whole), where))
     slices = len(open_trace.file.slices) - open_trace.file.slices.derived_count
-    found.append(
+    pairs.append(
         (group_digits(slices), f"slices on {counted(len(open_trace.file.tracks), 'track')}")
     )
-    return found
+    return pairs
 
 
 def _median_figures(median: MedianInference, what: str, rate: Fraction) -> list[tuple[str, str]]:
     """Return a median, or the first and the last level if durations shift, and the rate."""
     noun = noun_of(median.name)
     of = f" of {median.name}" if median.name else ""
-    found = [(format_time(tick_to_ns(median.ticks, rate)), what)]
+    pairs = [(format_time(tick_to_ns(median.ticks, rate)), what)]
     if median.levels:
         first, last = median.levels[0], median.levels[-1]
-        found = [
+        pairs = [
             (
                 f"{format_time(tick_to_ns(first.ticks, rate))} → "
                 f"{format_time(tick_to_ns(last.ticks, rate))}",
@@ -84,12 +84,12 @@ def _median_figures(median: MedianInference, what: str, rate: Fraction) -> list[
             )
         ]
     if median.rate is not None and (per_second := median.rate.per_second(rate)):
-        found.append((f"{per_second:,.4g}", f"{noun}s{of} per second of wall time"))
+        pairs.append((f"{per_second:,.4g}", f"{noun}s{of} per second of wall time"))
     tokens = median.tokens
     if tokens is not None and (per_second := tokens.per_second(rate)):
         what = f"tokens{of} per second, of {counted(tokens.tokens, 'token')}"
-        found.append((f"{per_second:,.4g}", what))
-    return found
+        pairs.append((f"{per_second:,.4g}", what))
+    return pairs
 
 
 def findings_of(profile: Profile) -> tuple[Finding, ...]:

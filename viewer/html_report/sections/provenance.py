@@ -25,12 +25,12 @@ _MOST_PROBLEMS = 40
 
 def provenance(contents: Contents, cancelled: Cancelled) -> str:
     """Return the files of a report. Raises WriteCancelled."""
-    found = [(space, info(space)) for space in contents.workspaces]
-    paths = dict.fromkeys(path for space, _ in found for path in space.paths)
+    workspace_facts = [(space, info(space)) for space in contents.workspaces]
+    paths = dict.fromkeys(path for space, _ in workspace_facts for path in space.paths)
     names = short_paths(paths)
     files: dict[str, Row] = {}
     notes: dict[str, list[str]] = {}
-    for space, facts in found:
+    for space, facts in workspace_facts:
         for file in facts["files"]:
             path = file["path"]
             if path in files:
@@ -41,10 +41,10 @@ def provenance(contents: Contents, cancelled: Cancelled) -> str:
     rows = list(files.values())[: contents.limits.rows]
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     alike: dict[tuple[str, ...], list[str]] = {}
-    for name, own in notes.items():
-        if own:
-            alike.setdefault(tuple(own), []).append(name)
-    lists = "".join(_note_list(named, own) for own, named in alike.items())
+    for name, file_notes in notes.items():
+        if file_notes:
+            alike.setdefault(tuple(file_notes), []).append(name)
+    lists = "".join(_note_list(named, file_names) for file_names, named in alike.items())
     return section(
         "provenance",
         "Where it comes from",
@@ -95,27 +95,28 @@ def _cells(
 
 def _notes(space: Workspace, file: dict[str, Any]) -> list[str]:
     """Return what is assumed, estimated or unexpected in a file."""
-    found = []
+    notes = []
     clock = file["clock"]
     if clock is not None and clock["assumed"]:
-        found.append("The file does not state the rate of its clock; it is assumed.")
+        notes.append("The file does not state the rate of its clock; it is assumed.")
     trace = next((t for t in space.traces if t.path == file["path"]), None)
     if trace is not None:
-        found += _timing_notes(trace)
-    warm_up = sum(one["warm_up"] for one in file["inferences"])
+        notes += _timing_notes(trace)
+    warm_up = sum(inference["warm_up"] for inference in file["inferences"])
     if warm_up:
-        found.append(f"{counted(warm_up, 'inference')} as warm-up: not in medians and findings.")
+        notes.append(f"{counted(warm_up, 'inference')} as warm-up: not in medians and findings.")
     problems = [
-        f"{one['kind']}: {group_digits(one['count'])}" for one in file["problems"][:_MOST_PROBLEMS]
+        f"{problem['kind']}: {group_digits(problem['count'])}"
+        for problem in file["problems"][:_MOST_PROBLEMS]
     ]
-    return [*found, *problems]
+    return [*notes, *problems]
 
 
 def _timing_notes(trace: Trace) -> list[str]:
     """Return how many slices have times that are not measured."""
-    found = timings(trace.slices)
+    timing_bits = timings(trace.slices)
     return [
         f"{counted(count, 'slice')} with times that are {timing_text(int(kind))}"
-        for kind in np.unique(found[found != Timing.MEASURED])
-        if (count := int((found == kind).sum()))
+        for kind in np.unique(timing_bits[timing_bits != Timing.MEASURED])
+        if (count := int((timing_bits == kind).sum()))
     ]

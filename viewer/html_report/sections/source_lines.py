@@ -33,16 +33,16 @@ def source_lines(contents: Contents, places: Places) -> str:
         paths = [path for path, _ in most_expensive_lines(program, profile.costs)]
         names = short_paths(paths)
         heading = f"<h3>{text(profile.title)}</h3>" if len(contents.profiles) > 1 else ""
-        own = []
+        sections = []
         for path in paths[:_MOST_FILES]:
             rows, note = _rows(contents, profile, program, path, places)
             if rows and left > 0:
                 level = "h4" if heading else "h3"
-                own.append(_file(names[path], rows, left, note, profile, level))
+                sections.append(_file(names[path], rows, left, note, profile, level))
                 left -= len(rows)
-        own += filter(None, [rest_note(len(paths) - _MOST_FILES, "more file")])
-        if own:
-            parts += [heading, *own]
+        sections += filter(None, [rest_note(len(paths) - _MOST_FILES, "more file")])
+        if sections:
+            parts += [heading, *sections]
     if any(parts):
         parts.append(
             paragraph(
@@ -76,12 +76,12 @@ def _rows(
     shared = costs.shared_by_line
     timed = sorted({*costs.self_costs, *shared})
     source, note = _source(contents, profile, program, path)
-    shown = set(timed)
+    line_numbers = set(timed)
     if source is not None:
         around = (line + i for line in timed for i in range(-_CONTEXT, _CONTEXT + 1))
-        shown |= {line for line in around if source.line(line) is not None}
+        line_numbers |= {line for line in around if source.line(line) is not None}
     file, rows, before = places.file(path), list[Row](), 0
-    for line in sorted(shown):
+    for line in sorted(line_numbers):
         if rows and line > before + 1:
             rows.append(Row([Cell(""), Cell(""), Cell(""), Cell("⋯"), Cell("")]))
         before = line

@@ -459,7 +459,7 @@ class TraceBuilder:
         tracks = self.tracks()
         level = joined([c.level for c in chunks], np.int32)
         track = joined([c.track for c in chunks], np.uint32)
-        given = {
+        columns = {
             "start": start,
             "end": end,
             "name": joined([c.name for c in chunks], np.uint32),
@@ -470,10 +470,10 @@ class TraceBuilder:
         is_more = any(c.columns or c.derived is not None or c.timing is not None for c in chunks)
         faults: list[tuple[int, int]] = []
         layout, final = laid_out(
-            track, len(tracks), self._flat, level, given, step, faults, with_index=is_more,
+            track, len(tracks), self._flat, level, columns, step, faults, with_index=is_more,
             nested=all(c.nested for c in chunks),
         )  # fmt: skip
-        del track, level, given
+        del track, level, columns
         if faults and not self._levels_are_hints:
             number, fault = min(faults)
             where = f"{tracks[number].process} > {tracks[number].thread}, slice {fault}"
@@ -555,7 +555,7 @@ class TraceBuilder:
 
 def _arrays(trace: Trace) -> list[NDArray[Any]]:
     s, k, u = trace.slices, trace.keys, trace.untimed
-    found: list[NDArray[Any]] = [
+    arrays: list[NDArray[Any]] = [
         s.start,
         s.end,
         s.name,
@@ -584,14 +584,14 @@ def _arrays(trace: Trace) -> list[NDArray[Any]]:
         trace.flows.producer,
         trace.flows.consumer,
     ]
-    found += [array for array in (s.order, s.derived, s.timing) if array is not None]
+    arrays += [array for array in (s.order, s.derived, s.timing) if array is not None]
     for column in (*s.columns.values(), u.name, u.size, u.chain, u.instruction, u.offset):
-        found.append(column.values)
+        arrays.append(column.values)
         if column.valid is not None:
-            found.append(column.valid)
+            arrays.append(column.valid)
     for counter in trace.counters:
-        found += counter.tick, counter.value
-    return found
+        arrays += counter.tick, counter.value
+    return arrays
 
 
 def _numbered_runs(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ...]:
@@ -603,13 +603,13 @@ def _numbered_runs(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, 
     is_inference = [run.kind is RunKind.INFERENCE for run in runs]
     last: defaultdict[tuple[str, int], int] = defaultdict(int)
     numbers = []
-    for run, scope, one in zip(runs, scopes, is_inference, strict=True):
-        number = (run.number or last[scope] + 1) if one else 0
+    for run, scope, is_whole in zip(runs, scopes, is_inference, strict=True):
+        number = (run.number or last[scope] + 1) if is_whole else 0
         last[scope] = max(last[scope], number)
         numbers.append(number)
     return tuple(
-        _numbered(run, number, last[scope]) if one else run
-        for run, scope, one, number in zip(runs, scopes, is_inference, numbers, strict=True)
+        _numbered(run, number, last[scope]) if is_whole else run
+        for run, scope, is_whole, number in zip(runs, scopes, is_inference, numbers, strict=True)
     )
 
 

@@ -80,8 +80,8 @@ def joined_timing(chunks: Sequence[Chunk], final: Ints) -> NDArray[np.uint8] | N
     if not any(c.timing is not None and c.timing.any() for c in chunks):
         return None
     parts = [np.zeros(len(c.start), np.uint8) if c.timing is None else c.timing for c in chunks]
-    found: NDArray[np.uint8] = np.concatenate(parts)[final]
-    return found
+    timing: NDArray[np.uint8] = np.concatenate(parts)[final]
+    return timing
 
 
 def joined_columns(chunks: Sequence[Chunk], final: Ints) -> dict[str, Column]:
@@ -124,9 +124,9 @@ def _joined_column(chunks: Sequence[Chunk], name: str, final: Ints) -> Column:
 
 def _alone(column: Column, final: Ints) -> Column:
     """The column of a single chunk in final order; its texts are already interned."""
-    found = column.taken(final)
-    valid = None if found.valid is None or found.valid.all() else found.valid
-    return Column(found.values, valid, found.strings, found.unit)
+    reordered = column.taken(final)
+    valid = None if reordered.valid is None or reordered.valid.all() else reordered.valid
+    return Column(reordered.values, valid, reordered.strings, reordered.unit)
 
 
 def slices_at(
@@ -140,7 +140,7 @@ def slices_at(
     stated = np.arange(len(rows))
     if slices.derived is not None and not with_derived:
         stated = np.flatnonzero(~slices.derived)
-    at = np.full(int(rows.max(initial=0)) + 2, -1, np.int32)  # the last entry is for -1
-    at[rows[stated]] = stated
-    found: NDArray[np.int32] = at[wanted]
-    return found
+    slice_of_row = np.full(int(rows.max(initial=0)) + 2, -1, np.int32)  # the last entry is for -1
+    slice_of_row[rows[stated]] = stated
+    slice_numbers: NDArray[np.int32] = slice_of_row[wanted]
+    return slice_numbers

@@ -53,14 +53,14 @@ def laid_out(
     tracks: int,
     flat: Collection[int],
     level: NDArray[np.int32],
-    given: Mapping[str, NDArray[Any]],
+    columns: Mapping[str, NDArray[Any]],
     step: Callable[[], None],
     faults: list[tuple[int, int]],
     *,
     with_index: bool,
     nested: bool = False,
 ) -> tuple[RowLayout, dict[str, NDArray[Any]]]:
-    """The rows of all tracks, and the given columns in row order; `given` has start and end.
+    """The rows of all tracks, and the given columns in row order; `columns` has start and end.
 
     track, level: of each slice; NO_LEVEL where the file states none. flat: the tracks whose slices
     never nest. step: called for each part of the work. faults: gets the number of each track whose
@@ -68,41 +68,41 @@ def laid_out(
     of the layout is needed; else it is empty. nested: the levels need no check.
     """
     by_track, ptr = _by_track(track, tracks)
-    start, end = given["start"], given["end"]
+    start, end = columns["start"], columns["end"]
     order = np.empty(len(track), np.uint32)
     # An array that is given twice is laid out once.
-    once = {id(values): name for name, values in given.items()}
-    made = {name: np.empty(len(track), given[name].dtype) for name in once.values()}
+    once = {id(values): name for name, values in columns.items()}
+    laid_columns = {name: np.empty(len(track), columns[name].dtype) for name in once.values()}
     index = np.empty(len(track) if with_index else 0, np.int64)
     are_by_start: list[bool] = []
 
-    def lay(some: range) -> tuple[NDArray[Any], ...]:
+    def lay(track_range: range) -> tuple[NDArray[Any], ...]:
         step()
-        span = slice(int(ptr[some.start]), int(ptr[some.stop]))
+        span = slice(int(ptr[track_range.start]), int(ptr[track_range.stop]))
         members = span if by_track is None else by_track[span]
         times = _taken(start, members), _taken(end, members)
-        own_ptr = ptr[some.start : some.stop + 1] - span.start
-        if some.start in flat:
+        own_ptr = ptr[track_range.start : track_range.stop + 1] - span.start
+        if track_range.start in flat:
             placed = place_flat(*times)
         else:
             own_faults = None if nested else faults
-            placed = _place(*times, level[members], own_ptr, some, own_faults)
-        by_row, rows = _rows_of(placed, own_ptr, some, span.start)
+            placed = _place(*times, level[members], own_ptr, track_range, own_faults)
+        by_row, rows = _rows_of(placed, own_ptr, track_range, span.start)
         in_order = times[0].take(placed.index)
         are_by_start.append(is_by_start(in_order, placed.lane, placed.depth, own_ptr))
         in_part = placed.index.take(by_row)
-        own = in_part + members.start if isinstance(members, slice) else members.take(in_part)
+        in_file = in_part + members.start if isinstance(members, slice) else members.take(in_part)
         # Gather here, straight into the final arrays, while other tracks are being laid out:
         # joining ten million of each at the end takes 0.3 s. The times of a part are close
         # together, those of the file are not.
-        for name, part in made.items():
+        for name, part in laid_columns.items():
             if name in ("start", "end"):
                 times[name == "end"].take(in_part, out=part[span], mode="clip")
             else:
-                given[name].take(own, out=part[span], mode="clip")
+                columns[name].take(in_file, out=part[span], mode="clip")
         order[span] = by_row + span.start
         if with_index:
-            index[span] = own
+            index[span] = in_file
         return rows
 
     parts = _parts(np.diff(ptr), flat)
@@ -110,7 +110,7 @@ def laid_out(
     rows = on_two_threads(lay, parts, sizes)
     row_ptr = np.concatenate([[0], *(part[0] for part in rows)]).astype(np.int64)
     of_rows = (joined([part[i] for part in rows], np.uint32) for i in (1, 2, 3))
-    final = {name: made[once[id(values)]] for name, values in given.items()}
+    final = {name: laid_columns[once[id(values)]] for name, values in columns.items()}
     held = None if all(are_by_start) else order
     return RowLayout(index, held, row_ptr, *of_rows), final
 
@@ -121,9 +121,9 @@ def is_by_start(start: Ints, lane: Ints, depth: Ints, ptr: Ints) -> bool:
     It is not if slices without a length are nested where the next slice outside of them starts.
     ptr: where each track starts.
     """
-    at = np.flatnonzero(start[1:] <= start[:-1]) + 1
-    is_same = (start[at] == start[at - 1]) & (depth[at] >= depth[at - 1])
-    breaks = at[~is_same & (lane[at] == lane[at - 1])]
+    index = np.flatnonzero(start[1:] <= start[:-1]) + 1
+    is_same = (start[index] == start[index - 1]) & (depth[index] >= depth[index - 1])
+    breaks = index[~is_same & (lane[index] == lane[index - 1])]
     return not len(breaks) or bool(np.isin(breaks, ptr).all())
 
 
@@ -154,8 +154,8 @@ def _parts(size: Ints, flat: Collection[int]) -> list[range]:
     alone[list(flat)] = True
     parts: list[range] = []
     first, slices = 0, 0
-    for t, (own, is_alone) in enumerate(zip(size.tolist(), alone.tolist(), strict=True)):
-        if is_alone or slices + own > _TOGETHER:
+    for t, (count, is_alone) in enumerate(zip(size.tolist(), alone.tolist(), strict=True)):
+        if is_alone or slices + count > _TOGETHER:
             if first < t:
                 parts.append(range(first, t))
             first, slices = t, 0
@@ -163,7 +163,7 @@ def _parts(size: Ints, flat: Collection[int]) -> list[range]:
             parts.append(range(t, t + 1))
             first = t + 1
         else:
-            slices += own
+            slices += count
     if first < len(size):
         parts.append(range(first, len(size)))
     return parts
@@ -181,30 +181,30 @@ def _place(
 
     ptr: where each track starts in the arrays. faults: None if the levels need no check.
     """
-    known = level != NO_LEVEL
-    if faults is None and known.all() and int(level.max(initial=0)) < MAX_DEPTH:
+    has_level = level != NO_LEVEL
+    if faults is None and has_level.all() and int(level.max(initial=0)) < MAX_DEPTH:
         return _as_stated(level)
     faults = [] if faults is None else faults
-    if not known.any():
+    if not has_level.any():
         return place_by_time(start, end) if len(tracks) == 1 else place_tracks(start, end, ptr)
     outermost = ptr[:-1][np.diff(ptr) > 0]
     # In one pass if no track has a fault; else one by one, to know which ones do.
-    has_roots = known.all() and len(tracks) > 1 and not level[outermost].any()
+    has_roots = has_level.all() and len(tracks) > 1 and not level[outermost].any()
     if has_roots and level_fault(*apart(start, end, ptr), level) is None:
         return _as_stated(level)
     if len(tracks) == 1:
-        fault = level_fault(start, end, level) if known.all() else -1
+        fault = level_fault(start, end, level) if has_level.all() else -1
         if fault is None:
             return _as_stated(level)
-        if known.all():
+        if has_level.all():
             faults.append((tracks.start, fault))
         return place_by_time(start, end)
     placed = []
     for i, t in enumerate(tracks):
-        own = slice(int(ptr[i]), int(ptr[i + 1]))
+        span = slice(int(ptr[i]), int(ptr[i + 1]))
         own_ptr = ptr[i : i + 2] - ptr[i]
-        alone = _place(start[own], end[own], level[own], own_ptr, range(t, t + 1), faults)
-        placed.append(Placed(alone.index + own.start, alone.lane, alone.depth))
+        alone = _place(start[span], end[span], level[span], own_ptr, range(t, t + 1), faults)
+        placed.append(Placed(alone.index + span.start, alone.lane, alone.depth))
     return Placed(
         *(np.concatenate([getattr(p, n) for p in placed]) for n in ("index", "lane", "depth"))
     )

@@ -98,9 +98,9 @@ def place_tracks(start: Ints, end: Ints, ptr: Ints) -> Placed:
     index, lane, depth = (part[by_track] for part in (placed.index, placed.lane, placed.depth))
     # The extra lanes beyond the searched ones are numbered over all tracks.
     for t in np.unique(track[lane >= NESTING_LANES]).tolist():
-        own = slice(int(ptr[t]), int(ptr[t + 1]))
-        alone = place_by_time(start[own], end[own])
-        index[own], lane[own], depth[own] = alone.index + own.start, alone.lane, alone.depth
+        span = slice(int(ptr[t]), int(ptr[t + 1]))
+        alone = place_by_time(start[span], end[span])
+        index[span], lane[span], depth[span] = alone.index + span.start, alone.lane, alone.depth
     return Placed(index, lane, depth)
 
 
@@ -129,9 +129,9 @@ def _by_start_then_longest(start: Ints, end: Ints, of: Ints) -> Ints:
     same = begins[1:] == begins[:-1]
     if same.any():
         tied = np.append(False, same) | np.append(same, False)
-        at = of[tied]
+        tied_index = of[tied]
         of = of.copy()
-        of[tied] = at[np.lexsort((-end[at], start[at]))]
+        of[tied] = tied_index[np.lexsort((-end[tied_index], start[tied_index]))]
     return of
 
 
@@ -162,11 +162,11 @@ def _chain(start: Ints, end: Ints) -> Bools:
     if (after == np.arange(1, len(start) + 1)).all():
         taken[:] = True
         return taken
-    following, found, i = after.tolist(), [], 0
+    following, chain, i = after.tolist(), [], 0
     while i < len(following):
-        found.append(i)
+        chain.append(i)
         i = following[i]
-    taken[found] = True
+    taken[chain] = True
     return taken
 
 
@@ -278,8 +278,8 @@ def _nested_in_one(start: Ints, end: Ints) -> Ints:
     is_long = size > _LONG
     level = _nested_in_step(start, end, first[~is_long], size[~is_long])
     if is_long.any():
-        own = np.repeat(is_long, size)
-        level[own] = _nested_by_crossings(start[own], end[own])
+        mask = np.repeat(is_long, size)
+        level[mask] = _nested_by_crossings(start[mask], end[mask])
     return level
 
 
@@ -300,14 +300,14 @@ def _nested_in_step(start: Ints, end: Ints, first: Ints, size: Ints) -> Ints:
         left = int(np.searchsorted(-size[:left], -step, side="left"))
         if left < _FEW:
             break
-        at, everyone = first[:left] + step, np.arange(left)
-        begin, stop, opened = start[at], end[at], opened[:left]
+        index, everyone = first[:left] + step, np.arange(left)
+        begin, stop, opened = start[index], end[index], opened[:left]
         top = stack[everyone, opened - 1]
         while (ended := (opened > 0) & (top <= begin)).any():
             opened = opened - ended
             top = stack[everyone, opened - 1]
         fits = ((opened == 0) | (top >= stop)) & (opened < MAX_DEPTH)
-        level[at[fits]] = opened[fits]
+        level[index[fits]] = opened[fits]
         if int(opened.max()) == stack.shape[1]:
             # Only for the segments that continue, so it never exceeds twice the slices.
             grown = np.empty((left, 2 * stack.shape[1]), np.int64)
@@ -339,7 +339,7 @@ def _nested_by_crossings(start: Ints, end: Ints) -> Ints:
     tried = np.flatnonzero(crosses)
     if len(tried):
         inner = _innermost_end(taken, level, tried, end)
-        found = []
+        fit_list = []
         open_ends: list[int] = []
         for s, e, limit in zip(
             start[tried].tolist(), end[tried].tolist(), inner.tolist(), strict=True
@@ -349,8 +349,8 @@ def _nested_by_crossings(start: Ints, end: Ints) -> Ints:
             fits = e <= limit and (not open_ends or open_ends[-1] >= e)
             if fits:
                 open_ends.append(e)
-            found.append(fits)
-        taken[tried] = found
+            fit_list.append(fits)
+        taken[tried] = fit_list
         level = _depth_among(taken, by_end, ended)
     if int(level.max(initial=0, where=taken)) >= MAX_DEPTH:
         return _nested_one_by_one(start, end, [])
@@ -368,20 +368,20 @@ def _ends_inside(end: Ints, by_end: Ints, ended: Ints) -> Bools:
     is_first = np.append(True, in_order[1:] != in_order[:-1])
     sooner = np.empty(len(end), np.int64)  # how many end before each ends
     sooner[by_end] = np.maximum.accumulate(np.where(is_first, np.arange(len(end)), 0))
-    found = np.zeros(len(end), np.bool_)
+    is_crossed = np.zeros(len(end), np.bool_)
     asked = np.flatnonzero(sooner > ended)
     low, high = ended[asked], sooner[asked]
     power = np.frexp(high - low)[1] - 1  # of the longest table that is not too long
     by_power = np.argsort(power, kind="stable")
     asked, low, high, power = asked[by_power], low[by_power], high[by_power], power[by_power]
-    at = np.searchsorted(power, np.arange(int(power.max(initial=-1)) + 2))
+    power_ptr = np.searchsorted(power, np.arange(int(power.max(initial=-1)) + 2))
     least = by_end.astype(np.int32)
-    for k in range(len(at) - 1):
-        own = slice(int(at[k]), int(at[k + 1]))
-        first = np.minimum(least[low[own]], least[high[own] - (1 << k)])
-        found[asked[own]] = first < asked[own]
+    for k in range(len(power_ptr) - 1):
+        span = slice(int(power_ptr[k]), int(power_ptr[k + 1]))
+        first = np.minimum(least[low[span]], least[high[span] - (1 << k)])
+        is_crossed[asked[span]] = first < asked[span]
         least = np.minimum(least[: -(1 << k)], least[1 << k :])
-    return found
+    return is_crossed
 
 
 def _depth_among(taken: Bools, by_end: Ints, ended: Ints) -> Ints:
@@ -395,8 +395,10 @@ def _innermost_end(taken: Bools, level: Ints, of: Ints, end: Ints) -> Ints:
     among = np.flatnonzero(taken)
     among = among[np.argsort(level[among], kind="stable")]
     keys = level[among] * len(taken) + among
-    at = np.searchsorted(keys, (level[of] - 1) * len(taken) + of) - 1
-    return np.where(level[of] > 0, end[among[np.maximum(at, 0)]] if len(among) else 0, _ALWAYS)
+    position = np.searchsorted(keys, (level[of] - 1) * len(taken) + of) - 1
+    return np.where(
+        level[of] > 0, end[among[np.maximum(position, 0)]] if len(among) else 0, _ALWAYS
+    )
 
 
 def _nested_one_by_one(start: Ints, end: Ints, ends: list[int]) -> Ints:
@@ -404,13 +406,13 @@ def _nested_one_by_one(start: Ints, end: Ints, ends: list[int]) -> Ints:
 
     ends: the ends of the open slices, outermost first.
     """
-    found = []
+    depths = []
     for s, e in zip(start.tolist(), end.tolist(), strict=True):
         while ends and ends[-1] <= s:
             ends.pop()
         if not ends or (ends[-1] >= e and len(ends) < MAX_DEPTH):
-            found.append(len(ends))
+            depths.append(len(ends))
             ends.append(e)
         else:
-            found.append(-1)
-    return np.array(found, np.int64)
+            depths.append(-1)
+    return np.array(depths, np.int64)

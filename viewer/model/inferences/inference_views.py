@@ -132,8 +132,8 @@ def mean_run(trace: Trace) -> Trace:
     `Slices.derived` is that of the file. Arguments are kept where all runs agree; native durations
     are averaged.
     """
-    own = _Inferences(trace, counted_inferences(trace, warm_up=False))
-    kinds = own.kinds()[:MOST_TRACKS]
+    inferences = _Inferences(trace, counted_inferences(trace, warm_up=False))
+    kinds = inferences.kinds()[:MOST_TRACKS]
     if not kinds:
         return trace
     if kinds[0].members[0].all_tracks:
@@ -165,7 +165,7 @@ def mean_run(trace: Trace) -> Trace:
             runs.append(run)
     index = np.concatenate([part.index[0] for part in means])
     mean, _ = _laid_out(
-        own,
+        inferences,
         index,
         np.concatenate([part.track for part in means]),
         np.concatenate([part.start for part in means]),
@@ -194,8 +194,8 @@ def thread_of_rows(trace: Trace) -> tuple[Ints, int]:
     """
     slices, starts = trace.slices, trace.lane_starts or (0,)
     lane = slices.row_lane.astype(np.int64)
-    own = np.searchsorted(starts, lane, "right") - 1
-    return slices.row_track.astype(np.int64) * len(starts) + own, len(starts)
+    thread = np.searchsorted(starts, lane, "right") - 1
+    return slices.row_track.astype(np.int64) * len(starts) + thread, len(starts)
 
 
 @dataclass(slots=True)
@@ -308,21 +308,21 @@ def _mean_column(name: str, column: Column, means: list[_Mean]) -> Column:
     values, valid = [], []
     for part in means:
         of_run = column.values[part.index]
-        known = (
+        is_valid = (
             np.ones(of_run.shape, np.bool_) if column.valid is None else column.valid[part.index]
         )
         if averaged:
             values.append(_mean(of_run))
-            valid.append(known.all(axis=0))
+            valid.append(is_valid.all(axis=0))
         else:
             values.append(of_run[0])
-            valid.append((known & (of_run == of_run[0])).all(axis=0))
+            valid.append((is_valid & (of_run == of_run[0])).all(axis=0))
     mask = np.concatenate(valid)
     return Column(np.concatenate(values), None if mask.all() else mask, column.strings, column.unit)
 
 
 def _laid_out(
-    own: _Inferences,
+    inferences: _Inferences,
     index: Ints,
     track: Ints,
     start: Ints,
@@ -335,7 +335,7 @@ def _laid_out(
 
     Also returns which slice of the file each of the new slices is.
     """
-    slices, lane, depth = own.trace.slices, own.lane[index], own.depth[index]
+    slices, lane, depth = inferences.trace.slices, inferences.lane[index], inferences.depth[index]
     lanes, depths = int(lane.max(initial=0)) + 1, int(depth.max(initial=0)) + 1
     preorder = np.lexsort((ranks(slices)[index], lane, track))
     rank = np.empty(len(index), np.uint32)
@@ -371,9 +371,9 @@ def _within_runs(flows: Flows, number: Ints, placed: Ints) -> Flows:
     """
     in_view = np.full(len(number), -1, np.int64)
     in_view[placed] = np.arange(len(placed))
-    made, used = number[flows.producer], number[flows.consumer]
-    kept = (made >= 0) & (made == used)
-    return Flows(in_view[flows.producer[kept]], in_view[flows.consumer[kept]])
+    producer_run, used = number[flows.producer], number[flows.consumer]
+    is_within = (producer_run >= 0) & (producer_run == used)
+    return Flows(in_view[flows.producer[is_within]], in_view[flows.consumer[is_within]])
 
 
 def _codes(values: Ints) -> Codes:
@@ -389,11 +389,11 @@ def _named(trace: Trace, run: Run, which: str) -> Track:
 def _distinct(tracks: list[Track]) -> tuple[Track, ...]:
     """The tracks, with a number appended to repeated names (kinds with the same number of runs)."""
     seen: Counter[Track] = Counter()
-    found: list[Track] = []
+    distinct: list[Track] = []
     for track in tracks:
         seen[track] += 1
         is_first = seen[track] == 1
-        found.append(
+        distinct.append(
             track if is_first else replace(track, thread=f"{track.thread} ({seen[track]})")
         )
-    return tuple(found)
+    return tuple(distinct)

@@ -64,10 +64,10 @@ def of_one_phase(runs: Sequence[Run]) -> list[Run]:
     """
     count = Counter((run.scope, run.part, run.phase) for run in runs)
     largest: dict[int, tuple[int, int, str]] = {}
-    for own in count:
-        known = largest.setdefault(own[0], own)
-        if count[own] > count[known]:
-            largest[own[0]] = own
+    for load in count:
+        most = largest.setdefault(load[0], load)
+        if count[load] > count[most]:
+            largest[load[0]] = load
     return [run for run in runs if (run.scope, run.part, run.phase) == largest[run.scope]]
 
 
@@ -94,13 +94,13 @@ def times_of_methods(trace: Trace, *, warm_up: bool = False) -> dict[Series, Met
     of_method: dict[Series, list[Run]] = {}
     for run in counted_inferences(trace, warm_up=warm_up):
         of_method.setdefault(series_of(trace, run), []).append(run)
-    found = {}
+    times = {}
     for method, runs in of_method.items():
         ticks = [run.end - run.start for run in runs]
-        found[method] = MethodTime(
+        times[method] = MethodTime(
             exact_median(ticks), typical_inference(runs), len(runs), sum(ticks)
         )
-    return found
+    return times
 
 
 def with_methods(trace: Trace, decided: Collection[int], undecided: Collection[int]) -> Trace:

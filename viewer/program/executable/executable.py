@@ -309,7 +309,7 @@ class Executable:
 
     def part_sizes(self) -> dict[PartKind, int]:
         """Bytes by kind, for the kinds that the file has."""
-        found: dict[PartKind, int] = {}
+        sizes: dict[PartKind, int] = {}
         for part in self.parts:
-            found[part.kind] = found.get(part.kind, 0) + part.size
-        return found
+            sizes[part.kind] = sizes.get(part.kind, 0) + part.size
+        return sizes

@@ -38,8 +38,8 @@ class LocationAliases:
     """The aliases that a text defines, anywhere in it."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        found = (_DEFINITION.fullmatch(line) for line in lines if line[:1] == "#")
-        self._defined = {match[1]: match[2] for match in found if match is not None}
+        matches = (_DEFINITION.fullmatch(line) for line in lines if line[:1] == "#")
+        self._defined = {match[1]: match[2] for match in matches if match is not None}
         self._resolved: dict[str, str] = {}
 
     def resolved(self, location: str) -> str:
@@ -147,19 +147,19 @@ def parse_location(text: str) -> Location:
 
 def positions(location: Location) -> tuple[FilePosition, ...]:
     """All distinct file positions: callee before caller, members of a fusion in order."""
-    found: dict[FilePosition, None] = {}
+    file_positions: dict[FilePosition, None] = {}
     waiting: list[Location] = [location]
     while waiting:
         match waiting.pop():
             case FilePosition() as position:
-                found.setdefault(position)
+                file_positions.setdefault(position)
             case NameLocation(_, child) if child is not None:
                 waiting.append(child)
             case CallSite(callee, caller):
                 waiting += (caller, callee)
             case FusedLocation(members):
                 waiting += reversed(members)
-    return tuple(found)
+    return tuple(file_positions)
 
 
 class PlaceRole(Enum):
@@ -193,11 +193,11 @@ def outline(location: Location) -> tuple[OutlinedPlace, ...]:
         match place:
             case FilePosition() as position:
                 outlined_places.append(OutlinedPlace(depth, role, position, name))
-            case NameLocation(own, child):
+            case NameLocation(location_name, child):
                 if child is None:
-                    outlined_places.append(OutlinedPlace(depth, role, None, own))
+                    outlined_places.append(OutlinedPlace(depth, role, None, location_name))
                 else:
-                    waiting.append((child, depth, role, own))
+                    waiting.append((child, depth, role, location_name))
             case CallSite(callee, caller):
                 waiting.append((caller, depth + 1, PlaceRole.CALLER, ""))
                 waiting.append((callee, depth, role, name))

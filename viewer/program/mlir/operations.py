@@ -112,20 +112,20 @@ class OperationReader:
 
     def __iter__(self) -> Iterator[OperationText]:
         text = self._text
-        for found in _Scanner(text, self._place).scan():
-            self._found.append(found)
-            line, col = self._place(found.name_at)
-            end_line, end_col = self._place(max(found.end - 1, found.start))
-            function = found.function
+        for operation in _Scanner(text, self._place).scan():
+            self._found.append(operation)
+            line, col = self._place(operation.name_at)
+            end_line, end_col = self._place(max(operation.end - 1, operation.start))
+            function = operation.function
             yield OperationText(
-                name=found.name,
-                result=found.result,
+                name=operation.name,
+                result=operation.result,
                 line=line,
                 col=col,
-                start_col=col - (found.name_at - found.start),
+                start_col=col - (operation.name_at - operation.start),
                 end_line=end_line,
                 end_col=end_col,
-                text=text[found.start : found.end],
+                text=text[operation.start : operation.end],
                 func="" if function is None else function.name or "",
                 function_line=0 if function is None else function.line,
             )
@@ -136,20 +136,22 @@ class OperationReader:
 
     def entry(self, number: int) -> str:
         """The text before the first operation of a region, such as the arguments of its block."""
-        found = self._found[number]
-        return self._text[found.end : max(found.inside_from, found.end)]
+        operation = self._found[number]
+        return self._text[operation.end : max(operation.inside_from, operation.end)]
 
     def tail(self, number: int) -> str:
         """The text after the last operation of the regions: attributes, types and the location.
 
         "" for an operation without nested operations: `text` contains all of it.
         """
-        found = self._found[number]
-        return self._text[found.inside_to : found.tail_end] if found.inside_to >= 0 else ""
+        operation = self._found[number]
+        return (
+            self._text[operation.inside_to : operation.tail_end] if operation.inside_to >= 0 else ""
+        )
 
-    def _place(self, at: int) -> tuple[int, int]:
-        line = bisect_right(self._line_starts, at)
-        return line, at - self._line_starts[line - 1] + 1
+    def _place(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
 
 
 def operations(lines: Sequence[str]) -> Iterator[OperationText]:
@@ -217,38 +219,38 @@ class _Scanner:
     def scan(self) -> Iterator[_Found]:
         text = self._text
         self._try_start(0, _AT_LINE_START)
-        at = 0
-        while (token := _TOKEN.search(text, at)) is not None:
-            mark, before = token[0], text[at : token.start()]
+        offset = 0
+        while (token := _TOKEN.search(text, offset)) is not None:
+            mark, before = token[0], text[offset : token.start()]
             if before and (code := before.rstrip()):
-                self._code_end = at + len(code)
-            at = token.end()
+                self._code_end = offset + len(code)
+            offset = token.end()
             if mark.startswith(_LOCATION) and not _is_closed(mark):
-                at = token.start() + len(_LOCATION)
+                offset = token.start() + len(_LOCATION)
                 mark = "("
             if mark == "\n":
                 if not self._brackets or self._brackets[-1] == "{":
-                    self._try_start(at, _AT_LINE_START)
+                    self._try_start(offset, _AT_LINE_START)
             elif mark == "{-#":
                 self._finish(self._code_end)
-                end = text.find("#-}", at)
-                at = len(text) if end < 0 else end + 3
-                self._code_end = at
+                end = text.find("#-}", offset)
+                offset = len(text) if end < 0 else end + 3
+                self._code_end = offset
             elif mark in self._open_count:
-                self._code_end = at
+                self._code_end = offset
                 self._brackets.append(mark)
                 self._open_count[mark] += 1
                 if mark == "{":
-                    self._try_start(at, _IN_REGION)
+                    self._try_start(offset, _IN_REGION)
             elif mark in _CLOSERS:
                 self._close(_CLOSERS[mark], token.start())
-                self._code_end = at
+                self._code_end = offset
             elif not mark.startswith("//"):
-                self._code_end = at
+                self._code_end = offset
             if len(self._waiting) > 1 and not self._unnamed:
                 yield from self._flush()
-        if rest := text[at:].rstrip():
-            self._code_end = at + len(rest)
+        if rest := text[offset:].rstrip():
+            self._code_end = offset + len(rest)
         self._finish(self._code_end)
         self._end_statements(-1)
         self._end_functions(-1, len(text))
@@ -261,7 +263,7 @@ class _Scanner:
         yield from self._waiting[:count]
         del self._waiting[:count]
 
-    def _close(self, opener: str, at: int) -> None:
+    def _close(self, opener: str, offset: int) -> None:
         if not self._open_count[opener]:
             return
         while True:
@@ -275,13 +277,13 @@ class _Scanner:
         self._end_statements(depth + 1)
         is_behind_body = self._current is None and self._tail_from < 0
         if is_behind_body and self._functions and depth == self._functions[-1].depth:
-            self._tail_from = at
-        self._end_functions(depth + 1, at)
+            self._tail_from = offset
+        self._end_functions(depth + 1, offset)
 
-    def _try_start(self, at: int, pattern: re.Pattern[str]) -> None:
-        match = pattern.match(self._text, at)
+    def _try_start(self, offset: int, pattern: re.Pattern[str]) -> None:
+        match = pattern.match(self._text, offset)
         if match is None:
-            if pattern is _AT_LINE_START and _BREAK.match(self._text, at):
+            if pattern is _AT_LINE_START and _BREAK.match(self._text, offset):
                 self._finish(self._code_end)
                 self._end_statements(len(self._brackets))
             return
@@ -291,12 +293,12 @@ class _Scanner:
         depth = len(self._brackets)
         self._finish(self._code_end)
         self._end_statements(depth)
-        self._end_functions(depth, at)
+        self._end_functions(depth, offset)
         name = match[kind]
         result = match["result"] or ""
         # For a quoted name, the position of its quote.
         name_at = match.start(kind) - (kind.startswith("generic"))
-        found = _Found(
+        operation = _Found(
             _BARE.get(name, name),
             result,
             depth,
@@ -306,42 +308,42 @@ class _Scanner:
             self._around[-1][0] if self._around else -1,
         )
         if self._around and (parent := self._around[-1][1]).inside_from < 0:
-            parent.inside_from = found.start
-        self._around.append((self._count, found))
+            parent.inside_from = operation.start
+        self._around.append((self._count, operation))
         self._count += 1
-        if found.name.rpartition(".")[2] == "func":
-            found.function = _Function(depth, self._place(name_at)[0])
-            self._functions.append(found.function)
+        if operation.name.rpartition(".")[2] == "func":
+            operation.function = _Function(depth, self._place(name_at)[0])
+            self._functions.append(operation.function)
             self._unnamed += 1
         self._tail_from = -1
-        self._current = found
-        self._waiting.append(found)
+        self._current = operation
+        self._waiting.append(operation)
 
     def _finish(self, end: int) -> None:
-        found, self._current = self._current, None
-        if found is None:
+        operation, self._current = self._current, None
+        if operation is None:
             return
-        found.end = max(end, found.name_at + 1)
-        function = found.function
-        if function is not None and function.name is None and function.depth == found.depth:
-            function.name = self._symbol(found.name_at, found.end)
+        operation.end = max(end, operation.name_at + 1)
+        function = operation.function
+        if function is not None and function.name is None and function.depth == operation.depth:
+            function.name = self._symbol(operation.name_at, operation.end)
             self._unnamed -= function.name is not None
 
     def _end_statements(self, depth: int) -> None:
         """Close the operations at `depth` or deeper: their last character is now known."""
         while self._around and self._around[-1][1].depth >= depth:
-            _, found = self._around.pop()
-            found.tail_end = self._code_end
+            _, operation = self._around.pop()
+            operation.tail_end = self._code_end
             if self._around:
                 self._around[-1][1].inside_to = self._code_end
 
-    def _end_functions(self, depth: int, at: int) -> None:
+    def _end_functions(self, depth: int, offset: int) -> None:
         """Close the functions at `depth` or deeper."""
         while self._functions and self._functions[-1].depth >= depth:
             function = self._functions.pop()
             if function.name is None:
                 tail = self._tail_from
-                function.name = (self._symbol(tail, at) if tail >= 0 else None) or ""
+                function.name = (self._symbol(tail, offset) if tail >= 0 else None) or ""
                 self._unnamed -= 1
             self._tail_from = -1
 

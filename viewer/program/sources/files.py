@@ -97,18 +97,18 @@ def local_paths(recorded: str, substitutions: Sequence[Substitution]) -> list[st
 
 def parent_folders(folders: Sequence[str]) -> list[str]:
     """The parent folders of some folders, level by level; only plain local ones."""
-    found: dict[str, None] = {}
+    parents: dict[str, None] = {}
     level = list(folders)
     for _ in range(PARENTS):
         level = [os.path.dirname(folder) for folder in level if _is_plain_absolute(folder)]
-        found |= dict.fromkeys(level)
-    return [folder for folder in found if folder not in folders and _is_plain_absolute(folder)]
+        parents |= dict.fromkeys(level)
+    return [folder for folder in parents if folder not in folders and _is_plain_absolute(folder)]
 
 
-def candidates(recorded: str, beside: Sequence[str]) -> list[str]:
+def candidates(recorded: str, folders: Sequence[str]) -> list[str]:
     """The paths at which the source of a recorded path may be, most likely first.
 
-    beside: folders of opened files, in order of preference.
+    folders: those of opened files, in order of preference.
     """
     if not recorded or "\0" in recorded:
         return []
@@ -116,10 +116,10 @@ def candidates(recorded: str, beside: Sequence[str]) -> list[str]:
     if parts and _DRIVE.match(recorded):
         parts = parts[1:]
     parts = parts[-_DEEPEST:]
-    found = [recorded] if _is_plain_absolute(recorded) else []
+    paths = [recorded] if _is_plain_absolute(recorded) else []
     for cut in range(len(parts)):
-        found += [os.path.join(folder, *parts[cut:]) for folder in beside]
-    return found
+        paths += [os.path.join(folder, *parts[cut:]) for folder in folders]
+    return paths
 
 
 def _is_plain_absolute(path: str) -> bool:
@@ -128,11 +128,11 @@ def _is_plain_absolute(path: str) -> bool:
     return os.path.isabs(path) and ".." not in _SEPARATORS.split(path)
 
 
-def shared_suffix(one: str, other: str) -> int:
+def shared_suffix(path: str, other: str) -> int:
     """The number of trailing components that two paths share, whatever their separators."""
-    pairs = zip(reversed(_parts(one)), reversed(_parts(other)), strict=False)
+    pairs = zip(reversed(_parts(path)), reversed(_parts(other)), strict=False)
     return next(
-        (i for i, (a, b) in enumerate(pairs) if a != b), min(len(_parts(one)), len(_parts(other)))
+        (i for i, (a, b) in enumerate(pairs) if a != b), min(len(_parts(path)), len(_parts(other)))
     )
 
 

@@ -53,13 +53,13 @@ def read_named(path: str, substitutions: Sequence[Substitution] = ()) -> tuple[s
 
 
 def find_source(
-    recorded: str, beside: Sequence[str], substitutions: Sequence[Substitution] = ()
+    recorded: str, folders: Sequence[str], substitutions: Sequence[Substitution] = ()
 ) -> SourceFile | None:
     """The source of a recorded path, from that path or next to the opened files; None if missing.
 
-    beside: folders of opened files, in order of preference. substitutions: see `read_named`.
+    folders: those of opened files, in order of preference. substitutions: see `read_named`.
     """
-    for candidate in candidates(recorded, beside):
+    for candidate in candidates(recorded, folders):
         lines = read_named(candidate, substitutions)
         if lines is not None:
             return SourceFile(recorded, candidate, lines)
@@ -67,13 +67,13 @@ def find_source(
 
 
 def find_around(
-    recorded: str, beside: Sequence[str], is_it: Callable[[SourceFile], bool]
+    recorded: str, folders: Sequence[str], is_it: Callable[[SourceFile], bool]
 ) -> SourceFile | None:
     """The source of a recorded path in parent folders of opened files, nearest first, or None.
 
     is_it: confirms that a file with the same path suffix is the recorded one.
     """
-    for folder in parent_folders(beside):
+    for folder in parent_folders(folders):
         for candidate in candidates(recorded, [folder]):
             lines = read_named(candidate)
             if lines is not None and is_it(SourceFile(recorded, candidate, lines)):
@@ -82,15 +82,15 @@ def find_around(
 
 
 def refusal(
-    recorded: str, beside: Sequence[str], substitutions: Sequence[Substitution] = ()
+    recorded: str, folders: Sequence[str], substitutions: Sequence[Substitution] = ()
 ) -> str:
     """Why a file of a recorded path is not read although there is one; "" if there is none.
 
-    beside: folders of opened files.
+    folders: those of opened files.
     """
     if recorded.startswith(("//", "\\\\")) or is_kernel_path(recorded):
         return f"Opscope does not read {one_line(recorded)}: it is not a regular local file."
-    paths = [*local_paths(recorded, substitutions), *candidates(recorded, beside)]
+    paths = [*local_paths(recorded, substitutions), *candidates(recorded, folders)]
     return next(filter(None, (_why_not(path, substitutions) for path in paths)), "")
 
 

@@ -73,9 +73,13 @@ def recorded_lines(programs: Iterable[Program], path: str) -> RecordedLines:
     """
     lines: dict[int, set[str]] = {}
     for program in programs:
-        found = program.quoted_texts.get(path, {})
-        if all(lines[n] & found[n] for n in lines.keys() & found if lines[n] and found[n]):
-            lines |= {n: lines.get(n, set()) | texts for n, texts in found.items()}
+        texts_of_line = program.quoted_texts.get(path, {})
+        if all(
+            lines[n] & texts_of_line[n]
+            for n in lines.keys() & texts_of_line
+            if lines[n] and texts_of_line[n]
+        ):
+            lines |= {n: lines.get(n, set()) | texts for n, texts in texts_of_line.items()}
     quoted = sum(map(bool, lines.values()))
     if not quoted:
         return RecordedLines()

@@ -51,7 +51,9 @@ def read_dispatches(
     parts = _Parts(operations, text, aliases)
     drafts = _drafts(parts)
     dispatches = tuple(_DispatchReader(path, parts, draft).dispatch() for draft in drafts)
-    return dispatches, tuple(Problem(k, n, f"line {at}") for k, (n, at) in parts.problems.items())
+    return dispatches, tuple(
+        Problem(k, n, f"line {line}") for k, (n, line) in parts.problems.items()
+    )
 
 
 _NUMBER = r"-?[0-9]{1,18}(?![0-9])"
@@ -123,15 +125,15 @@ class _Parts:
 
     def attributes(self, number: int) -> dict[str, str]:
         """The attributes with numbers or strings, as written. For repeated names, the first one."""
-        found: dict[str, str] = {}
+        attributes: dict[str, str] = {}
         for depth, text in ((0, self.operations[number].text), (1, self.text.tail(number))):
             for token in _TOKEN.finditer(_before_location(text)):
                 if brace := token["brace"]:
                     depth += 1 if brace == "{" else -1
                 elif depth == 1 and (value := token["number"] or token["text"]):
                     key = token["key"]
-                    found.setdefault(key[1:-1] if key[0] == '"' else key, value)
-        return found
+                    attributes.setdefault(key[1:-1] if key[0] == '"' else key, value)
+        return attributes
 
     def cycles(self, number: int, attributes: Mapping[str, str]) -> tuple[int | None, int | None]:
         """Start and end of the operation in cycles; both None unless both are valid."""
@@ -158,9 +160,9 @@ class _Parts:
         """The operation that defines a value used by `user`, -1 if not found."""
         region = self.text.parent(user)
         for _ in range(_MOST_REGIONS):
-            found = self._values.get((region, value))
-            if found is not None or region < 0:
-                return -1 if found is None else found
+            number = self._values.get((region, value))
+            if number is not None or region < 0:
+                return -1 if number is None else number
             region = self.text.parent(region)
         return -1
 
@@ -321,8 +323,8 @@ class _DispatchReader:
             self._tasks[task] = NssTask(
                 task, job, start, end, place, (), operation.line, operation.col
             )
-            for at in self._draft.work.get(number, ()):
-                self._take(at, task, job)
+            for work_number in self._draft.work.get(number, ()):
+                self._take(work_number, task, job)
         return tuple(task_ids)
 
     def _take(self, number: int, task: int, job: int | None) -> None:
@@ -332,11 +334,11 @@ class _DispatchReader:
         assert match is not None
         unit, which = _UNITS[match[1]], 0
         if unit is Unit.SLICE:
-            found = _number(self._parts.attributes(number), "id")
-            if found is None:
+            slice_id = _number(self._parts.attributes(number), "id")
+            if slice_id is None:
                 self._parts.odd("a slice unit without an id: left out", number)
                 return
-            which = found
+            which = slice_id
         waiting = self._open.setdefault((unit, which), deque())
         if match[2] == "start":
             details = self._program_name(number, job) if unit is Unit.SLICE else ""
@@ -371,25 +373,31 @@ class _DispatchReader:
         source = self._parts.maker(number, operands[0])
         if source < 0 and job is not None:
             program = self._draft.jobs[job].program
-            given = self._draft.given.get(job, [])
+            arguments = self._draft.given.get(job, [])
             if program not in self._argument_at:
                 names = _ARGUMENT.findall(self._parts.text.entry(program)) if program >= 0 else []
                 self._argument_at[program] = {name: i for i, name in enumerate(names)}
-            at = self._argument_at[program].get(operands[0], len(given))
-            source = self._parts.maker(program, given[at]) if at < len(given) else -1
-        found = self._parts.invocations.get(source)
-        return found.name.removeprefix("slice_program_").removeprefix("torq_hl.") if found else ""
+            position = self._argument_at[program].get(operands[0], len(arguments))
+            source = (
+                self._parts.maker(program, arguments[position]) if position < len(arguments) else -1
+            )
+        invocation = self._parts.invocations.get(source)
+        return (
+            invocation.name.removeprefix("slice_program_").removeprefix("torq_hl.")
+            if invocation
+            else ""
+        )
 
 
 def _summed(
-    own: Sequence[int], tasks: Mapping[int, NssTask]
+    task_ids: Sequence[int], tasks: Mapping[int, NssTask]
 ) -> tuple[tuple[tuple[Unit, int], ...], int | None, int | None]:
     """The units that work in some tasks, the earliest start and the latest end."""
-    units = {(work.unit, work.number) for task in own for work in tasks[task].work}
-    starts = [start for task in own if (start := tasks[task].start) is not None]
-    ends = [end for task in own if (end := tasks[task].end) is not None]
-    known = len(starts) == len(own) > 0
-    return tuple(sorted(units)), min(starts) if known else None, max(ends) if known else None
+    units = {(work.unit, work.number) for task in task_ids for work in tasks[task].work}
+    starts = [start for task in task_ids if (start := tasks[task].start) is not None]
+    ends = [end for task in task_ids if (end := tasks[task].end) is not None]
+    is_timed = len(starts) == len(task_ids) > 0
+    return tuple(sorted(units)), min(starts) if is_timed else None, max(ends) if is_timed else None
 
 
 def _number(attributes: Mapping[str, str], name: str) -> int | None:
@@ -418,17 +426,25 @@ def _arguments(operands: Sequence[str], text: str) -> list[str]:
 
 def _before_location(text: str) -> str:
     """A statement without its location, if that is easy to find; else the whole statement."""
-    at = text.find(" loc(")
-    return text[:at] if at >= 0 and text.count('"', 0, at) % 2 == 0 and "\\" not in text else text
+    position = text.find(" loc(")
+    return (
+        text[:position]
+        if position >= 0 and text.count('"', 0, position) % 2 == 0 and "\\" not in text
+        else text
+    )
 
 
 def _trailing_location(text: str) -> str:
     """The "loc(...)" at the end of a statement, ignoring the contents of strings."""
-    at = text.find("loc(")
-    if at < 0 or not text.endswith(")"):
+    position = text.find("loc(")
+    if position < 0 or not text.endswith(")"):
         return ""
-    if text.find("loc(", at + 1) < 0 and text.count('"', 0, at) % 2 == 0 and "\\" not in text:
-        return text[at:]
+    if (
+        text.find("loc(", position + 1) < 0
+        and text.count('"', 0, position) % 2 == 0
+        and "\\" not in text
+    ):
+        return text[position:]
     depth, start = 0, -1
     for token in _LOCATION_TOKEN.finditer(text):
         if token["loc"] is not None or token[0] == "(":

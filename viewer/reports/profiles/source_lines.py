@@ -34,18 +34,18 @@ class NoSource(ValueError):
 
 def recorded_paths(workspace: Workspace) -> list[str]:
     """Return the recorded paths of all source files that the open files name, in their order."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     tables = [workspace.links(trace) for trace in workspace.traces]
     recorded = [table.program for table in tables if table.program and table.is_recorded]
     for program in (*workspace.programs, *recorded):
         if program.text_lines:
-            found[program.path] = None
-        found |= dict.fromkeys(sorted(program.quoted_texts))
+            paths[program.path] = None
+        paths |= dict.fromkeys(sorted(program.quoted_texts))
     for trace in workspace.traces:
         locations = dict.fromkeys(filter(None, trace.keys.location.tolist()))
         for location in islice(locations, _MOST_LOCATIONS):
-            found |= {place.file: None for place in positions_of(location)}
-    return list(found)
+            paths |= {place.file: None for place in positions_of(location)}
+    return list(paths)
 
 
 def recorded_path(paths: Sequence[str], name: str) -> str:
@@ -97,7 +97,7 @@ def source_facts(
         of_file = line_costs(program, costs, path)
     file = workspace.source(path)
     lines = _lines(workspace, file, path, line, around)
-    shown = {at for at, _ in lines}
+    line_numbers = {line_number for line_number, _ in lines}
 
     def ns(ticks: int) -> int:
         return tick_to_ns(ticks, rate)
@@ -114,11 +114,13 @@ def source_facts(
         "differs_from_record": _differs(workspace, table, file),
         "lines": [
             {
-                "line": at,
+                "line": line_number,
                 "text": text,
-                "self_ns": ns(of_file.self_costs[at].ticks) if at in of_file.self_costs else 0,
+                "self_ns": ns(of_file.self_costs[line_number].ticks)
+                if line_number in of_file.self_costs
+                else 0,
             }
-            for at, text in lines
+            for line_number, text in lines
         ],
         "shared": [
             {
@@ -127,7 +129,7 @@ def source_facts(
                 "also_in_other_files": shared_cost.elsewhere,
             }
             for shared_cost in of_file.shared
-            if shown & set(shared_cost.lines)
+            if line_numbers & set(shared_cost.lines)
         ],
         "file_self_ns": ns(sum(self_cost.ticks for self_cost in of_file.self_costs.values())),
         "file_shared_ns": ns(sum(shared_cost.ticks for shared_cost in of_file.shared)),
@@ -150,8 +152,8 @@ def _line_of_file(
 ) -> int:
     """Return the most expensive line of a file; without costs, that of its first operator, or 1."""
     places = dict(most_expensive_lines(program, costs) if program and costs else ())
-    for one in workspace.programs:
-        places = {**dict(first_lines(one)), **places}
+    for each_program in workspace.programs:
+        places = {**dict(first_lines(each_program)), **places}
     return places.get(path, 1)
 
 
@@ -161,12 +163,15 @@ def _lines(
     """Return the lines around one: those of the file, or of a missing one those quoted."""
     first, last = max(line - around, 1), line + around
     if file is not None:
-        return [(at, file.line(at)) for at in range(first, min(last, len(file.lines)) + 1)]
+        return [
+            (line_number, file.line(line_number))
+            for line_number in range(first, min(last, len(file.lines)) + 1)
+        ]
     quoted = recorded_lines(workspace.programs, path)
     return [
-        (at, text or None)
-        for at, text in zip(quoted.numbers, quoted.texts, strict=True)
-        if at != GAP and first <= at <= last
+        (line_number, text or None)
+        for line_number, text in zip(quoted.numbers, quoted.texts, strict=True)
+        if line_number != GAP and first <= line_number <= last
     ]
 
 
@@ -182,4 +187,7 @@ def _differs(workspace: Workspace, table: LinkTable | None, file: SourceFile | N
     program = None if table is None else table.program
     if file is None or program is None:
         return []
-    return [{"line": at, "recorded": text} for at, text in version_fit(program, file).unlike]
+    return [
+        {"line": line_number, "recorded": text}
+        for line_number, text in version_fit(program, file).unlike
+    ]

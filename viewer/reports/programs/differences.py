@@ -45,14 +45,14 @@ def difference_facts(a: Workspace, b: Workspace) -> Facts:
 
     Each side has one program file, and its ETRecord if there is one.
     """
-    found = program_differences(_parts(a), _parts(b))
+    differences = program_differences(_parts(a), _parts(b))
     facts: Facts = {
         **HEAD,
-        "a": _side(found.a),
-        "b": _side(found.b),
-        "paired_by": found.paired_by.value,
+        "a": _side(differences.a),
+        "b": _side(differences.b),
+        "paired_by": differences.paired_by.value,
     }
-    return facts | {name: [_row(row) for row in _rows(found, name)] for name in _TABLES}
+    return facts | {name: [_row(row) for row in _rows(differences, name)] for name in _TABLES}
 
 
 def _parts(workspace: Workspace) -> FileParts:
@@ -60,16 +60,16 @@ def _parts(workspace: Workspace) -> FileParts:
     return file_parts(executable, recorded_program(workspace, executable))
 
 
-def _side(found: FileParts) -> Facts:
+def _side(parts: FileParts) -> Facts:
     return {
-        "file": found.executable.path,
-        "program": None if found.program is None else found.program.path,
-        "bytes": found.size,
+        "file": parts.executable.path,
+        "program": None if parts.program is None else parts.program.path,
+        "bytes": parts.size,
     }
 
 
-def _rows(found: ProgramDifferences, name: str) -> Sequence[Row]:
-    rows: Sequence[Row] = getattr(found, name)
+def _rows(differences: ProgramDifferences, name: str) -> Sequence[Row]:
+    rows: Sequence[Row] = getattr(differences, name)
     return rows
 
 
@@ -129,7 +129,7 @@ def _cells(row: Facts) -> tuple[str, ...]:
     label = short_name(row["label"])
     if row["label_b"]:
         label = f"{label} → {short_name(row['label_b'])}"
-    numbers = ("" if one is None else group_digits(one) for one in (a, b))
+    numbers = ("" if count is None else group_digits(count) for count in (a, b))
     return (label, *numbers, _signed(row["change"]), only)
 
 

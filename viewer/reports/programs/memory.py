@@ -42,9 +42,9 @@ def _method_facts(
     plan = memory_plan(method)
     operators = {} if program is None else instruction_operators(program, method)
     outside, unknown = int(plan.outside.sum()), plan.unknown_tensors
-    found = [f"{counted(outside, 'tensor')} beyond the end of their memory"] if outside else []
+    sentences = [f"{counted(outside, 'tensor')} beyond the end of their memory"] if outside else []
     if unknown:
-        found.append(f"{counted(unknown, 'planned tensor')} unused, or of unknown size")
+        sentences.append(f"{counted(unknown, 'planned tensor')} unused, or of unknown size")
     return {
         "file": executable.path,
         "program": None if program is None else program.path,
@@ -60,7 +60,7 @@ def _method_facts(
         "at_peak": [int(plan.method.tensors.value[plan.storages.tensor[i]]) for i in plan.at_peak],
         "tensors": [_storage_facts(plan, i, program, operators) for i in range(len(plan.storages))],
         "not_in_plan": _not_in_plan(method),
-        "problems": found,
+        "problems": sentences,
     }
 
 
@@ -72,8 +72,8 @@ def _storage_facts(
 ) -> Facts:
     storages, tensors = plan.storages, plan.method.tensors
     tensor, writer = int(storages.tensor[number]), int(storages.writer[number])
-    own = operators.get(writer, ())
-    labels = [] if program is None else [program.operators[i].label for i in own]
+    operator_numbers = operators.get(writer, ())
+    labels = [] if program is None else [program.operators[i].label for i in operator_numbers]
     return {
         "id": int(tensors.value[tensor]),
         "tensor": plain_spaces(tensors.text(tensor)),

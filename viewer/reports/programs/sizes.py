@@ -45,44 +45,44 @@ def sizes_facts(
     """
     files, parts = list[Facts](), list[Facts]()
     for executable in workspace.executables:
-        found = file_parts(executable, recorded_program(workspace, executable))
-        place = {number: len(parts) + row for row, number in enumerate(found.by_size)}
-        files.append(_file_facts(found, by, place, cancelled))
-        parts += [_part_facts(found, found.parts[i], place) for i in found.by_size]
+        file = file_parts(executable, recorded_program(workspace, executable))
+        place = {number: len(parts) + row for row, number in enumerate(file.by_size)}
+        files.append(_file_facts(file, by, place, cancelled))
+        parts += [_part_facts(file, file.parts[i], place) for i in file.by_size]
     return {**HEAD, "files": files, "parts": parts}
 
 
 def _file_facts(
-    found: FileParts, by: GroupKey | None, place: dict[int, int], cancelled: Cancelled
+    file: FileParts, by: GroupKey | None, place: dict[int, int], cancelled: Cancelled
 ) -> Facts:
     """The facts of one file. place: the row of each part in the list of all parts."""
-    kinds = groups(found, GroupKey.KIND)
+    kinds = groups(file, GroupKey.KIND)
     facts: Facts = {
-        "file": found.executable.path,
-        "program": None if found.program is None else found.program.path,
-        "bytes": found.size,
-        "part_count": len(found.parts),
+        "file": file.executable.path,
+        "program": None if file.program is None else file.program.path,
+        "bytes": file.size,
+        "part_count": len(file.parts),
         "kinds": {group.label.replace(" ", "_"): group.size for group in kinds},
-        "duplicates": _duplicate_facts(duplicates(found, cancelled), place),
+        "duplicates": _duplicate_facts(duplicates(file, cancelled), place),
     }
     if by is not None:
         facts["by"] = by.value
-        facts["groups"] = [_group_facts(found, group, place) for group in groups(found, by)]
+        facts["groups"] = [_group_facts(file, group, place) for group in groups(file, by)]
     return facts
 
 
-def _part_facts(found: FileParts, part: FilePart, place: dict[int, int]) -> Facts:
-    program, methods = found.program, found.executable.methods
+def _part_facts(file: FileParts, part: FilePart, place: dict[int, int]) -> Facts:
+    program, methods = file.program, file.executable.methods
     return {
-        "file": found.executable.path,
+        "file": file.executable.path,
         "kind": part.kind.value,
         "name": part.name or None,
         "bytes": part.size,
-        "operator": operators_text(found, part) or None,
+        "operator": operators_text(file, part) or None,
         "operators": []
         if program is None
         else [program.operators[i].label for i in part.operators],
-        "module": module_text(found, part) or None,
+        "module": module_text(file, part) or None,
         "kernels": list(part.users),
         "methods": [methods[i].name for i in part.methods],
         "dtype": part.dtype or None,
@@ -94,7 +94,7 @@ def _part_facts(found: FileParts, part: FilePart, place: dict[int, int]) -> Fact
     }
 
 
-def _duplicate_facts(found: Duplicates, place: dict[int, int]) -> Facts:
+def _duplicate_facts(copies: Duplicates, place: dict[int, int]) -> Facts:
     return {
         "groups": [
             {
@@ -102,20 +102,20 @@ def _duplicate_facts(found: Duplicates, place: dict[int, int]) -> Facts:
                 "bytes": group.size,
                 "saved_bytes": group.saved,
             }
-            for group in found.groups
+            for group in copies.groups
         ],
-        "saved_bytes": found.saved,
-        "not_compared": found.unread,
-        "reason": found.why or None,
+        "saved_bytes": copies.saved,
+        "not_compared": copies.unread,
+        "reason": copies.why or None,
     }
 
 
-def _group_facts(found: FileParts, group: SizeGroup, place: dict[int, int]) -> Facts:
+def _group_facts(file: FileParts, group: SizeGroup, place: dict[int, int]) -> Facts:
     return {
         "label": group.label,
         "bytes": group.size,
         "total_bytes": group.total,
-        "share": round(group.total / found.size, 6) if found.size else None,
+        "share": round(group.total / file.size, 6) if file.size else None,
         "parts": [place[i] for i in group.parts],
     }
 
@@ -124,16 +124,16 @@ def sizes_text(facts: Facts) -> str:
     """Format the facts for people."""
     if not facts["files"]:
         return NOTHING
-    shown, first = [], 0
+    texts, first = [], 0
     for file in facts["files"]:
         after = first + file["part_count"]
         lines = _file_lines(file, facts["parts"][first:after], facts["parts"])
-        shown.append("\n".join(map(plain_spaces, lines)))
+        texts.append("\n".join(map(plain_spaces, lines)))
         first = after
-    return "\n\n".join(shown)
+    return "\n\n".join(texts)
 
 
-def _file_lines(file: Facts, own: Sequence[Facts], parts: Sequence[Facts]) -> list[str]:
+def _file_lines(file: Facts, own_parts: Sequence[Facts], parts: Sequence[Facts]) -> list[str]:
     kinds = ", ".join(f"{kind_text(ItemKind(k))} {bytes_text(n)}" for k, n in file["kinds"].items())
     lines = [
         f"{one_line(os.path.basename(file['file']))}: {exact_bytes(file['bytes'])}",
@@ -144,8 +144,8 @@ def _file_lines(file: Facts, own: Sequence[Facts], parts: Sequence[Facts]) -> li
         lines += _group_lines(file)
     else:
         rows: list[tuple[str, ...]] = [("kind", "name", "used by", "tensor", "bytes", "share")]
-        rows += [_part_row(part, file["bytes"]) for part in own[:_MOST_ROWS]]
-        lines += [*row_lines(rows, left=4), *_rest(len(own), "smaller part")]
+        rows += [_part_row(part, file["bytes"]) for part in own_parts[:_MOST_ROWS]]
+        lines += [*row_lines(rows, left=4), *_rest(len(own_parts), "smaller part")]
     return [*lines, *_duplicate_lines(file["duplicates"], parts)]
 
 
@@ -184,10 +184,10 @@ def _duplicate_lines(facts: Facts, parts: Sequence[Facts]) -> list[str]:
     if facts["groups"]:
         lines += ["", f"  equal parts: {exact_bytes(facts['saved_bytes'])} for copies"]
     for group in facts["groups"][:_MOST_COPIES]:
-        some = [parts[i] for i in group["parts"]]
-        names = ", ".join(part_name(part) for part in some[:3])
-        more = f" and {len(some) - 3} more" if len(some) > 3 else ""
-        lines.append(f"    {len(some)} × {group_digits(group['bytes'])} B: {names}{more}")
+        group_parts = [parts[i] for i in group["parts"]]
+        names = ", ".join(part_name(part) for part in group_parts[:3])
+        more = f" and {len(group_parts) - 3} more" if len(group_parts) > 3 else ""
+        lines.append(f"    {len(group_parts)} × {group_digits(group['bytes'])} B: {names}{more}")
     lines += _rest(len(facts["groups"]), "group of equal parts", _MOST_COPIES)
     if facts["not_compared"]:
         count = counted(facts["not_compared"], "part")
@@ -206,8 +206,8 @@ def part_name(part: Facts) -> str:
     if part["parameters"] or not part["role"]:
         return short_name(name)
     role: str = part["role"]
-    own = name.removeprefix(f"{role}_")  # "scale_5faa62ef7..."
-    return role if role == name else f"{role} · {short_name(own, _SHORT_HASH)}"
+    hash_name = name.removeprefix(f"{role}_")  # "scale_5faa62ef7..."
+    return role if role == name else f"{role} · {short_name(hash_name, _SHORT_HASH)}"
 
 
 def tensor_of(part: Facts) -> str:
@@ -220,8 +220,8 @@ def tensor_of(part: Facts) -> str:
 
 def users_of(kernels: Sequence[str]) -> str:
     """Return the first kernels as one text."""
-    shown = " + ".join(kernels[:2])
-    return f"{shown} and {len(kernels) - 2} more" if len(kernels) > 2 else shown
+    kernel_text = " + ".join(kernels[:2])
+    return f"{kernel_text} and {len(kernels) - 2} more" if len(kernels) > 2 else kernel_text
 
 
 def exact_bytes(size: int) -> str:

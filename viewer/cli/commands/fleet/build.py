@@ -77,10 +77,10 @@ def run(arguments: list[str]) -> int:
             return InProcess()  # other processes have a memory of their own
         return LocalProcesses(min(chosen.jobs, batches), memory)
 
-    shown = _Report(chosen.json_progress)
+    report = _Report(chosen.json_progress)
     try:
         with raised_at_signals():
-            lake, progress = build(chosen.output, options, engine, shown.told)
+            lake, progress = build(chosen.output, options, engine, report.told)
         lake.check()
     except (NoSource, UnusableLake, EngineLost, NoDask) as error:
         complain(str(error))
@@ -89,10 +89,10 @@ def run(arguments: list[str]) -> int:
         complain(f"{chosen.output}: the lake cannot be written ({error.strerror or error})")
         return 2
     except KeyboardInterrupt:
-        shown.end()
+        report.end()
         complain(f"interrupted; build {chosen.output} again to go on: what is done is kept")
         return 1
-    shown.end(progress)
+    report.end(progress)
     print(_summary(progress, chosen.output))
     if progress.unlabeled:
         complain(

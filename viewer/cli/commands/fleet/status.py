@@ -82,11 +82,15 @@ def _text(facts: dict[str, object], losses: list[str]) -> str:
         f"{group_digits(count)} {state}" for state, count in sorted(profiles.items())
     )
     lines = [f"{facts['lake']}: {counted(sum(profiles.values()), 'profile')} ({states or 'none'})"]
-    for name, own in tables.items():
-        if own["files"] or own["missing_files"]:
-            text = f"  {name:<20} {own['rows']:>12,} rows  {counted(own['files'], 'file')}, "
-            text += bytes_text(own["bytes"])
-            lines.append(text + (f", {own['missing_files']} missing" * bool(own["missing_files"])))
+    for name, table_facts in tables.items():
+        if table_facts["files"] or table_facts["missing_files"]:
+            files = counted(table_facts["files"], "file")
+            text = f"  {name:<20} {table_facts['rows']:>12,} rows  {files}, "
+            text += bytes_text(table_facts["bytes"])
+            lines.append(
+                text
+                + (f", {table_facts['missing_files']} missing" * bool(table_facts["missing_files"]))
+            )
     if facts["outdated"]:
         lines.append(
             f"  {counted(int(str(facts['outdated'])), 'profile')} changed since; queries leave out "
@@ -95,7 +99,9 @@ def _text(facts: dict[str, object], losses: list[str]) -> str:
     lines += [f"  {one_line(sentence)}" for sentence in losses]
     failures = facts["failures"]
     assert isinstance(failures, list)
-    lines += [f"  {one['state']}: {one_line(one['reason'])}" for one in failures[:_MOST_SHOWN]]
+    lines += [
+        f"  {failure['state']}: {one_line(failure['reason'])}" for failure in failures[:_MOST_SHOWN]
+    ]
     if len(failures) > _MOST_SHOWN:
         lines.append(f"  and {len(failures) - _MOST_SHOWN} more failures (--json lists all)")
     return "\n".join(lines)
