@@ -109,10 +109,10 @@ def output_fault(output: str, inputs: Iterable[str]) -> str:
     return ""
 
 
-def is_same_file(one: str, other: str) -> bool:
+def is_same_file(path: str, other: str) -> bool:
     """Whether two paths are the same file, so that writing to one would overwrite the other."""
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(path, other)
     except (OSError, ValueError):  # one is missing; a path with a NUL
         return False
 

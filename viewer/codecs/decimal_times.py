@@ -75,14 +75,14 @@ def times_of(texts: Sequence[bytes | memoryview], exponent: int = MICROSECONDS) 
     if count and len(value) != count:
         return _one_by_one([bytes(text) for text in texts], exponent)
     whole, part = np.divmod(value, _POWERS[decimals])
-    kept = exponent - PICOSECONDS  # decimals down to 1 ps
-    step = _POWERS[np.maximum(decimals - kept, 0)]
-    part = (part + step // 2) // step * _POWERS[np.maximum(kept - decimals, 0)]
+    ps_decimals = exponent - PICOSECONDS  # decimals down to 1 ps
+    step = _POWERS[np.maximum(decimals - ps_decimals, 0)]
+    part = (part + step // 2) // step * _POWERS[np.maximum(ps_decimals - decimals, 0)]
     # Magnitude in ns and ps. Negative values are floored, so that ps are never negative.
     if exponent >= 0:
         ns, ps = whole * 10**exponent + part // 1000, part % 1000
     else:
-        ns, ps = np.divmod(whole * 10**kept + part, 1000)
+        ns, ps = np.divmod(whole * 10**ps_decimals + part, 1000)
     ns = np.where(minus, -ns - (ps > 0), ns)
     ps = np.where(minus, -ps % 1000, ps).astype(np.int16)
     plain &= np.abs(ns) <= TIME_LIMIT
@@ -92,11 +92,11 @@ def times_of(texts: Sequence[bytes | memoryview], exponent: int = MICROSECONDS) 
 
 
 def _one_by_one(cells: Sequence[bytes], unit: int) -> Times:
-    found = [_one(cell, unit) for cell in cells]
+    pairs = [_one(cell, unit) for cell in cells]
     return Times(
-        np.array([0 if one is None else one[0] for one in found], np.int64),
-        np.array([0 if one is None else one[1] for one in found], np.int16),
-        np.array([one is not None for one in found], np.bool_),
+        np.array([0 if pair is None else pair[0] for pair in pairs], np.int64),
+        np.array([0 if pair is None else pair[1] for pair in pairs], np.int16),
+        np.array([pair is not None for pair in pairs], np.bool_),
     )
 
 
@@ -118,5 +118,5 @@ def _one(cell: bytes, unit: int) -> tuple[int, int] | None:
     else:
         step = 10 ** min(-exponent, 10_000)
         ps = (number + step // 2) // step
-    found = divmod(-ps if scaled.sign else ps, 1000)
-    return found if abs(found[0]) <= TIME_LIMIT else None
+    pair = divmod(-ps if scaled.sign else ps, 1000)
+    return pair if abs(pair[0]) <= TIME_LIMIT else None

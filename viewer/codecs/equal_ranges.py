@@ -35,30 +35,30 @@ def equal_ranges(
     path: str, ranges: Sequence[Range], cancelled: Cancelled = never_cancelled
 ) -> EqualRanges:
     """Return which ranges have equal bytes. Raises OSError and ReadCancelled."""
-    same_size = _groups(((size, i) for i, (_, size) in enumerate(ranges)), range(len(ranges)))
+    same_size = _groups((size, i) for i, (_, size) in enumerate(ranges))
     if not same_size:
         return EqualRanges(())
     with open(path, "rb") as file:
         reader = _Reader(file, cancelled)
         alike: list[list[int]] = []
-        for some in same_size:
-            alike += _groups(((reader.sample(*ranges[i]), i) for i in some), some)
-        found: list[list[int]] = []
-        for some in alike:
-            if ranges[some[0]][1] <= 3 * _SAMPLE:  # a sample is all of it
-                found.append([i for i in some if not reader.is_short(*ranges[i])])
+        for group in same_size:
+            alike += _groups((reader.sample(*ranges[i]), i) for i in group)
+        equal: list[list[int]] = []
+        for group in alike:
+            if ranges[group[0]][1] <= 3 * _SAMPLE:  # a sample is all of it
+                equal.append([i for i in group if not reader.is_short(*ranges[i])])
             else:
-                found += _groups(((reader.digest(*ranges[i]), i) for i in some), some)
-    return EqualRanges(tuple(tuple(some) for some in sorted(found) if len(some) > 1), reader.unread)
+                equal += _groups((reader.digest(*ranges[i]), i) for i in group)
+    return EqualRanges(tuple(tuple(each) for each in sorted(equal) if len(each) > 1), reader.unread)
 
 
-def _groups(keyed: Iterable[tuple[Hashable, int]], some: Sequence[int]) -> list[list[int]]:
+def _groups(keyed: Iterable[tuple[Hashable, int]]) -> list[list[int]]:
     """Those with equal keys, at least two each, in order; keys that are None are left out."""
-    found: dict[Hashable, list[int]] = {}
+    by_key: dict[Hashable, list[int]] = {}
     for key, i in keyed:
         if key is not None:
-            found.setdefault(key, []).append(i)
-    return [group for group in found.values() if len(group) > 1]
+            by_key.setdefault(key, []).append(i)
+    return [group for group in by_key.values() if len(group) > 1]
 
 
 class _Reader:
@@ -93,9 +93,9 @@ class _Reader:
             self.unread += 1
             return None
         digest = hashlib.sha256()
-        for at in range(start, start + size, _AT_ONCE):
+        for position in range(start, start + size, _AT_ONCE):
             stop_if(self._cancelled)
-            digest.update(self._bytes(at, min(_AT_ONCE, start + size - at)))
+            digest.update(self._bytes(position, min(_AT_ONCE, start + size - position)))
         return digest.digest()
 
     def _bytes(self, start: int, size: int) -> bytes:

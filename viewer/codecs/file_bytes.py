@@ -35,9 +35,9 @@ class FileBytes:
 
     def read(self, start: int, stop: int) -> NDArray[np.uint8]:
         """A copy of some bytes. Raises UnreadableFile if the file has changed."""
-        found = np.empty(stop - start, np.uint8)
-        self.read_into(found, start)
-        return found
+        content = np.empty(stop - start, np.uint8)
+        self.read_into(content, start)
+        return content
 
     def read_into(self, target: NDArray[np.uint8], start: int) -> None:
         """Fill an array with the bytes from a position on. Raises as `read`."""
@@ -58,8 +58,8 @@ class FileBytes:
 
 
 def _stamp(descriptor: int) -> tuple[int, int, int]:
-    found = os.fstat(descriptor)
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    status = os.fstat(descriptor)
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 class LazyBytes:
@@ -97,12 +97,12 @@ class LazyBytes:
         self.load(np.array([start]), max(stop - start, 0))
         return self.memory[start:stop].tobytes()
 
-    def load(self, at: Ints, width: int | Ints) -> None:
+    def load(self, positions: Ints, width: int | Ints) -> None:
         """Load the ranges at .. at + width, which are inside. Raises UnreadableFile."""
-        if self.is_whole or not len(at):
+        if self.is_whole or not len(positions):
             return
-        first = (at + self._base) >> _BLOCK_BITS
-        last = (at + (width + self._base)) >> _BLOCK_BITS
+        first = (positions + self._base) >> _BLOCK_BITS
+        last = (positions + (width + self._base)) >> _BLOCK_BITS
         if self._has[first].all() and self._has[last].all() and int((last - first).max()) <= 1:
             return
         # How many ranges begin and end before each block.

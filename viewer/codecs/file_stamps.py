@@ -30,10 +30,10 @@ class FileStamp:
 def stamp_of(path: str) -> FileStamp | None:
     """The stamp of a regular file, or None (missing file, pipe, folder, path with a NUL)."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return FileStamp(found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+    return FileStamp(status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
 def hash_facts(

@@ -75,92 +75,96 @@ class Buffer:
         self._u4 = data[: self.size // 4 * 4].view("<u4")
         self._u8 = data[: self.size // 8 * 8].view("<u8")
 
-    def check(self, at: Ints, width: int | Ints, what: str) -> None:
+    def check(self, positions: Ints, width: int | Ints, what: str) -> None:
         """Raise `Malformed` unless every range at .. at + width is inside the file."""
-        if not len(at):
+        if not len(positions):
             return
-        last = int(np.maximum.reduce(at if isinstance(width, int) else at + width))
+        last = int(np.maximum.reduce(positions if isinstance(width, int) else positions + width))
         if isinstance(width, int):
             last += width
-        if last > self.size or int(np.minimum.reduce(at)) < 0:
-            bad = (at < 0) | (at + width > self.size)
-            raise Malformed(int(at[np.argmax(bad)]), f"{what} is outside the file")
+        if last > self.size or int(np.minimum.reduce(positions)) < 0:
+            bad = (positions < 0) | (positions + width > self.size)
+            raise Malformed(int(positions[np.argmax(bad)]), f"{what} is outside the file")
 
-    def load(self, at: Ints, width: int | Ints) -> None:
+    def load(self, positions: Ints, width: int | Ints) -> None:
         """Make sure that checked ranges of `bytes` and `view` are there."""
         if self._load is not None:
-            self._load(at, width)
+            self._load(positions, width)
 
-    def u1(self, at: Ints) -> NDArray[np.uint8]:
+    def u1(self, positions: Ints) -> NDArray[np.uint8]:
         """Bytes at checked positions."""
-        self.load(at, 1)
-        return self.bytes[at]
+        self.load(positions, 1)
+        return self.bytes[positions]
 
-    def u2(self, at: Ints) -> Ints:
+    def u2(self, positions: Ints) -> Ints:
         """Unsigned 16-bit values at checked positions, as int64."""
-        self.load(at, 2)
-        if np.bitwise_or.reduce(at) & 1:
-            return self.bytes[at].astype(np.int64) | (self.bytes[at + 1].astype(np.int64) << 8)
-        values: Ints = self._u2[at >> 1].astype(np.int64)
+        self.load(positions, 2)
+        if np.bitwise_or.reduce(positions) & 1:
+            return self.bytes[positions].astype(np.int64) | (
+                self.bytes[positions + 1].astype(np.int64) << 8
+            )
+        values: Ints = self._u2[positions >> 1].astype(np.int64)
         return values
 
-    def u4(self, at: Ints) -> NDArray[np.uint32]:
+    def u4(self, positions: Ints) -> NDArray[np.uint32]:
         """Unsigned 32-bit values at checked positions."""
-        self.load(at, 4)
-        if np.bitwise_or.reduce(at) & 3:
-            return (self.u2(at) | (self.u2(at + 2) << 16)).astype(np.uint32)
-        values: NDArray[np.uint32] = self._u4[at >> 2]
+        self.load(positions, 4)
+        if np.bitwise_or.reduce(positions) & 3:
+            return (self.u2(positions) | (self.u2(positions + 2) << 16)).astype(np.uint32)
+        values: NDArray[np.uint32] = self._u4[positions >> 2]
         return values
 
-    def u8(self, at: Ints) -> NDArray[np.uint64]:
+    def u8(self, positions: Ints) -> NDArray[np.uint64]:
         """Unsigned 64-bit values at checked positions."""
-        self.load(at, 8)
-        if np.bitwise_or.reduce(at) & 7:
-            high = self.u4(at + 4).astype(np.uint64)
-            return self.u4(at).astype(np.uint64) | (high << np.uint64(32))
-        values: NDArray[np.uint64] = self._u8[at >> 3]
+        self.load(positions, 8)
+        if np.bitwise_or.reduce(positions) & 7:
+            high = self.u4(positions + 4).astype(np.uint64)
+            return self.u4(positions).astype(np.uint64) | (high << np.uint64(32))
+        values: NDArray[np.uint64] = self._u8[positions >> 3]
         return values
 
-    def follow(self, at: Ints, what: str, *, is_everywhere: bool = False) -> Ints:
+    def follow(self, positions: Ints, what: str, *, is_everywhere: bool = False) -> Ints:
         """The targets of the 32-bit offsets at checked positions; 0 stays 0. Raises `Malformed`.
 
         is_everywhere: whether it is known that no position is 0.
         """
-        offset = self.u4(at)
-        target = at + (offset if is_everywhere or at.all() else np.where(at > 0, offset, 0))
-        if len(at) and int(np.maximum.reduce(target)) + 4 > self.size:
-            raise Malformed(int(at[np.argmax(target)]), f"{what} points outside the file")
+        offset = self.u4(positions)
+        target = positions + (
+            offset if is_everywhere or positions.all() else np.where(positions > 0, offset, 0)
+        )
+        if len(positions) and int(np.maximum.reduce(target)) + 4 > self.size:
+            raise Malformed(int(positions[np.argmax(target)]), f"{what} points outside the file")
         return target
 
-    def vectors(self, at: Ints, width: int, what: str) -> tuple[Ints, Ints]:
+    def vectors(self, positions: Ints, width: int, what: str) -> tuple[Ints, Ints]:
         """First element and length of vectors of `width`-byte elements; length 0 where at is 0."""
-        self.check(at, 4, what)
-        length = self.u4(at).astype(np.int64)
-        if not at.all():
-            length[at == 0] = 0
-        self.check(at, 4 + length * width, what)
-        return at + 4, length
+        self.check(positions, 4, what)
+        length = self.u4(positions).astype(np.int64)
+        if not positions.all():
+            length[positions == 0] = 0
+        self.check(positions, 4 + length * width, what)
+        return positions + 4, length
 
-    def text(self, at: int) -> bytes:
+    def text(self, position: int) -> bytes:
         """The bytes of one string or byte vector whose extent was checked."""
-        place = np.array([at])
+        place = np.array([position])
         self.load(place, 4)
-        length = int.from_bytes(self.view[at : at + 4], "little")
+        length = int.from_bytes(self.view[position : position + 4], "little")
         self.load(place, 4 + length)
-        return bytes(self.view[at + 4 : at + 4 + length])
+        return bytes(self.view[position + 4 : position + 4 + length])
 
 
 class Tables:
     """A column of tables of one type. Checks every vtable when created; raises `Malformed`."""
 
-    def __init__(self, buffer: Buffer, at: Ints, what: str) -> None:
+    def __init__(self, buffer: Buffer, positions: Ints, what: str) -> None:
         self._buffer = buffer
-        self._at = at
+        self._at = positions
         self._what = what
-        self._last = int(np.maximum.reduce(at, initial=0))
-        if self._last + 4 > buffer.size or int(np.minimum.reduce(at, initial=0)) < 0:
-            buffer.check(at, 4, what)
-        vtable = at - buffer.u4(at).view(np.int32)
+        self._last = int(np.maximum.reduce(positions, initial=0))
+        if self._last + 4 > buffer.size or int(np.minimum.reduce(positions, initial=0)) < 0:
+            buffer.check(positions, 4, what)
+        vtable = positions - buffer.u4(positions).view(np.int32)
         # The distinct vtables, and which one each table has; None if all have the same.
         self._which: Ints | None = None
         distinct = vtable[:1]
@@ -168,9 +172,11 @@ class Tables:
             ascending = np.sort(vtable)
             distinct = ascending[np.concatenate(([True], ascending[1:] != ascending[:-1]))]
             self._which = np.searchsorted(distinct, vtable)
-        if len(at) and (int(distinct[0]) < 0 or int(distinct[-1]) + 4 > buffer.size):
+        if len(positions) and (int(distinct[0]) < 0 or int(distinct[-1]) + 4 > buffer.size):
             bad = (vtable < 0) | (vtable + 4 > buffer.size)
-            raise Malformed(int(at[np.argmax(bad)]), f"{what} has its vtable outside the file")
+            raise Malformed(
+                int(positions[np.argmax(bad)]), f"{what} has its vtable outside the file"
+            )
         self._vtable = distinct
         self._vtable_size = buffer.u2(distinct)
         buffer.check(distinct, self._vtable_size, f"vtable of {what}")
@@ -201,18 +207,18 @@ class Tables:
         if self._which is None:
             return self._at + offsets[0]
         offset = np.array(offsets, np.int64)[self._which]
-        at: Ints = self._at + offset
-        return at if all(offsets) else np.where(offset > 0, at, 0)
+        positions: Ints = self._at + offset
+        return positions if all(offsets) else np.where(offset > 0, positions, 0)
 
     def _offsets_of(self, slot: int) -> list[int]:
         """The offset of a slot's field for each distinct vtable, 0 if absent."""
         if self._offsets is not None:
             return [offsets[slot] if slot < len(offsets) else 0 for offsets in self._offsets]
         entry = 4 + 2 * slot
-        known = self._vtable_size >= entry + 2
-        places = np.where(known, self._vtable + entry, 0)
-        found: list[int] = np.where(known, self._buffer.u2(places), 0).tolist()
-        return found
+        has_slot = self._vtable_size >= entry + 2
+        places = np.where(has_slot, self._vtable + entry, 0)
+        offsets: list[int] = np.where(has_slot, self._buffer.u2(places), 0).tolist()
+        return offsets
 
     def numbers(self, slot: int, dtype: type[Number], default: int) -> NDArray[Number]:
         """Numbers of 8, 32 or 64 bits from a slot, with the schema's default where absent."""
@@ -220,26 +226,32 @@ class Tables:
         if not any(offsets):
             return np.full(len(self._at), default, dtype)
         width = np.dtype(dtype).itemsize
-        at, buffer = self._within(slot, offsets, width), self._buffer
-        raw = buffer.u8(at) if width == 8 else buffer.u4(at) if width == 4 else buffer.u1(at)
+        positions, buffer = self._within(slot, offsets, width), self._buffer
+        raw = (
+            buffer.u8(positions)
+            if width == 8
+            else buffer.u4(positions)
+            if width == 4
+            else buffer.u1(positions)
+        )
         values = raw.view(dtype)
-        return values if all(offsets) else np.where(at > 0, values, np.array(default, dtype))
+        return values if all(offsets) else np.where(positions > 0, values, np.array(default, dtype))
 
     def targets(self, slot: int) -> Ints:
         """Positions of the tables, vectors or strings that a slot refers to, 0 where absent."""
         offsets = self._offsets_of(slot)
         if not any(offsets):
             return np.zeros(len(self._at), np.int64)
-        at = self._within(slot, offsets, 4)
+        positions = self._within(slot, offsets, 4)
         what = f"slot {slot} of {self._what}"
-        return self._buffer.follow(at, what, is_everywhere=all(offsets))
+        return self._buffer.follow(positions, what, is_everywhere=all(offsets))
 
     def _within(self, slot: int, offsets: list[int], width: int) -> Ints:
         """The positions of a slot's fields, which are `width` bytes inside the file."""
-        at = self._fields(offsets)
+        positions = self._fields(offsets)
         if self._last + max(offsets) + width > self._buffer.size:
-            self._buffer.check(at, width, f"slot {slot} of {self._what}")
-        return at
+            self._buffer.check(positions, width, f"slot {slot} of {self._what}")
+        return positions
 
 
 def elements(buffer: Buffer, first: Ints, length: Ints, what: str, least: int) -> Ints:
@@ -263,8 +275,8 @@ def numbers_in(
     that they claim more data than the file contains.
     """
     width = np.dtype(dtype).itemsize
-    at = _places(buffer, first, length, what, width, width)
-    return (buffer.u8(at) if width == 8 else buffer.u4(at)).view(dtype)
+    positions = _places(buffer, first, length, what, width, width)
+    return (buffer.u8(positions) if width == 8 else buffer.u4(positions)).view(dtype)
 
 
 def _places(buffer: Buffer, first: Ints, length: Ints, what: str, width: int, least: int) -> Ints:
@@ -278,45 +290,53 @@ def _places(buffer: Buffer, first: Ints, length: Ints, what: str, width: int, le
     return places
 
 
-def distinct_texts(buffer: Buffer, at: Ints, what: str) -> tuple[NDArray[np.int32], list[bytes]]:
+def distinct_texts(
+    buffer: Buffer, positions: Ints, what: str
+) -> tuple[NDArray[np.int32], list[bytes]]:
     """Strings or byte vectors at positions (0 = absent) as codes into a list of distinct texts.
 
     Codes are numbered by first appearance; -1 means absent. Equal hashes only suggest equal texts:
     the full texts are compared.
     """
-    codes = np.full(len(at), -1, np.int32)
-    present = at.nonzero()[0]
+    codes = np.full(len(positions), -1, np.int32)
+    present = positions.nonzero()[0]
     if not len(present):
         return codes, []
-    at = at[present]
-    _, length = buffer.vectors(at, 1, what)
-    if len(at) <= _FEW and int(np.add.reduce(length)) <= buffer.size:
+    positions = positions[present]
+    _, length = buffer.vectors(positions, 1, what)
+    if len(positions) <= _FEW and int(np.add.reduce(length)) <= buffer.size:
         seen: dict[bytes, int] = {}
-        buffer.load(at, 4 + length)
-        first, ends = (at + 4).tolist(), (at + (4 + length)).tolist()
+        buffer.load(positions, 4 + length)
+        first, ends = (positions + 4).tolist(), (positions + (4 + length)).tolist()
         # A slice of bytes takes a third of the time of one of a view.
         content = bytes(buffer.view) if buffer.size <= _SMALL_FILE else buffer.view
         texts = [bytes(content[a:b]) for a, b in zip(first, ends, strict=True)]
         codes[present] = [seen.setdefault(text, len(seen)) for text in texts]
         return codes, list(seen)
     # A short text is read by words, so its last word must be inside the file too.
-    plain = (length <= _SHORT_TEXT) & (at & 3 == 0) & (at + 4 + length <= buffer.size // 4 * 4)
+    plain = (
+        (length <= _SHORT_TEXT)
+        & (positions & 3 == 0)
+        & (positions + 4 + length <= buffer.size // 4 * 4)
+    )
     short = np.flatnonzero(plain)
-    representative = np.arange(len(at))
-    representative[short] = short[_representatives(buffer, at[short], length[short])]
+    representative = np.arange(len(positions))
+    representative[short] = short[_representatives(buffer, positions[short], length[short])]
     rest = np.flatnonzero(~plain)
-    representative[rest] = rest[_representatives_one_by_one(buffer, at[rest], length[rest], what)]
+    representative[rest] = rest[
+        _representatives_one_by_one(buffer, positions[rest], length[rest], what)
+    ]
 
-    is_first = representative == np.arange(len(at))
+    is_first = representative == np.arange(len(positions))
     number = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
     codes[present] = number[representative]
-    return codes, [buffer.text(int(p)) for p in at[is_first]]
+    return codes, [buffer.text(int(p)) for p in positions[is_first]]
 
 
-def _words(buffer: Buffer, at: Ints, length: Ints) -> Iterator[tuple[Ints | slice, NDArray]]:  # type: ignore[type-arg]
+def _words(buffer: Buffer, positions: Ints, length: Ints) -> Iterator[tuple[Ints | slice, NDArray]]:  # type: ignore[type-arg]
     """Yield the texts as zero-padded 32-bit words: (texts that have this word, their words)."""
     live: Ints | slice = slice(None)
-    word, rest = (at + 4) >> 2, length
+    word, rest = (positions + 4) >> 2, length
     while len(rest):
         if int(rest.min()) <= 0:
             keep = rest > 0
@@ -327,29 +347,35 @@ def _words(buffer: Buffer, at: Ints, length: Ints) -> Iterator[tuple[Ints | slic
         word, rest = word + 1, rest - 4
 
 
-def _representatives(buffer: Buffer, at: Ints, length: Ints) -> Ints:
+def _representatives(buffer: Buffer, positions: Ints, length: Ints) -> Ints:
     """For each short, aligned text, the index of the first equal text."""
     mixed = length.astype(np.uint64) * ODD
-    for live, words in _words(buffer, at, length):
+    for live, words in _words(buffer, positions, length):
         part = (mixed[live] ^ words) * ODD
         mixed[live] = part ^ (part >> np.uint64(29))
     _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
-    found: Ints = first[inverse]
-    same = bool((length[found] == length).all())
+    first_alike: Ints = first[inverse]
+    same = bool((length[first_alike] == length).all())
     if same:
-        pairs = zip(_words(buffer, at, length), _words(buffer, at[found], length), strict=True)
+        pairs = zip(
+            _words(buffer, positions, length),
+            _words(buffer, positions[first_alike], length),
+            strict=True,
+        )
         same = all(bool((a == b).all()) for (_, a), (_, b) in pairs)
-    return found if same else _representatives_one_by_one(buffer, at, length, "texts")
+    return first_alike if same else _representatives_one_by_one(buffer, positions, length, "texts")
 
 
-def _representatives_one_by_one(buffer: Buffer, at: Ints, length: Ints, what: str) -> Ints:
+def _representatives_one_by_one(buffer: Buffer, positions: Ints, length: Ints, what: str) -> Ints:
     """Like `_representatives`, for texts of any length and alignment."""
-    places, first, inverse = np.unique(at, return_index=True, return_inverse=True)
+    places, first, inverse = np.unique(positions, return_index=True, return_inverse=True)
     if int(length[first].sum()) > buffer.size:
-        raise Malformed(int(at[0]), f"{what} overlap: they claim more bytes than the file has")
+        raise Malformed(
+            int(positions[0]), f"{what} overlap: they claim more bytes than the file has"
+        )
     order = np.argsort(first)
     seen: dict[bytes, int] = {}
-    found = np.empty(len(places), np.int64)
+    first_alike = np.empty(len(places), np.int64)
     for i in order.tolist():
-        found[i] = seen.setdefault(buffer.text(int(places[i])), int(first[i]))
-    return found[inverse]
+        first_alike[i] = seen.setdefault(buffer.text(int(places[i])), int(first[i]))
+    return first_alike[inverse]

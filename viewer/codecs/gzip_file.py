@@ -25,28 +25,28 @@ def inflated_head(head: bytes) -> bytes:
     while head.startswith(MAGIC):
         unpack = zlib.decompressobj(_GZIP)
         try:
-            found = unpack.decompress(head, _MOST)
+            inflated = unpack.decompress(head, _MOST)
         except zlib.error:
-            found = inflated_before_damage(zlib.decompressobj(_GZIP), head, _MOST)
-        if found:
-            return found
+            inflated = inflated_before_damage(zlib.decompressobj(_GZIP), head, _MOST)
+        if inflated:
+            return inflated
         head = unpack.unused_data.lstrip(b"\0")  # behind an empty member
     return b""
 
 
 def inflated_before_damage(unpack: zlib._Decompress, packed: bytes, most: int) -> bytes:
     """What can be decompressed of some damaged bytes, at most so much."""
-    found = b""
-    size, at = _STEP, 0
-    while size and len(found) < most and not unpack.eof:
+    inflated = b""
+    size, position = _STEP, 0
+    while size and len(inflated) < most and not unpack.eof:
         before = unpack.copy()
         try:
-            found += unpack.decompress(packed[at : at + size], most - len(found))
-            at += size
+            inflated += unpack.decompress(packed[position : position + size], most - len(inflated))
+            position += size
         except zlib.error:
             unpack = before
             size //= 8
-    return found
+    return inflated
 
 
 class PackedFile:
@@ -125,13 +125,13 @@ class PackedFile:
         with PackedFile(self.path) as source:
             while todo:
                 data = source.read(_BLOCK)
-                at = 0
+                counted = 0
                 while todo and (todo[-1] < begin + len(data) or not data):
                     position = todo.pop()
-                    line += data.count(b"\n", at, position - begin)
-                    at = position - begin
+                    line += data.count(b"\n", counted, position - begin)
+                    counted = position - begin
                     lines[position] = line
-                line += data.count(b"\n", at)
+                line += data.count(b"\n", counted)
                 begin += len(data)
         return lines
 

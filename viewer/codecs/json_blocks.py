@@ -74,11 +74,11 @@ def cut(data: bytes, size: int) -> int:
     width = _TAIL
     while True:
         start = max(0, size - width)
-        at = -1
+        last_joint = -1
         for joint in _JOINT.finditer(data, start, max(size, 0)):
-            at = joint.start()
-        if at >= 0:
-            return at + 1
+            last_joint = joint.start()
+        if last_joint >= 0:
+            return last_joint + 1
         if start == 0:
             return 0
         width *= 16
@@ -208,24 +208,24 @@ class Blocks:
 
     def _enter_object(self) -> bool:
         """Move into the array of events of an object that was just opened; False if it has none."""
-        data, at = self._data, self._at
-        if is_event_at(data, at - 1):
-            return self._enter_damaged(at - 1, is_bare=True)
-        end = min(at + _LOOKED_AT, len(data))
-        lists = list(_LISTS_FIRST.finditer(data, at, end))
+        data, position = self._data, self._at
+        if is_event_at(data, position - 1):
+            return self._enter_damaged(position - 1, is_bare=True)
+        end = min(position + _LOOKED_AT, len(data))
+        lists = list(_LISTS_FIRST.finditer(data, position, end))
         if lists:
             first = lists[0].start(1)
             if is_event_at(data, first) and not self._has_key_at({m.start() for m in lists}):
                 return self._enter_damaged(first)
         else:
-            places = islice(starts(data, at, end, is_inner=True), _MOST_KEYS)
+            places = islice(starts(data, position, end, is_inner=True), _MOST_KEYS)
             event = next((place for place in places if is_event_at(data, place)), None)
             if event is not None and not has_list(self._source.path):
-                return self._enter_damaged(next(starts(data, at, event), event))
+                return self._enter_damaged(next(starts(data, position, event), event))
         return self._find_key()
 
-    def _enter_damaged(self, at: int, *, is_bare: bool = False) -> bool:
-        self._at = at
+    def _enter_damaged(self, position: int, *, is_bare: bool = False) -> bool:
+        self._at = position
         self.is_bare = is_bare
         if self.damaged_start < 0:
             self.damaged_start = self.position
@@ -293,9 +293,9 @@ class Blocks:
 
     def _is_next_closing(self) -> bool:
         """Whether the array or object that was just opened is empty; moves to what is in it."""
-        found = self._next(_FILLED)
-        self._at -= len(found)
-        return found in (b"]", b"}", b"")
+        next_byte = self._next(_FILLED)
+        self._at -= len(next_byte)
+        return next_byte in (b"]", b"}", b"")
 
     def _fill(self, key: bytes) -> None:
         if len(self.filled) < _MOST_KEYS:

@@ -44,7 +44,7 @@ class Walk(Enum):
     BROKEN = 2
 
 
-def walk(data: bytes, at: int, limit: int, *, is_escaped: bool = True) -> tuple[int, Walk]:
+def walk(data: bytes, position: int, limit: int, *, is_escaped: bool = True) -> tuple[int, Walk]:
     """Follow an object or list to its end, and return the position behind it.
 
     Only what may stand next to what is checked, to notice lost quotes and brackets. limit: no
@@ -53,45 +53,45 @@ def walk(data: bytes, at: int, limit: int, *, is_escaped: bool = True) -> tuple[
     stack = bytearray()
     before = 0
     match = _LEXEMES[is_escaped].match
-    while (found := match(data, at, limit)) is not None:
-        at = found.end()
-        kind = found.lastindex
+    while (token := match(data, position, limit)) is not None:
+        position = token.end()
+        kind = token.lastindex
         if kind == 1:
             if before not in _BEFORE_STRING:
-                return at, Walk.BROKEN
+                return position, Walk.BROKEN
             before = _STRING
         elif kind == 3:
             if before not in _BEFORE_WORD:
-                return at, Walk.BROKEN
+                return position, Walk.BROKEN
             before = _WORD
         else:
-            char = data[at - 1]
+            char = data[position - 1]
             if char in _BEFORE_OPEN:
                 if stack and before not in _BEFORE_OPEN[stack[-1]]:
-                    return at, Walk.BROKEN
+                    return position, Walk.BROKEN
                 stack.append(char)
             elif char in _CLOSES:
                 if stack.pop() != _CLOSES[char]:
-                    return at, Walk.BROKEN
+                    return position, Walk.BROKEN
                 if not stack:
-                    return at, Walk.CLOSED
+                    return position, Walk.CLOSED
             before = char
-    return at, Walk.OPEN
+    return position, Walk.OPEN
 
 
-def starts(data: bytes, at: int, end: int, *, is_inner: bool = False) -> Iterator[int]:
+def starts(data: bytes, position: int, end: int, *, is_inner: bool = False) -> Iterator[int]:
     """Where an event of the array may begin between two positions.
 
     is_inner: also where an object is a value of another one.
     """
-    for match in _START.finditer(data, at, end):
+    for match in _START.finditer(data, position, end):
         if is_inner or _may_start(data, match.start()):
             yield match.start()
 
 
-def _may_start(data: bytes, at: int) -> bool:
+def _may_start(data: bytes, position: int) -> bool:
     """Whether the text before an object is such as between two objects of an array."""
-    gap = data[max(0, at - _LONGEST_GAP) : at]
+    gap = data[max(0, position - _LONGEST_GAP) : position]
     before = gap.rstrip(_WHITE)
     if not before or before[-1] in b",}]{[":
         return True
@@ -119,15 +119,15 @@ def members(text: bytes) -> set[str]:
     return set(value) if isinstance(value, dict) else set()
 
 
-def is_event_at(data: bytes, at: int) -> bool:
+def is_event_at(data: bytes, position: int) -> bool:
     """Whether a whole event is at a position: an object with the key that all events have."""
-    if _START.match(data, at) is None:
+    if _START.match(data, position) is None:
         return False
-    end, ended = walk(data, at, at + _LONGEST)
+    end, ended = walk(data, position, position + _LONGEST)
     if ended is not Walk.CLOSED:
         return False
     try:
-        value = json.loads(data[at:end].decode("utf-8", "replace"), strict=False)
+        value = json.loads(data[position:end].decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError):
         return False
     return isinstance(value.get("ph"), str)

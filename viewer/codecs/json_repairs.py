@@ -87,10 +87,10 @@ class RepairedObjects:
         self.objects = Objects(text) if self.is_changed else before
         del self._marked
 
-    def before(self, at: Ints) -> Ints:
+    def before(self, positions: Ints) -> Ints:
         """The positions that some positions in the repaired text had before."""
-        found: Ints = at - self._grown[np.searchsorted(self._behind, at, "right")]
-        return found
+        original: Ints = positions - self._grown[np.searchsorted(self._behind, positions, "right")]
+        return original
 
     def outermost(self) -> Ints:
         """Where the outermost objects began, if none is damaged; none if this cannot be told."""
@@ -98,21 +98,21 @@ class RepairedObjects:
         brackets = brackets[~self._strings.include(brackets)]
         opens = _OPENS[self._data[brackets]]
         depth = np.cumsum(np.where(opens, 1, -1))
-        found: Ints = brackets[opens & (depth == 1)]
+        outer: Ints = brackets[opens & (depth == 1)]
         # Backslashes were told for each object, which may be a part of one, or several.
-        is_certain = not self.has_plain or np.array_equal(found, self._begin)
-        return found if is_certain else found[:0]
+        is_certain = not self.has_plain or np.array_equal(outer, self._begin)
+        return outer if is_certain else outer[:0]
 
     def _controls(self, before: Objects) -> Ints:
         """Mark control characters in strings."""
-        at = np.flatnonzero(self._data < _PRINTABLE)
-        is_inside = self._strings.include(at)
-        outside = at[~is_inside]
+        positions = np.flatnonzero(self._data < _PRINTABLE)
+        is_inside = self._strings.include(positions)
+        outside = positions[~is_inside]
         self._marked[outside[~_SPACE[self._data[outside]]]] = _OUTSIDE
-        at = at[is_inside]
+        positions = positions[is_inside]
         for char, mark in _MARK_OF.items():
-            self._marked[at[self._data[at] == char]] = mark
-        return at
+            self._marked[positions[self._data[positions] == char]] = mark
+        return positions
 
     def _not_utf8(self, before: Objects) -> Ints:
         """Mark bytes that are not UTF-8, as Python replaces them."""
@@ -127,11 +127,11 @@ class RepairedObjects:
         begin, end = high[is_first], high[np.append(is_first[1:], True)] + 1
         is_alone = end - begin == 1
         replaced, removed = begin[is_alone].tolist(), list[int]()
-        known = _Invalid()
+        invalid = _Invalid()
         for first, last in zip(begin[~is_alone].tolist(), end[~is_alone].tolist(), strict=True):
-            for at, behind in known[text[first:last]]:
-                replaced.append(first + at)
-                removed += range(first + at + 1, first + behind)
+            for start, behind in invalid[text[first:last]]:
+                replaced.append(first + start)
+                removed += range(first + start + 1, first + behind)
         self._marked[replaced] = _REPLACED
         self._marked[removed] = _REMOVED
         return np.array(replaced, np.int64)
@@ -139,36 +139,41 @@ class RepairedObjects:
     def _numbers(self) -> Ints:
         """Mark numbers that are not finite; where they are spelled otherwise than in JavaScript."""
         data, text = self._data, self._text
-        at = _words(data, text)
-        at = at[_BEFORE_NUMBER[data[at - 1]]]
-        at = at[self._strings.exclude(at)]
-        begin = at - _SIGNS[data[at - 1]]
-        size = np.zeros(len(at), np.int64)
-        is_nan = data[at] | _LOWER == ord("n")
-        is_odd = np.ones(len(at), np.bool_)
+        positions = _words(data, text)
+        positions = positions[_BEFORE_NUMBER[data[positions - 1]]]
+        positions = positions[self._strings.exclude(positions)]
+        begin = positions - _SIGNS[data[positions - 1]]
+        size = np.zeros(len(positions), np.int64)
+        is_nan = data[positions] | _LOWER == ord("n")
+        is_odd = np.ones(len(positions), np.bool_)
         for word in (b"NaN", b"inf", b"Infinity"):
-            chars = np.array([self._data.take(at + i, mode="clip") for i in range(len(word))])
+            chars = np.array(
+                [self._data.take(positions + i, mode="clip") for i in range(len(word))]
+            )
             letters = np.frombuffer(word, np.uint8)[:, None]
             is_word = (chars | _LOWER == letters | _LOWER).all(axis=0)
-            is_word &= _BEHIND_NUMBER[data.take(at + len(word), mode="clip")]
+            is_word &= _BEHIND_NUMBER[data.take(positions + len(word), mode="clip")]
             size[is_word] = len(word)
             is_odd &= ~(is_word & (chars == letters).all(axis=0) & (word != b"inf"))
         for i in np.flatnonzero(size == 0).tolist():
             if (match := NUMBER.match(text, int(begin[i]))) is not None:
-                size[i] = match.end() - at[i]
+                size[i] = match.end() - positions[i]
                 is_nan[i] = match["nan"] is not None
         is_number = (size > 0) & _BEFORE_SIGN[data[begin - 1]]
-        at, begin, size = at[is_number], begin[is_number], size[is_number]
+        positions, begin, size = positions[is_number], begin[is_number], size[is_number]
         is_nan, is_odd = is_nan[is_number], is_odd[is_number]
         sign = data[begin]
         is_odd |= (sign == ord("+")) | ((sign == ord("-")) & is_nan)
         removed = np.concatenate(
-            [np.empty(0, np.int64), *((at + i)[size > i] for i in range(int(size.max(initial=0))))]
+            [
+                np.empty(0, np.int64),
+                *((positions + i)[size > i] for i in range(int(size.max(initial=0)))),
+            ]
         )
         self._marked[removed] = self._marked[begin] = _REMOVED
         self._marked[begin[sign == ord("-")]] = ord("-")
-        self._marked[at] = np.where(is_nan, _NAN, _INFINITE)
-        self._marked[begin[is_nan & (begin < at)]] = _REMOVED
+        self._marked[positions] = np.where(is_nan, _NAN, _INFINITE)
+        self._marked[begin[is_nan & (begin < positions)]] = _REMOVED
         return begin[is_odd]
 
 
@@ -183,11 +188,11 @@ def _words(data: Bytes, text: bytes) -> Ints:
     is_nan &= is_n[:-2]
     is_nan &= is_n[2:]
     is_there |= is_nan
-    at = np.flatnonzero(is_there)
+    positions = np.flatnonzero(is_there)
     if b"#" not in text:
-        return at
+        return positions
     others = [match.start() for match in re.finditer(rb"1\.#", text[: len(data)])]
-    return np.append(at, np.array(others, np.int64))
+    return np.append(positions, np.array(others, np.int64))
 
 
 class _Strings:
@@ -217,19 +222,19 @@ class _Strings:
         self._keep_paired()
         self.doubled = self._doubled(backslashes, wrong)
 
-    def include(self, at: Ints) -> Bools:
+    def include(self, positions: Ints) -> Bools:
         """Whether some positions are in strings."""
-        return (np.searchsorted(self._quotes, at) & 1).astype(np.bool_)
+        return (np.searchsorted(self._quotes, positions) & 1).astype(np.bool_)
 
-    def exclude(self, at: Ints) -> Bools:
+    def exclude(self, positions: Ints) -> Bools:
         """Whether some positions are in none, but in objects whose strings are known."""
-        is_outside = ~self.include(at)
+        is_outside = ~self.include(positions)
         if not self._are_paired.all():
-            is_outside &= self._are_paired[self._object_of(at)]
+            is_outside &= self._are_paired[self._object_of(positions)]
         return is_outside
 
-    def _object_of(self, at: Ints) -> Ints:
-        return np.maximum(np.searchsorted(self._begin, at, "right") - 1, 0)
+    def _object_of(self, positions: Ints) -> Ints:
+        return np.maximum(np.searchsorted(self._begin, positions, "right") - 1, 0)
 
     def _wrong(self, escapes: Ints) -> Ints:
         """Those backslashes that begin no escape of JSON."""
@@ -282,20 +287,20 @@ class _Strings:
         is_bad = ~_BEFORE_STRING[data[self._filled(begin - 1, -1)]]
         is_bad |= ~_BEHIND_STRING[data[self._filled(end + 1, 1)]]
         # There, the last backslash would not be doubled, but others.
-        at = np.searchsorted(quotes, wrong)
-        has_wrong = flags_at(len(begin) + 1, at[at & 1 == 1] >> 1)
+        quotes_before = np.searchsorted(quotes, wrong)
+        has_wrong = flags_at(len(begin) + 1, quotes_before[quotes_before & 1 == 1] >> 1)
         is_bad |= has_wrong[:-1] & (data[end - 1] == _BACKSLASH)
         are_valid[self._object_of(begin[is_bad])] = False
         return are_valid
 
-    def _filled(self, at: Ints, step: int) -> Ints:
+    def _filled(self, positions: Ints, step: int) -> Ints:
         """The next positions that have no space, in one direction."""
         for _ in range(_LONGEST_GAP):
-            is_space = _SPACE[self._data[at]]
+            is_space = _SPACE[self._data[positions]]
             if not is_space.any():
                 break
-            at = at + step * is_space
-        return at
+            positions = positions + step * is_space
+        return positions
 
     def _doubled(self, backslashes: Ints, wrong: Ints) -> Ints:
         """The backslashes that must be doubled: all in a string in which one begins no escape.
@@ -305,13 +310,13 @@ class _Strings:
         if not len(wrong) and not self.are_plain.any():
             return np.empty(0, np.int64)
         quotes = self._quotes
-        at = np.searchsorted(quotes, wrong)
-        has_wrong = flags_at(len(quotes) // 2 + 1, at[at & 1 == 1] >> 1)
-        at = np.searchsorted(quotes, backslashes)
-        is_doubled = has_wrong[at >> 1] & (self._data[backslashes + 1] != _QUOTE)
+        quotes_before = np.searchsorted(quotes, wrong)
+        has_wrong = flags_at(len(quotes) // 2 + 1, quotes_before[quotes_before & 1 == 1] >> 1)
+        quotes_before = np.searchsorted(quotes, backslashes)
+        is_doubled = has_wrong[quotes_before >> 1] & (self._data[backslashes + 1] != _QUOTE)
         if self.are_plain.any():
             is_doubled |= self.are_plain[self._object_of(backslashes)]
-        doubled: Ints = backslashes[is_doubled & (at & 1 == 1)]
+        doubled: Ints = backslashes[is_doubled & (quotes_before & 1 == 1)]
         return doubled
 
 
@@ -333,13 +338,13 @@ class _Invalid(dict[bytes, list[tuple[int, int]]]):
     """The parts of texts that are not UTF-8."""
 
     def __missing__(self, text: bytes) -> list[tuple[int, int]]:
-        found = self[text] = list[tuple[int, int]]()
-        at = 0
+        ranges = self[text] = list[tuple[int, int]]()
+        position = 0
         while True:
             try:
-                text[at:].decode()
+                text[position:].decode()
             except UnicodeDecodeError as error:
-                found.append((at + error.start, at + error.end))
-                at += error.end
+                ranges.append((position + error.start, position + error.end))
+                position += error.end
             else:
-                return found
+                return ranges

@@ -77,7 +77,7 @@ class Parsed:
         return result
 
     def _replace_lone_surrogates(self) -> bool:
-        found = False
+        is_changed = False
         holder = [self.value]
         todo: list[Any] = [holder]
         while todo:
@@ -88,12 +88,12 @@ class Parsed:
                     todo.append(value)
                 elif isinstance(value, str) and _SURROGATES.search(value):
                     container[key] = _SURROGATES.sub(_REPLACEMENT, value)
-                    found = True
+                    is_changed = True
                 if isinstance(key, str) and _SURROGATES.search(key):
                     container[_SURROGATES.sub(_REPLACEMENT, key)] = container.pop(key)
-                    found = True
+                    is_changed = True
         self.value = holder[0]
-        return found
+        return is_changed
 
 
 def mapping(value: Any) -> dict[str, Any]:

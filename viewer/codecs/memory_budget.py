@@ -122,9 +122,9 @@ class Allowance:
         least = taken + int((whole - taken) * _REST) if is_known else taken
         self._reserve(least + fixed, max(whole, least) + fixed, in_proportion=True)
 
-    def _reserve(self, least: int, shown: int, *, in_proportion: bool) -> None:
+    def _reserve(self, least: int, reported: int, *, in_proportion: bool) -> None:
         if self._budget is not None and least > self.reserved:
-            self._budget.reserve(self, least, shown, in_proportion=in_proportion)
+            self._budget.reserve(self, least, reported, in_proportion=in_proportion)
 
 
 _CURRENT: ContextVar[Allowance] = ContextVar("allowance")
@@ -164,58 +164,62 @@ class MemoryBudget:
 
     def _unused(self) -> int:
         """What the limit or the system leaves, which is negative if it is exceeded."""
-        found = self._system()
+        memory = self._system()
         if self._limit is not None:
-            return self._limit - (found.used if found else 0)
-        return found.available - RESERVE if found else UNKNOWN
+            return self._limit - (memory.used if memory else 0)
+        return memory.available - RESERVE if memory else UNKNOWN
 
     @contextmanager
     def reading(self, part: Fraction = Fraction(1), size: int | None = None) -> Iterator[Allowance]:
         """The allowance of one file while this thread reads it; see `Allowance`."""
-        own = Allowance(self, part, size)
+        part_allowance = Allowance(self, part, size)
         with self._lock:
-            own.before = self._used()
+            part_allowance.before = self._used()
             if not self._reading:
-                self._first_free, self._first_used, self._kept = None, own.before, 0
-            self._reading.append(own)
-        token = _CURRENT.set(own)
+                self._first_free, self._first_used, self._kept = None, part_allowance.before, 0
+            self._reading.append(part_allowance)
+        token = _CURRENT.set(part_allowance)
         try:
-            yield own
+            yield part_allowance
         finally:
             _CURRENT.reset(token)
             with self._lock:
-                self._reading.remove(own)
+                self._reading.remove(part_allowance)
                 # The trace stays in memory. While other files are being read, what the process
                 # uses is no measure of what is free, because they have not taken all of theirs.
                 # If none is, the next file measures.
                 if self._reading:
-                    self._kept += min(own.reserved, max(self._used() - own.before, 0))
+                    self._kept += min(
+                        part_allowance.reserved, max(self._used() - part_allowance.before, 0)
+                    )
 
-    def reserve(self, own: Allowance, least: int, shown: int, *, in_proportion: bool) -> None:
+    def reserve(
+        self, part_allowance: Allowance, least: int, reported: int, *, in_proportion: bool
+    ) -> None:
         """Reserve bytes for one file in place of what it had. Raises NotEnoughMemory.
 
-        shown: what it would need in the error, at least `least`.
+        reported: what it would need in the error, at least `least`.
         """
         if least <= ALWAYS:
-            own.reserved = least
+            part_allowance.reserved = least
             return
         if self._limit is not None:
             # What it uses already counts: a limit that the user sets must hold.
-            least = max(int(least * _SURE), self._used() - own.before)
-            shown = max(shown, least)
+            least = max(int(least * _SURE), self._used() - part_allowance.before)
+            reported = max(reported, least)
         with self._lock:
-            others = sum(each.reserved for each in self._reading if each is not own)
+            others = sum(each.reserved for each in self._reading if each is not part_allowance)
             free = max(self._free() - others, ALWAYS)
             if least > free:
-                raise NotEnoughMemory(shown, free, in_proportion=in_proportion)
-            if own.size is None or self._limit is not None:
+                raise NotEnoughMemory(reported, free, in_proportion=in_proportion)
+            if part_allowance.size is None or self._limit is not None:
                 usual = free
             else:
-                usual = max(UNUSUAL, UNUSUAL_RATIO * own.size)
+                usual = max(UNUSUAL, UNUSUAL_RATIO * part_allowance.size)
             if least > usual:
-                times = shown // max(own.size or 0, 1)
-                raise NotEnoughMemory(shown, usual, in_proportion=in_proportion, times=times)
-            own.reserved = least
+                times = reported // max(part_allowance.size or 0, 1)
+                raise NotEnoughMemory(reported, usual, in_proportion=in_proportion, times=times)
+            part_allowance.reserved = least
 
     def _free(self) -> int:
         """What is left of what was available when the first file was opened."""
@@ -240,10 +244,10 @@ def parse_limit(text: str) -> int:
     """Bytes of "512M", "2G", "1.5GB" (powers of 1000) or "50%" of the memory. Raises ValueError."""
     share = _SHARE.fullmatch(text.strip())
     if share is not None and 0 < Fraction(share[1]) <= 100:
-        found = system_memory()
-        if found is None:
+        memory = system_memory()
+        if memory is None:
             raise ValueError("this system does not report its memory: state a size such as 2G")
-        return int(found.total * Fraction(share[1]) / 100)
+        return int(memory.total * Fraction(share[1]) / 100)
     size = _SIZE.fullmatch(text.strip())
     if size is None or not Fraction(size[1]):
         raise ValueError(f"{text!r} is not a size: write it as 512M, 2G or 50%")

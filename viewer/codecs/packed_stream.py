@@ -119,16 +119,16 @@ class PackedStream:
         self._file.seek(self._begin)
         try:
             while not unpack.eof:
-                at = self._file.tell()
-                is_fine = at >= self._last
-                size = 1 if is_fine else min(_STEP, self._last - at)
+                position = self._file.tell()
+                is_fine = position >= self._last
+                size = 1 if is_fine else min(_STEP, self._last - position)
                 data = self._file.read(size) if unpack.needs_input else b""
                 if unpack.needs_input and not data:
                     break
                 got = unpack.decompress(data, _FINE if is_fine else _STEP)
                 parts.append(got[skip:])
                 skip = max(skip - len(got), 0)
-                self._count.add(len(parts[-1]), at)
+                self._count.add(len(parts[-1]), position)
         except self._errors:
             pass  # here it is damaged
         return b"".join(parts)

@@ -55,16 +55,16 @@ def _end_of_line(file: BinaryIO, end: int, *, quotes: bool) -> int:
         file.seek(0)
         for begin in range(0, end, _AT_ONCE):
             block = file.read(min(_AT_ONCE, end - begin))
-            if found := block.count(b'"'):
-                count, last = count + found, begin + block.rfind(b'"')
+            if quote_count := block.count(b'"'):
+                count, last = count + quote_count, begin + block.rfind(b'"')
         if count % 2:
             limit = last  # the end is inside quotes, and the line that they are in is left out
     while limit > 0:
         begin = max(0, limit - _AT_ONCE)
         file.seek(begin)
-        at = file.read(limit - begin).rfind(b"\n")
-        if at >= 0:
-            return max(begin + at + 1, second)
+        newline = file.read(limit - begin).rfind(b"\n")
+        if newline >= 0:
+            return max(begin + newline + 1, second)
         limit = begin
     return second
 

@@ -54,5 +54,5 @@ def _escaped(match: re.Match[str]) -> str:
 
 def _unescaped(match: re.Match[str]) -> str:
     backslashes, code = match.groups()
-    kept = backslashes[: len(backslashes) // 2]
-    return kept + (chr(int(code[1:], 16)) if len(backslashes) % 2 else code)
+    halved = backslashes[: len(backslashes) // 2]
+    return halved + (chr(int(code[1:], 16)) if len(backslashes) % 2 else code)

@@ -42,8 +42,8 @@ def used_memory() -> int:
             return _pages_of_linux(_ROOT)[1] * _page_size()
         except (OSError, ValueError, IndexError):
             return 0
-    found = system_memory()
-    return found.used if found else 0
+    memory = system_memory()
+    return memory.used if memory else 0
 
 
 def system_memory() -> SystemMemory | None:
@@ -132,9 +132,9 @@ def _control_groups(root: str) -> Iterator[tuple[int, int]]:
         # which only the root exists.
         parts = [part for part in path.split("/") if part not in ("", "..")]
         for count in range(len(parts), -1, -1):
-            found = _control_group("/".join([mount, *parts[:count]]), *names)
-            if found is not None:
-                yield found
+            amounts = _control_group("/".join([mount, *parts[:count]]), *names)
+            if amounts is not None:
+                yield amounts
 
 
 def _control_group(folder: str, limit_name: str, usage_name: str) -> tuple[int, int] | None:
@@ -214,9 +214,11 @@ def _of_windows() -> SystemMemory:
     status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
     if not system.GlobalMemoryStatusEx(ctypes.byref(status)):
         raise OSError("GlobalMemoryStatusEx")
-    own = _ProcessMemory(size=ctypes.sizeof(_ProcessMemory))
+    process_memory = _ProcessMemory(size=ctypes.sizeof(_ProcessMemory))
     system.GetCurrentProcess.restype = ctypes.c_void_p
     process = ctypes.c_void_p(system.GetCurrentProcess())
-    known = system.K32GetProcessMemoryInfo(process, ctypes.byref(own), own.size)
+    is_known = system.K32GetProcessMemoryInfo(
+        process, ctypes.byref(process_memory), process_memory.size
+    )
     available = min(status.available, status.available_commit)
-    return SystemMemory(status.total, available, own.resident if known else 0)
+    return SystemMemory(status.total, available, process_memory.resident if is_known else 0)

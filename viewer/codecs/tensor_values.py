@@ -160,11 +160,11 @@ class StoredTensor:
 
     def index(self, number: int) -> tuple[int, ...]:
         """The index of a value by its number."""
-        found = []
+        indexes = []
         for size in reversed(self.layout.sizes):
             number, index = divmod(number, size)
-            found.append(index)
-        return tuple(found[::-1])
+            indexes.append(index)
+        return tuple(indexes[::-1])
 
     @cached_property
     def array(self) -> NDArray[np.float64]:
@@ -187,8 +187,8 @@ def same_shape(a: Sequence[int], b: Sequence[int]) -> bool:
 
 def _decoded(dtype: str, stored: NDArray[Any]) -> Floats:
     if dtype in _SMALL_FLOATS:
-        found: Floats = _small_floats(dtype)[stored]
-        return found
+        floats: Floats = _small_floats(dtype)[stored]
+        return floats
     if dtype == "bf16":
         stored = (stored.astype(np.uint32) << np.uint32(16)).view(np.float32)
     elif dtype == "bool":

@@ -60,24 +60,24 @@ def paired(track: Codes | Ints, time: Ints, kind: NDArray[np.uint8]) -> PairedSl
 
 def taken(values: NDArray[Any], places: Places) -> NDArray[Any]:
     """The values at some positions, in parts: numpy first converts the positions to int64."""
-    found = np.empty(len(places), values.dtype)
+    column = np.empty(len(places), values.dtype)
     for first in range(0, len(places), AT_ONCE):
         part = slice(first, first + AT_ONCE)
-        found[part] = values[places[part]]
-    return found
+        column[part] = values[places[part]]
+    return column
 
 
 def slices_of(pairs: PairedSlices, events: int) -> Places:
     """The slice that each event starts or ends, -1 if none."""
     # the last entry is for slices without an end
-    found = np.full(events + 1, -1, pairs.begin.dtype)
+    numbers = np.full(events + 1, -1, pairs.begin.dtype)
     for first in range(0, len(pairs.begin), AT_ONCE):
         part = slice(first, first + AT_ONCE)
         begin = pairs.begin[part]
-        number = np.arange(first, first + len(begin), dtype=found.dtype)
-        found[begin] = number
-        found[pairs.end[part]] = number
-    return found[:events]
+        number = np.arange(first, first + len(begin), dtype=numbers.dtype)
+        numbers[begin] = number
+        numbers[pairs.end[part]] = number
+    return numbers[:events]
 
 
 class _Matching:
@@ -103,28 +103,28 @@ class _Matching:
         self._track = int(track[-1])
         is_one = int(track[0]) == self._track and bool((track == track[0]).all())
         # Open slices are repeated as if they started here, so that later events can close them.
-        known = len(self.open)
-        if known:
-            kind = np.concatenate([np.full(known, BEGIN, np.uint8), kind])
-            track = np.concatenate([np.full(known, track[0], track.dtype), track])
+        open_count = len(self.open)
+        if open_count:
+            kind = np.concatenate([np.full(open_count, BEGIN, np.uint8), kind])
+            track = np.concatenate([np.full(open_count, track[0], track.dtype), track])
         is_end, is_begin = kind == END, kind == BEGIN
         starts = np.zeros(1, np.int64)
         if not is_one:
             starts = np.flatnonzero(np.append(True, track[1:] != track[:-1]))
         level, is_lone = _levels(is_begin, is_end, starts)
         self.lone_ends += 0 if is_lone is None else int(np.count_nonzero(is_lone))
-        own = ~is_end
-        number = np.cumsum(own, dtype=np.int64)
-        number += self._count - known - 1
-        number[:known] = self.open
-        slice_starts = np.flatnonzero(own[known:])
+        has_number = ~is_end
+        number = np.cumsum(has_number, dtype=np.int64)
+        number += self._count - open_count - 1
+        number[:open_count] = self.open
+        slice_starts = np.flatnonzero(has_number[open_count:])
         new = slice(self._count, self._count + len(slice_starts))
         places = _at(rows, slice_starts)
         self._count = new.stop
-        self.begin[new], self.level[new] = places, level[known:][slice_starts]
-        self.end[new] = np.where(kind[known:][slice_starts] >= POINT, places, -1)
+        self.begin[new], self.level[new] = places, level[open_count:][slice_starts]
+        self.end[new] = np.where(kind[open_count:][slice_starts] >= POINT, places, -1)
         opening, closing = _brackets(level, starts, is_begin, is_end, is_lone)
-        self.end[number[opening]] = _at(rows, closing - known)
+        self.end[number[opening]] = _at(rows, closing - open_count)
         is_begin[opening] = False
         is_begin[: starts[-1]] = False
         self.open = number[is_begin]
@@ -182,8 +182,8 @@ def _brackets(
     return turn[closing - 1], turn[closing]
 
 
-def _at(rows: slice | Ints, some: Ints) -> Ints:
-    return some + rows.start if isinstance(rows, slice) else rows[some]
+def _at(rows: slice | Ints, index: Ints) -> Ints:
+    return index + rows.start if isinstance(rows, slice) else rows[index]
 
 
 def _by_track_and_time(track: Codes | Ints, time: Ints) -> Ints | None:
@@ -209,8 +209,8 @@ def _falls_within(time: Ints, track: Codes | Ints) -> bool:
     """Whether a time is less than the one before it on its track."""
     for a in range(0, len(track), AT_ONCE):
         part = slice(a, a + AT_ONCE + 1)
-        t, own = time[part], track[part]
-        if ((t[1:] < t[:-1]) & (own[1:] == own[:-1])).any():
+        t, tracks = time[part], track[part]
+        if ((t[1:] < t[:-1]) & (tracks[1:] == tracks[:-1])).any():
             return True
     return False
 

@@ -116,9 +116,9 @@ def _decoded(text: bytes) -> bytes:
 
 def _begun(number: int, line: str) -> _Block | None:
     """The block that a line begins."""
-    found = _hex(line, None)
-    if found is not None:
-        offset, data = found
+    hex_row = _hex(line, None)
+    if hex_row is not None:
+        offset, data = hex_row
         if len(data) < 2:
             return None
         block = _Block("hex", number, width=len(data), shape=offset)
@@ -147,8 +147,8 @@ def _goes_on(block: _Block, number: int, line: str) -> bool:
         return True
     if len(block.parts) == 1 and text is None and number > block.last + 1:
         return False
-    at = _begin(line, block.shape)
-    tail = _TAIL.match(line, at) if at >= 0 else None
+    position = _begin(line, block.shape)
+    tail = _TAIL.match(line, position) if position >= 0 else None
     if tail is None or not _is_tail(tail[1], line, block.shape) or len(tail[1]) > block.width:
         return False
     block.add(number, tail[1].encode())
@@ -215,10 +215,10 @@ def _hex_goes_on(block: _Block, number: int, line: str) -> bool:
             block.size = end
         block.is_ended = True
         return True
-    found = _hex(line, block)
-    if found is None:
+    hex_row = _hex(line, block)
+    if hex_row is None:
         return False
-    offset, data = found
+    offset, data = hex_row
     if bool(offset) != bool(block.shape):
         return False
     if offset:
@@ -226,10 +226,10 @@ def _hex_goes_on(block: _Block, number: int, line: str) -> bool:
             block.base = _base(block.shape, offset, block)
         if not block.base:
             return False
-        at = _number(offset, block.base) - block.origin
-        if block.is_repeated and at > block.size:
-            _repeat(block, at)
-        if at != block.size:
+        position = _number(offset, block.base) - block.origin
+        if block.is_repeated and position > block.size:
+            _repeat(block, position)
+        if position != block.size:
             return False
     elif block.last != number - 1:
         return False

@@ -42,12 +42,12 @@ class FlowEvents:
 
         The edges are in order of the flows. An edge from a slice to itself is left out.
         """
-        known = np.flatnonzero(self.slice >= 0)
-        order = known[np.lexsort((self.time[known], self.flow[known]))]
+        rows = np.flatnonzero(self.slice >= 0)
+        order = rows[np.lexsort((self.time[rows], self.flow[rows]))]
         none: Ints = np.empty(0, np.int64)
         if not len(order):
             return none, none, np.arange(len(self.slice))
-        at, flow = self.slice[order], self.flow[order]
+        slices, flow = self.slice[order], self.flow[order]
         gives, takes, closes = self.gives[order], self.takes[order], self.closes[order]
         place = np.arange(len(order))
         is_first = np.append(True, flow[1:] != flow[:-1])
@@ -59,7 +59,7 @@ class FlowEvents:
         giver, taker = before[leads], place[leads]
         used = leads.copy()
         used[giver] = True
-        good = at[giver] != at[taker]
+        good = slices[giver] != slices[taker]
         is_lone = ~flags_at(len(self.slice), order[used])
         return order[giver[good]], order[taker[good]], np.flatnonzero(is_lone)
 
@@ -69,15 +69,15 @@ def slices_at(slices: Slices, track: Codes, tick: Ints, is_next: Bools) -> Ints:
 
     is_next: where the first slice at or after the time is meant instead, outermost first.
     """
-    found = np.full(len(tick), -1)
+    index = np.full(len(tick), -1)
     for number, events in groups_of(track):
         rows = np.flatnonzero(slices.row_track == number)
         rows = rows[np.argsort(slices.row_depth[rows], kind="stable")]
         bounds = [(int(slices.row_ptr[r]), int(slices.row_ptr[r + 1])) for r in rows.tolist()]
         around, after = events[~is_next[events]], events[is_next[events]]
-        found[around] = _around(slices, tick[around], bounds)
-        found[after] = _after(slices, tick[after], bounds)
-    return found
+        index[around] = _around(slices, tick[around], bounds)
+        index[after] = _after(slices, tick[after], bounds)
+    return index
 
 
 def _around(slices: Slices, when: Ints, rows: Sequence[tuple[int, int]]) -> Ints:

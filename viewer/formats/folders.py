@@ -102,18 +102,18 @@ def debug_info_of(folder: str) -> list[str]:
     except OSError as error:
         raise NoDebugInfo(f"{folder}: it cannot be listed ({error.strerror or error})") from error
     texts = {name.removesuffix(TEXT) for name in names if name.endswith(TEXT)}
-    found = [
+    chosen = [
         name
         for name in names
         if name.endswith(TEXT)
         or (name.endswith(BYTECODE) and name.removesuffix(BYTECODE) not in texts)
     ]
-    if not found:
+    if not chosen:
         raise NoDebugInfo(
             f"{folder}: no debug info in this folder: neither {TEXT} nor {BYTECODE} files. "
             "torq-compile --torq-debug-info=DIR writes it"
         )
-    return [os.path.join(folder, name) for name in found]
+    return [os.path.join(folder, name) for name in chosen]
 
 
 def _sorted(found_files: list[FoundFile]) -> tuple[FoundFile, ...]:
@@ -186,13 +186,13 @@ def files_in(paths: Sequence[str]) -> list[str]:
 
     Raises ValueError for a folder without a profile or ETRecord.
     """
-    found: list[str] = []
+    files: list[str] = []
     for path in paths:
         if os.path.isdir(path):
             inside = [file.path for file in look_through(path).files if file.is_meant]
             if not inside:
                 raise ValueError(f"{path}: no profile or ETRecord in this folder")
-            found += inside
+            files += inside
         else:
-            found.append(path)
-    return found
+            files.append(path)
+    return files

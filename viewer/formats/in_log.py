@@ -171,10 +171,10 @@ def _text_in(lines: Sequence[str], source: str) -> _Inside | None:
     ends = _end_positions(lines)
     table: _Inside | None = None
     last_of_head = len(lines)
-    for at, line in enumerate(lines):
-        if at > last_of_head:
+    for index, line in enumerate(lines):
+        if index > last_of_head:
             break
-        if at and not (_SEPARATED.search(line) or _OTHERS.search(line)):
+        if index and not (_SEPARATED.search(line) or _OTHERS.search(line)):
             continue
         shape = _DIGITS.sub("", line)
         if shape in shapes:
@@ -182,15 +182,15 @@ def _text_in(lines: Sequence[str], source: str) -> _Inside | None:
         shapes.add(shape)
         if len(shapes) > _MOST_CANDIDATES:
             break
-        last = at
-        while last < len(lines) and ends[last] - ends[at] < HEAD_SIZE:
+        last = index
+        while last < len(lines) and ends[last] - ends[index] < HEAD_SIZE:
             last += 1
-        head = "\n".join([*lines[at : last + 1], ""]).encode()[:HEAD_SIZE]
+        head = "\n".join([*lines[index : last + 1], ""]).encode()[:HEAD_SIZE]
         chosen = _format_of(head)
         if chosen is not None and (table is None or chosen.name not in WITH_COLUMNS):
-            data = "\n".join([*lines[at:], ""]).encode()
-            count = sum(bool(text.strip()) for text in lines[at:])
-            what = f"{count:,} lines from text {at + 1} of {source}, without what is before each"
+            data = "\n".join([*lines[index:], ""]).encode()
+            count = sum(bool(text.strip()) for text in lines[index:])
+            what = f"{count:,} lines from text {index + 1} of {source}, without what is before each"
             inside = _Inside(data, chosen, what)
             if chosen.name not in WITH_COLUMNS:
                 return inside
@@ -200,11 +200,11 @@ def _text_in(lines: Sequence[str], source: str) -> _Inside | None:
 
 def _end_positions(lines: Sequence[str]) -> list[int]:
     """How many characters end with each line."""
-    found, total = [], 0
+    ends, total = [], 0
     for line in lines:
         total += len(line) + 1
-        found.append(total)
-    return found
+        ends.append(total)
+    return ends
 
 
 def _format_of(head: bytes) -> Format | None:

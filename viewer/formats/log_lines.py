@@ -74,7 +74,7 @@ class Prefix:
     pattern: re.Pattern[str]
 
 
-_OF = [(name, re.compile(one)) for name, several in _PREFIXES.items() for one in several]
+_OF = [(name, re.compile(pattern)) for name, several in _PREFIXES.items() for pattern in several]
 # What each prefix has one of: few other texts do, so that most need no further look.
 _MAY_BE = re.compile(
     r"[0-9]:[0-9]{2}|^[VDIWEFSA](?:/| \()|executorch:|^(?:<[0-9]+>)?\[ *[0-9]"
@@ -118,7 +118,7 @@ def prefix_of(lines: Sequence[str]) -> Prefix | None:
 
 def texts_of(lines: Iterable[str], prefix: Prefix | None) -> dict[str, list[str]]:
     """The texts of each writer of a log, by tag; a line without a prefix is of the last writer."""
-    found: dict[str, list[str]] = {}
+    by_tag: dict[str, list[str]] = {}
     tag = ""
     for line in lines:
         match = prefix.pattern.match(line) if prefix is not None else None
@@ -128,8 +128,8 @@ def texts_of(lines: Iterable[str], prefix: Prefix | None) -> dict[str, list[str]
         elif prefix is not None and _NO_TEXT.match(line):
             continue
         if prefix is not _LONG or (match is None and line):
-            found.setdefault(tag, []).append(line)
-    return {tag: _unlabeled(texts) for tag, texts in found.items()} if prefix else found
+            by_tag.setdefault(tag, []).append(line)
+    return {tag: _unlabeled(texts) for tag, texts in by_tag.items()} if prefix else by_tag
 
 
 def _unlabeled(texts: list[str]) -> list[str]:

@@ -43,6 +43,6 @@ def release_freed() -> None:
 def _call_libc(function: str, *arguments: int) -> None:
     if sys.platform != "linux":
         return
-    found = getattr(ctypes.CDLL(None), function, None)
-    if found is not None:
-        found(*arguments)
+    symbol = getattr(ctypes.CDLL(None), function, None)
+    if symbol is not None:
+        symbol(*arguments)

@@ -83,11 +83,11 @@ class MetadataParsers:
         """Return what the first parser that knows the bytes found in them, None if none does."""
         for name, parser in self._parsers:
             try:
-                found = parser(raw)
-                if found is None:
+                answer = parser(raw)
+                if answer is None:
                     continue
-                wrong = _wrong(found)
-                values = {} if wrong else {key: _plain(value) for key, value in found.items()}
+                wrong = _wrong(answer)
+                values = {} if wrong else {key: _plain(value) for key, value in answer.items()}
             except Exception as error:
                 wrong = f"raised {type(error).__name__}"
             if not wrong:
@@ -96,11 +96,11 @@ class MetadataParsers:
         return None
 
 
-def _wrong(found: object) -> str:
+def _wrong(answer: object) -> str:
     """Return what is wrong with a parser's result, "" if nothing is."""
-    if not isinstance(found, Mapping):
-        return f"returned {type(found).__name__} instead of a dict"
-    for key, value in found.items():
+    if not isinstance(answer, Mapping):
+        return f"returned {type(answer).__name__} instead of a dict"
+    for key, value in answer.items():
         if not isinstance(key, str):
             return f"returned a key of type {type(key).__name__}"
         if not isinstance(value, int | float | str):  # a bool is an int

@@ -126,12 +126,12 @@ class NpzFile:
 
     def _start_of(self, member: zipfile.ZipInfo) -> int:
         """The position of a stored member in the file."""
-        at = member.header_offset
-        head = self._file.read(at, min(at + _LOCAL_HEADER, len(self._file))).tobytes()
+        offset = member.header_offset
+        head = self._file.read(offset, min(offset + _LOCAL_HEADER, len(self._file))).tobytes()
         if len(head) < _LOCAL_HEADER or head[:4] != _LOCAL_MAGIC:
             raise ValueError("the entry of an array is damaged")
         names: tuple[Any, ...] = struct.unpack("<HH", head[26:30])
-        return int(at + _LOCAL_HEADER + sum(names))
+        return int(offset + _LOCAL_HEADER + sum(names))
 
 
 def _header(head: bytes) -> tuple[str, bool, tuple[int, ...], int]:
@@ -150,6 +150,8 @@ def _header(head: bytes) -> tuple[str, bool, tuple[int, ...], int]:
         warnings.simplefilter("ignore")  # about escapes
         stated = ast.literal_eval(head[start : start + size].decode("latin-1").strip())
     descr, shape = stated["descr"], stated["shape"]
-    if not isinstance(shape, tuple) or not all(type(one) is int and one >= 0 for one in shape):
+    if not isinstance(shape, tuple) or not all(
+        type(length) is int and length >= 0 for length in shape
+    ):
         raise ValueError("its shape is no list of sizes")
     return str(descr)[:_LONGEST_TYPE], stated["fortran_order"] is True, shape, start + size

@@ -75,8 +75,8 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     profiles = [
         profile
         for axis in sequence(data.get("axes"))
-        for given in sequence(mapping(axis).get("profiles"))
-        if (profile := _Profile.of(mapping(given))) is not None
+        for stored in sequence(mapping(axis).get("profiles"))
+        if (profile := _Profile.of(mapping(stored))) is not None
     ][:_MOST_PROFILES]
     if not profiles:
         raise UnreadableFile(path, "this report has no timeline", remedy="Open the profile itself")
@@ -103,11 +103,11 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 def _data(path: str, page: bytes) -> Any:
     """Return the JSON value in the page."""
-    at = page.find(_OPEN)
-    end = page.find(_CLOSE, at)
-    if at < 0 or end < 0:
+    begin = page.find(_OPEN)
+    end = page.find(_CLOSE, begin)
+    if begin < 0 or end < 0:
         raise UnreadableFile(path, "the data of this report is missing or cut", remedy=_REMEDY)
-    raw = page[at + len(_OPEN) : end]
+    raw = page[begin + len(_OPEN) : end]
     allowance().take(memory_needed(raw) + _SLICE_MEMORY * raw.count(b",") // 4)
     try:
         return Parsed(raw).value
@@ -135,7 +135,7 @@ class _Places:
                 file, line = (whole_number(part) for part in (*sequence(pair), None, None)[:2])
                 if file is not None and line is not None and file < len(self._files):
                     lines.setdefault(self._files[file], []).append(str(line))
-            parts = (f"{name}:{', '.join(own)}" for name, own in lines.items())
+            parts = (f"{name}:{', '.join(line_numbers)}" for name, line_numbers in lines.items())
             self._known[number] = "; ".join(parts)
         return self._known[number]
 
@@ -176,55 +176,55 @@ class _Profile:
         return int((~self.is_group).sum())
 
     @staticmethod
-    def of(given: dict[str, Any]) -> _Profile | None:
+    def of(stored: dict[str, Any]) -> _Profile | None:
         """Return a profile, None if its columns do not belong together."""
         gap, dur, steps, texts, keys = (
-            _numbers(given.get(name)) for name in ("gap", "dur", "group", "text", "key")
+            _numbers(stored.get(name)) for name in ("gap", "dur", "group", "text", "key")
         )
-        first, clock = _integer(given.get("start")), _clock(mapping(given.get("clock")))
+        first, clock = _integer(stored.get("start")), _clock(mapping(stored.get("clock")))
         if gap is None or dur is None or steps is None or texts is None or keys is None:
             return None
         if first is None or clock is None or len(gap) != len(dur):
             return None
         is_group = np.zeros(len(gap), np.bool_)
-        at = np.cumsum(np.clip(steps, 0, len(gap)))
-        if (at >= len(gap)).any():
+        of_groups = np.cumsum(np.clip(steps, 0, len(gap)))
+        if (of_groups >= len(gap)).any():
             return None
-        is_group[at] = True
+        is_group[of_groups] = True
         if not len(texts) == len(keys) == int((~is_group).sum()):
             return None
         rows = _Rows(gap, dur, first)
-        for row in sequence(given.get("rows")):
+        for row in sequence(stored.get("rows")):
             rows.add(sequence(row))
-        kept = np.flatnonzero(rows.row >= 0)
+        boxes = np.flatnonzero(rows.row >= 0)
         of_box = np.maximum(np.cumsum(~is_group) - 1, 0)
         none = np.zeros(len(gap), np.int64)
         return _Profile(
-            capped(text(given.get("title"))),
+            capped(text(stored.get("title"))),
             clock,
-            _integer(given.get("start_ns")) or 0,
+            _integer(stored.get("start_ns")) or 0,
             first,
             tuple(rows.process),
             tuple(rows.thread),
-            rows.row[kept],
-            rows.start[kept],
-            rows.end[kept],
-            is_group[kept],
-            (_are_native(given, len(texts))[of_box] & ~is_group)[kept],
-            _timing(given, len(texts))[of_box][kept],
-            (texts[of_box] if len(texts) else none)[kept],
-            (keys[of_box] if len(keys) else none)[kept],
-            sequence(given.get("texts")),
-            sequence(given.get("keys")),
-            sequence(given.get("groups")),
-            max(whole_number(given.get("slices")) or 0, int((~is_group).sum())),
+            rows.row[boxes],
+            rows.start[boxes],
+            rows.end[boxes],
+            is_group[boxes],
+            (_are_native(stored, len(texts))[of_box] & ~is_group)[boxes],
+            _timing(stored, len(texts))[of_box][boxes],
+            (texts[of_box] if len(texts) else none)[boxes],
+            (keys[of_box] if len(keys) else none)[boxes],
+            sequence(stored.get("texts")),
+            sequence(stored.get("keys")),
+            sequence(stored.get("groups")),
+            max(whole_number(stored.get("slices")) or 0, int((~is_group).sum())),
             rows.damaged,
         )
 
     def add_to(self, builder: TraceBuilder, places: _Places, *, in_ns: bool, is_one: bool) -> None:
         """Add the exact slices. in_ns: as ns of their axis; is_one: whether it is the only one."""
-        at = np.flatnonzero(~self.is_group & ~self.is_native)
-        start, end = self.start[at], self.end[at]
+        index = np.flatnonzero(~self.is_group & ~self.is_native)
+        start, end = self.start[index], self.end[index]
         if in_ns:
             rate = self.clock.ns_per_tick
             start, end = (ticks_to_ns(x - self.first, rate) + self.start_ns for x in (start, end))
@@ -236,34 +236,36 @@ class _Profile:
             ],
             np.int64,
         )
-        which = _clipped(self.text[at], len(labels))
+        which = _clipped(self.text[index], len(labels))
         numbers = builder.intern_all(labels).astype(np.int64)
         key = np.array([builder.key(KeyKind.PLAIN, label) for label in labels], np.int64)
-        columns = self._columns(at, which, names, places)
+        columns = self._columns(index, which, names, places)
         builder.add(
-            track=tracks[self.row[at]].astype(np.uint32),
+            track=tracks[self.row[index]].astype(np.uint32),
             start=start,
             end=end,
             name=numbers[which].astype(np.uint32),
             key=key[which].astype(np.uint32),
             columns=columns,
-            derived=self.timing[at] == Timing.DERIVED,
-            timing=np.where(self.timing[at] == Timing.DERIVED, 0, self.timing[at]).astype(np.uint8),
+            derived=self.timing[index] == Timing.DERIVED,
+            timing=np.where(self.timing[index] == Timing.DERIVED, 0, self.timing[index]).astype(
+                np.uint8
+            ),
         )
 
     def _columns(
-        self, at: Ints, which: Ints, names: Sequence[str], places: _Places
+        self, index: Ints, which: Ints, names: Sequence[str], places: _Places
     ) -> dict[str, Column]:
         """Return the name in the file, operator, module and source lines of the slices, if any."""
-        found = {"name_in_file": _column(which, names)}
+        columns = {"name_in_file": _column(which, names)}
         rows = [sequence(row) for row in self.keys] or [[]]
-        of_key = _clipped(self.key[at], len(rows))
+        of_key = _clipped(self.key[index], len(rows))
         for number, name in enumerate(("operator", "module")):
             labels = mapping(self.groups[number]) if number < len(self.groups) else {}
             texts = [capped(text(labels.get(str(_at(row, number))))) for row in rows]
-            found[name] = _column(of_key, texts)
-        found["source"] = _column(of_key, [places.text(_at(row, 2)) for row in rows])
-        return {name: column for name, column in found.items() if column is not None}
+            columns[name] = _column(of_key, texts)
+        columns["source"] = _column(of_key, [places.text(_at(row, 2)) for row in rows])
+        return {name: column for name, column in columns.items() if column is not None}
 
 
 class _Rows:
@@ -284,24 +286,24 @@ class _Rows:
         if size is None or self._at + size > len(self._gap):
             self.damaged += 1
             return
-        own = slice(self._at, self._at + size)
+        part = slice(self._at, self._at + size)
         self._at += size
-        gap, dur = self._gap[own], self._dur[own]
+        gap, dur = self._gap[part], self._dur[part]
         far = abs(self._first) + gap.sum(dtype=np.float64) + dur.sum(dtype=np.float64)
         if far >= _FARTHEST:
             self.damaged += 1
             return
         both = np.cumsum(gap + dur)
-        self.end[own] = self._first + both
-        self.start[own] = self.end[own] - dur
-        self.row[own] = len(self.process)
+        self.end[part] = self._first + both
+        self.start[part] = self.end[part] - dur
+        self.row[part] = len(self.process)
         self.process.append(capped(text(row[2])))
         self.thread.append(capped(text(row[3])))
 
 
-def _texts(given: Sequence[Any]) -> tuple[list[str], list[str]]:
+def _texts(stored: Sequence[Any]) -> tuple[list[str], list[str]]:
     """Return the label of each text, and its name in the file if that is another one."""
-    pairs = [sequence(one) for one in given] or [[]]
+    pairs = [sequence(pair) for pair in stored] or [[]]
     labels = [capped(text(pair[0])) if pair else "" for pair in pairs]
     return labels, [capped(text(pair[1])) if len(pair) > 1 else "" for pair in pairs]
 
@@ -310,30 +312,30 @@ def _column(which: Ints, texts: Sequence[str]) -> Column | None:
     """Return a column of some texts, None if all are empty."""
     if not any(texts):
         return None
-    has = np.array([bool(one) for one in texts])[which]
+    has = np.array([bool(cell) for cell in texts])[which]
     return Column.of_codes(which.astype(np.uint32), texts, None if has.all() else has)
 
 
-def _are_native(given: dict[str, Any], count: int) -> Bools:
+def _are_native(stored: dict[str, Any], count: int) -> Bools:
     """Return which exact slices have a duration of a clock of their own; one value at least."""
-    found = np.zeros(max(count, 1), np.bool_)
-    numbers = (whole_number(name) for name in mapping(given.get("native")))
-    found[[number for number in numbers if number is not None and number < count]] = True
-    return found
+    mask = np.zeros(max(count, 1), np.bool_)
+    numbers = (whole_number(name) for name in mapping(stored.get("native")))
+    mask[[number for number in numbers if number is not None and number < count]] = True
+    return mask
 
 
-def _timing(given: dict[str, Any], count: int) -> Timings:
+def _timing(stored: dict[str, Any], count: int) -> Timings:
     """Return the timing of every exact slice; one value at least."""
-    found = _numbers(given.get("timing"))
-    if found is None or len(found) != count or (found >= len(TIMING_TEXTS)).any():
+    timings = _numbers(stored.get("timing"))
+    if timings is None or len(timings) != count or (timings >= len(TIMING_TEXTS)).any():
         return np.zeros(max(count, 1), np.uint8)
-    return np.append(found, 0)[: max(count, 1)].astype(np.uint8)
+    return np.append(timings, 0)[: max(count, 1)].astype(np.uint8)
 
 
 def _at(row: Sequence[Any], position: int) -> int:
     """Return a number in a list, -1 if there is none."""
-    found = whole_number(row[position]) if position < len(row) else None
-    return -1 if found is None else found
+    number = whole_number(row[position]) if position < len(row) else None
+    return -1 if number is None else number
 
 
 def _clipped(numbers: Ints, count: int) -> Ints:
@@ -341,32 +343,32 @@ def _clipped(numbers: Ints, count: int) -> Ints:
     return np.clip(numbers, 0, max(count - 1, 0))
 
 
-def _numbers(given: Any) -> Ints | None:
+def _numbers(stored: Any) -> Ints | None:
     """Return a list of integers from 0 on as an array, None if it is none."""
     try:
-        found = np.fromiter(sequence(given), np.int64, len(sequence(given)))
+        numbers = np.fromiter(sequence(stored), np.int64, len(sequence(stored)))
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if isinstance(given, list) and not (found < 0).any() else None
+    return numbers if isinstance(stored, list) and not (numbers < 0).any() else None
 
 
-def _integer(given: Any) -> int | None:
+def _integer(stored: Any) -> int | None:
     """Return an integer given as a number or as text, None if it is too far from 0."""
-    found = None
-    if isinstance(given, str) and _TICK.fullmatch(given):
-        found = int(given)
-    elif isinstance(given, int) and not isinstance(given, bool):
-        found = given
-    return found if found is not None and abs(found) < _FARTHEST else None
+    number = None
+    if isinstance(stored, str) and _TICK.fullmatch(stored):
+        number = int(stored)
+    elif isinstance(stored, int) and not isinstance(stored, bool):
+        number = stored
+    return number if number is not None and abs(number) < _FARTHEST else None
 
 
-def _clock(given: dict[str, Any]) -> Clock | None:
-    parts = text(given.get("numerator")), text(given.get("denominator"))
+def _clock(stored: dict[str, Any]) -> Clock | None:
+    parts = text(stored.get("numerator")), text(stored.get("denominator"))
     if not all(map(_RATE.fullmatch, parts)):
         return None
     numerator, denominator = map(int, parts)
-    unit = text(given.get("unit"))
+    unit = text(stored.get("unit"))
     if not 0 < numerator < _FARTHEST or not 0 < denominator < _FARTHEST or unit not in _UNITS:
         return None
     rate = Fraction(numerator, denominator)
-    return Clock(unit, rate, given.get("origin") == "assumed", capped(text(given.get("domain"))))
+    return Clock(unit, rate, stored.get("origin") == "assumed", capped(text(stored.get("domain"))))

@@ -33,8 +33,10 @@ def sniff(head: bytes) -> bool:
     inner = inflated_head(head)
     if not inner:
         return packing_of(head) != ""
-    others = (one for one in formats() if one.name not in (FORMAT.name, PLAIN_CSV))
-    return any(one.sniff(inner) for one in others) or not format_of("table.plain_csv").sniff(head)
+    others = (other for other in formats() if other.name not in (FORMAT.name, PLAIN_CSV))
+    return any(other.sniff(inner) for other in others) or not format_of("table.plain_csv").sniff(
+        head
+    )
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
@@ -121,9 +123,9 @@ def _leave_out_cut_line(path: str) -> None:
         end = ("\r" if encoding.lines_end_with_cr else "\n").encode(encoding.name)
         size = file.seek(0, os.SEEK_END)
         begin = file.seek(max(size - _LONGEST_LINE, 0))
-        at = file.read().rfind(end)
-        if at >= 0:
-            file.truncate(begin + at + len(end))
+        line_end = file.read().rfind(end)
+        if line_end >= 0:
+            file.truncate(begin + line_end + len(end))
 
 
 FORMAT = format_of("packed")

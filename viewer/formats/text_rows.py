@@ -106,9 +106,9 @@ class DistinctTexts(dict[str, int]):
 
 def distinct_texts(cells: Sequence[str]) -> TextColumn:
     """Convert texts to codes into a list of distinct texts."""
-    known = DistinctTexts()
-    codes = known.codes(cells)
-    return TextColumn(codes, list(known))
+    texts = DistinctTexts()
+    codes = texts.codes(cells)
+    return TextColumn(codes, list(texts))
 
 
 def combined_codes(columns: Sequence[Codes]) -> tuple[Ints, Ints]:
@@ -159,22 +159,22 @@ def numbers_of(columns: Sequence[Codes], number: Callable[[int], int]) -> Codes:
         return numbers_found[combined]
     # Each part stays in the processor's cache: for ten million rows, every pass over all of them
     # takes 0.1 s in newly allocated memory.
-    known = np.full(math.prod(sizes), -1, np.int64)
-    found = np.empty(rows, np.uint32)
+    number_of_pair = np.full(math.prod(sizes), -1, np.int64)
+    row_numbers = np.empty(rows, np.uint32)
     for begin in range(0, rows, ROWS_AT_ONCE):
         part = slice(begin, begin + ROWS_AT_ONCE)
         pair = columns[0][part].astype(np.int64)
         for column, size in zip(columns[1:], sizes[1:], strict=True):
             pair = pair * size + column[part]
-        numbers = known[pair]
+        numbers = number_of_pair[pair]
         fresh = np.flatnonzero(numbers < 0)
         if len(fresh):
-            distinct, at = np.unique(pair[fresh], return_index=True)
-            for which in np.argsort(at).tolist():
-                known[distinct[which]] = number(begin + int(fresh[at[which]]))
-            numbers = known[pair]
-        found[part] = numbers
-    return found
+            distinct, first_rows = np.unique(pair[fresh], return_index=True)
+            for which in np.argsort(first_rows).tolist():
+                number_of_pair[distinct[which]] = number(begin + int(fresh[first_rows[which]]))
+            numbers = number_of_pair[pair]
+        row_numbers[part] = numbers
+    return row_numbers
 
 
 class GrowingColumn:
@@ -205,9 +205,9 @@ class GrowingColumn:
 
     def take(self) -> NDArray[Any]:
         """All values; the column releases them."""
-        found = self.values
+        values = self.values
         self._values, self._used = self._values[:0].copy(), 0
-        return found
+        return values
 
 
 def numbered(values: Ints) -> Codes:
@@ -268,10 +268,10 @@ def read_rows(
     reading: Reading | None = None
     for line, raw in chunks_of_lines(path, progress, cancelled):
         if reading is None:
-            found = begin(raw[:_HEAD])
-            if found is None:
+            begun = begin(raw[:_HEAD])
+            if begun is None:
                 return None
-            reading, has_header = found
+            reading, has_header = begun
             if has_header:
                 line, raw = 2, raw.partition(b"\n")[2]
         if raw:
@@ -354,18 +354,18 @@ class RowCells:
     def take(self, line: int, raw: bytes) -> tuple[list[tuple[str, ...]], Codes]:
         """The groups of each matching row in some whole lines, and its row number in the file."""
         text = decoded(raw, line, self._builder)
-        found: list[tuple[str, ...]] = self._pattern.findall(text)
+        cells: list[tuple[str, ...]] = self._pattern.findall(text)
         first, count = self.count, count_lines(raw)
-        if len(found) == count:
+        if len(cells) == count:
             self.count += count
-            return found, np.arange(first, first + count, dtype=np.uint32)
-        found, rows = [], list[int]()
+            return cells, np.arange(first, first + count, dtype=np.uint32)
+        cells, rows = [], list[int]()
         for number, content in enumerate(text.split("\n"), line):
             if not content.strip():
                 continue
             match = self._pattern.match(content)
             if match is not None:
-                found.append(match.groups(""))
+                cells.append(match.groups(""))
                 rows.append(self.count)
             elif self._huge.search(content):
                 kind = "row with a number too large for a time"
@@ -377,4 +377,4 @@ class RowCells:
                     count = rows_in(content.count(separator) + 1, width)
                 self._builder.problem(f"row that is not {self._spelled}", count, f"line {number}")
             self.count += 1
-        return found, np.array(rows, np.uint32)
+        return cells, np.array(rows, np.uint32)

@@ -117,8 +117,8 @@ def _only_profile(
     members = [info for info in archive.infolist() if not _ADDED.search(info.filename)]
     if len(members) > _MOST_MEMBERS:
         raise UnreadableFile(path, f"this is a ZIP archive of {len(members):,} files")
-    found = _profiles(archive, members, cancelled)
-    if not found:
+    profiles = _profiles(archive, members, cancelled)
+    if not profiles:
         where = "in it"
         if len(members) > _MOST_LOOKED_AT:
             where = f"among its first {_MOST_LOOKED_AT} files"
@@ -128,13 +128,13 @@ def _only_profile(
             f"and no profile is {where}",
             remedy="Open the file that generate_etrecord or ETRecord.save wrote, or zip a profile",
         )
-    if len(found) > 1:
+    if len(profiles) > 1:
         raise UnreadableFile(
             path,
-            f"{len(found)} profiles are in this ZIP archive: {_named([m for m, _ in found])}",
+            f"{len(profiles)} profiles are in this ZIP archive: {_named([m for m, _ in profiles])}",
             remedy="Unpack it, and open the folder",
         )
-    member, chosen = found[0]
+    member, chosen = profiles[0]
     return member, chosen
 
 
@@ -142,7 +142,7 @@ def _profiles(
     archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], cancelled: Cancelled
 ) -> list[tuple[zipfile.ZipInfo, Format]]:
     """The members that a reader of profiles accepts by their first bytes."""
-    found = []
+    profiles = []
     for info in members[:_MOST_LOOKED_AT]:
         stop_if(cancelled)
         with archive.open(info) as file:
@@ -156,8 +156,8 @@ def _profiles(
         # A table may ask what its columns are, and a log may have no profile.
         alone = chosen.name in (PLAIN_CSV, LOG) and len(members) == 1
         if chosen.kind == "trace" and (alone or is_meant(chosen.name, head)):
-            found.append((info, chosen))
-    return found
+            profiles.append((info, chosen))
+    return profiles
 
 
 def _named(members: list[zipfile.ZipInfo]) -> str:

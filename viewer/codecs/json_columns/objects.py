@@ -59,20 +59,20 @@ class Objects:
         self.end = np.concatenate([begins - len(gap), [size]])
         return True
 
-    def is_there(self, at: Ints, text: bytes) -> Bools:
+    def is_there(self, positions: Ints, text: bytes) -> Bools:
         """Whether `text` is at each of the positions."""
-        words = words_at(self.data, at, len(text))
+        words = words_at(self.data, positions, len(text))
         padded = np.frombuffer(text.ljust(8 * len(words), b"\0"), "<u8")
-        same = np.ones(len(at), np.bool_)
+        same = np.ones(len(positions), np.bool_)
         for k, word in enumerate(words):
             same &= (word & MASKS[min(len(text) - 8 * k, 8)]) == padded[k]
         return same
 
 
-def words_at(data: Bytes, at: Ints, size: int) -> list[Words]:
+def words_at(data: Bytes, positions: Ints, size: int) -> list[Words]:
     """`size` bytes from each position on, as 8-byte words; the last word may extend further."""
     item = np.dtype(f"V{max(-(-size // 8), 1) * 8}")
     window: NDArray[Any] = np.ndarray(
         (len(data) - item.itemsize + 1,), item, data.data, strides=(1,)
     )
-    return list(window[at].view("<u8").reshape(len(at), item.itemsize // 8).T)
+    return list(window[positions].view("<u8").reshape(len(positions), item.itemsize // 8).T)

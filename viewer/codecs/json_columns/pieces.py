@@ -40,9 +40,9 @@ _JOINS = tuple(
 )
 
 
-def _word_at(data: Bytes, at: Ints) -> Words:
+def _word_at(data: Bytes, positions: Ints) -> Words:
     window: Words = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))
-    return window[at]
+    return window[positions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class NumberMembers:
     def of(objects: Objects) -> NumberMembers:
         """All of them in some objects, nested ones too."""
         data, size = objects.data, objects.size
-        found = []
+        colons = []
         # A quote, a colon, a space if there is one, and "-", a digit, or what is between these.
         for first in range(0, size, _SCANNED):
             before = max(first - 3, 0)
@@ -71,8 +71,8 @@ class NumberMembers:
             spaced &= is_number[3:]
             spaced |= is_number[2:-1]
             spaced &= is_member[:-1]
-            found.append(np.flatnonzero(spaced) + (before + 1))
-        colon = np.concatenate(found) if found else np.empty(0, np.int64)
+            colons.append(np.flatnonzero(spaced) + (before + 1))
+        colon = np.concatenate(colons) if colons else np.empty(0, np.int64)
         colon = colon[np.searchsorted(colon, 8) :]
         return NumberMembers(
             colon + 1 + (data.take(colon + 1) == _SPACE), _word_at(data, colon - 8)
@@ -80,11 +80,11 @@ class NumberMembers:
 
     def with_keys(self, keys: Collection[int]) -> Ints:
         """The starts of the numbers that have one of some keys, given by `key_end`."""
-        found = np.zeros(len(self.start), np.bool_)
+        mask = np.zeros(len(self.start), np.bool_)
         for key in keys:
             unused = np.uint64(((key & -key).bit_length() - 1) // 8 * 8)
-            found |= (self.key >> unused) == np.uint64(key) >> unused
-        return self.start[found]
+            mask |= (self.key >> unused) == np.uint64(key) >> unused
+        return self.start[mask]
 
     def changing(self, objects: Objects) -> dict[int, float]:
         """How many of its numbers differ, as a share of them, for each key that has several."""
@@ -99,11 +99,13 @@ class NumberMembers:
         by_key = np.argsort(ends, kind="stable")
         keys, first, count = np.unique(ends[by_key], return_index=True, return_counts=True)
         for i in np.flatnonzero(count > _FEW).tolist():
-            own = self.start[by_key[first[i] : first[i] + count[i]]]
-            own = own[np.linspace(0, len(own) - 1, min(_SAMPLE, len(own))).astype(np.int64)]
-            found = {_NUMBER.match(objects.text, at)[0] for at in own.tolist()}  # type: ignore[index]
-            if len(found) > _FEW:
-                shares[int(keys[i])] = len(found) / len(own)
+            sample = self.start[by_key[first[i] : first[i] + count[i]]]
+            sample = sample[
+                np.linspace(0, len(sample) - 1, min(_SAMPLE, len(sample))).astype(np.int64)
+            ]
+            numbers = {_NUMBER.match(objects.text, start)[0] for start in sample.tolist()}  # type: ignore[index]
+            if len(numbers) > _FEW:
+                shares[int(keys[i])] = len(numbers) / len(sample)
         return shares
 
 
@@ -187,14 +189,14 @@ class Numbers:
         return self.whole * 1000 + more, rest.astype(np.int16)
 
 
-def _leading_number(data: Bytes, at: Ints) -> tuple[Ints, Ints]:
+def _leading_number(data: Bytes, positions: Ints) -> tuple[Ints, Ints]:
     """The digits from each position on as a number, and how many there are, if at most 18."""
-    value, count = _eight_digits(_word_at(data, at))
+    value, count = _eight_digits(_word_at(data, positions))
     more = np.flatnonzero(count == 8)
     for _ in range(2):
         if not len(more):
             break
-        eight, digits = _eight_digits(_word_at(data, at[more] + count[more]))
+        eight, digits = _eight_digits(_word_at(data, positions[more] + count[more]))
         fits = count[more] + digits <= _MOST_DIGITS
         value[more] = np.where(fits, value[more] * _POWERS[digits] + eight, 0)
         count[more] += digits
@@ -279,18 +281,18 @@ class ShortTexts:
 
     def find(self, data: Bytes, begin: Ints, size: Ints) -> Ints:
         """The code of each text, given its place and size; -1 if it is not known."""
-        found = np.empty(len(begin), np.int64)
-        for at in range(0, len(begin), _AT_ONCE):
-            some = slice(at, at + _AT_ONCE)
-            words = self._words_at(data, begin[some], size[some])
+        codes = np.empty(len(begin), np.int64)
+        for begin_of_part in range(0, len(begin), _AT_ONCE):
+            part = slice(begin_of_part, begin_of_part + _AT_ONCE)
+            words = self._words_at(data, begin[part], size[part])
             entry = self._place.take(_hashes(words))
             other = self._words.take(entry, axis=0) ^ words
             different = other[:, 0]
             for k in range(1, other.shape[1]):
                 different |= other[:, k]
-            same = (different == 0) & (self._size.take(entry) == size[some])
-            found[some] = np.where(same, self._code.take(entry), -1)
-        return found
+            same = (different == 0) & (self._size.take(entry) == size[part])
+            codes[part] = np.where(same, self._code.take(entry), -1)
+        return codes
 
     def add(self, data: Bytes, begin: Ints, size: Ints, codes: Ints) -> None:
         """Add distinct texts with their codes; when the table is full, it remains as it is."""

@@ -75,8 +75,8 @@ class Fields:
 
     def get(self, field: int, wire_type: int) -> Field:
         """All occurrences of a field with one wire type. Other wire types are separate fields."""
-        found = self.by_tag.get(field << 3 | wire_type)
-        return Field.none() if found is None else found
+        stored_field = self.by_tag.get(field << 3 | wire_type)
+        return Field.none() if stored_field is None else stored_field
 
 
 class Columns:
@@ -89,7 +89,7 @@ class Columns:
         self._single: dict[int, tuple[Words, Ints | None, list[Ints]]] = {}
         self._parts: dict[int, list[tuple[Ints, Words, Ints]]] = {}
 
-    def put(self, tag: int, rows: Ints, value: Words | int, at: Ints) -> Ints:
+    def put(self, tag: int, rows: Ints, value: Words | int, positions: Ints) -> Ints:
         """Add a field of some messages.
 
         Returns these rows again, or the places of its occurrences if a message repeats the field.
@@ -97,7 +97,7 @@ class Columns:
         if tag in self._repeated:
             if isinstance(value, int):
                 value = np.full(len(rows), value, np.uint64)
-            self._parts.setdefault(tag, []).append((rows, value, at))
+            self._parts.setdefault(tag, []).append((rows, value, positions))
             first = self._sizes.get(tag, 0)
             self._sizes[tag] = first + len(rows)
             return np.arange(first, first + len(rows))
@@ -108,23 +108,23 @@ class Columns:
             column = self._single[tag] = np.empty(count, np.uint64), places, []
         column[0][rows] = value
         if column[1] is not None:
-            column[1][rows] = at
+            column[1][rows] = positions
         column[2].append(rows)
         return rows
 
     def fields(self) -> dict[int, Field]:
         """The added fields by tag."""
-        found, everything = {}, np.arange(len(self._begin))
+        by_tag, everything = {}, np.arange(len(self._begin))
         for tag, (value, places, parts) in self._single.items():
-            rows, at = everything, self._begin if places is None else places
+            rows, positions = everything, self._begin if places is None else places
             if sum(map(len, parts)) < len(rows):
                 has = np.zeros(len(rows), np.bool_)
                 for part in parts:
                     has[part] = True
                 rows = np.flatnonzero(has)
-                value, at = value[rows], at[rows]
-            found[tag] = Field(rows, value, at, True)
-        return found | {tag: joined(parts) for tag, parts in self._parts.items()}
+                value, positions = value[rows], positions[rows]
+            by_tag[tag] = Field(rows, value, positions, True)
+        return by_tag | {tag: joined(parts) for tag, parts in self._parts.items()}
 
 
 def joined(parts: list[tuple[Ints, Words, Ints]]) -> Field:
@@ -132,5 +132,5 @@ def joined(parts: list[tuple[Ints, Words, Ints]]) -> Field:
     if len(parts) == 1:
         rows, values, places = parts[0]
         return Field(rows, values, places, bool((rows[1:] > rows[:-1]).all()))
-    owner, value, at = zip(*parts, strict=True)
-    return Field(np.concatenate(owner), np.concatenate(value), np.concatenate(at))
+    owner, value, positions = zip(*parts, strict=True)
+    return Field(np.concatenate(owner), np.concatenate(value), np.concatenate(positions))

@@ -144,21 +144,21 @@ class MessageLayouts:
     ) -> Ints:
         """Group the messages of one length into `out`; returns the remaining rows."""
         message_layouts = self._known.setdefault(size, [])
-        at = begin[rows]
+        begins = begin[rows]
         # Read all bytes of a message at once: numpy takes 4 ns for one unaligned word, and 6 ns for
         # 64 bytes.
         item = np.dtype(f"V{-(-size // 8) * 8}")
         window: NDArray[Any] = np.ndarray(
             (len(data) - item.itemsize + 1,), item, data.data, strides=(1,)
         )
-        each = list(window[at].view("<u8").reshape(len(at), -1).T)
+        each = list(window[begins].view("<u8").reshape(len(begins), -1).T)
         untried, used, rare = list(message_layouts), list[MessageLayout](), list[MessageLayout]()
         while len(rows):
             is_new = not untried
             if is_new:
                 if len(rows) < FEWEST or len(used) >= _MOST:
                     break
-                first = int(at[len(at) // 2])
+                first = int(begins[len(begins) // 2])
                 layout = MessageLayout.of(data[first : first + size].tobytes(), self.wanted)
                 if layout is None:
                     break
@@ -167,16 +167,18 @@ class MessageLayouts:
             same = layout.is_of(each)
             count = int(np.count_nonzero(same))
             if count == len(rows):
-                out.append(MessageGroup(layout, rows, at, each))
+                out.append(MessageGroup(layout, rows, begins, each))
                 rows = rows[:0]
                 used.append(layout)
             elif count >= (_FEW_NEW if is_new else _FEW):
                 used.append(layout)
                 matching = [word.compress(same) for word in each]
-                out.append(MessageGroup(layout, rows.compress(same), at.compress(same), matching))
+                out.append(
+                    MessageGroup(layout, rows.compress(same), begins.compress(same), matching)
+                )
                 other = ~same
                 too_few = is_new and count * _SHARE < len(rows)
-                rows, at = rows.compress(other), at.compress(other)
+                rows, begins = rows.compress(other), begins.compress(other)
                 each = [word.compress(other) for word in each]
                 if too_few:
                     break
@@ -212,18 +214,18 @@ class MessageGroup:
 
 
 def _fields_of(
-    message: bytes, at: int, end: int, wanted: Wanted, mask: bytearray
+    message: bytes, position: int, end: int, wanted: Wanted, mask: bytearray
 ) -> tuple[LayoutField, ...] | None:
     """The fields between two positions; None if they are damaged or have groups.
 
     Sets the bits of `mask` that identify the layout.
     """
     fields = []
-    while at < end:
-        tag, width = varint_at(message, at)
+    while position < end:
+        tag, width = varint_at(message, position)
         if not width or not 8 <= tag <= 0xFFFFFFFF:
             return None
-        begin, wire = at + width, tag & 7
+        begin, wire = position + width, tag & 7
         value, width = 0, 8 if wire == FIXED64 else 4
         if wire in (VARINT, LENGTH_DELIMITED):
             value, width = varint_at(message, begin)
@@ -232,7 +234,7 @@ def _fields_of(
         elif wire not in (FIXED64, FIXED32):
             return None
         after = begin + width
-        mask[at:begin] = b"\xff" * (begin - at)
+        mask[position:begin] = b"\xff" * (begin - position)
         inside = None
         if wire == VARINT:
             mask[begin:after] = b"\x80" * (after - begin)
@@ -243,10 +245,10 @@ def _fields_of(
             return None
         if tag in wanted.inside and wire == LENGTH_DELIMITED:
             # a damaged one is left to those who read its bytes
-            own = bytearray(len(mask))
-            inside = _fields_of(message, begin, after, wanted.inside[tag], own)
+            inner_mask = bytearray(len(mask))
+            inside = _fields_of(message, begin, after, wanted.inside[tag], inner_mask)
             if inside is not None:
-                mask[begin:after] = own[begin:after]
+                mask[begin:after] = inner_mask[begin:after]
         fields.append(LayoutField(tag, begin, after - begin, inside))
-        at = after
+        position = after
     return tuple(fields)

@@ -80,23 +80,23 @@ class PaddedBytes:
         runs, data, size = self._runs, self.data.data, self.size
         begins: list[Ints] = []
         ends: list[Ints] = []
-        at, which, here = first, 0, _place(runs.tags, first)
-        while at < size:
+        position, which, here = first, 0, _place(runs.tags, first)
+        while position < size:
             if here >= 0:
                 which = bisect_left(runs.last, here, which)
                 run = slice(here, runs.last[which] + 1)
                 begins.append(runs.begins[run])
                 ends.append(runs.ends[run])
-                at, here = runs.after[which], runs.heads[which]
+                position, here = runs.after[which], runs.heads[which]
                 continue
             # Others are followed by what is no message, or not by two.
-            end = _after_message(data, at, size)
+            end = _after_message(data, position, size)
             if end < 0:
                 break
-            begins.append(np.array([at + 1 + varint_at(data, at + 1)[1]]))
+            begins.append(np.array([position + 1 + varint_at(data, position + 1)[1]]))
             ends.append(np.array([end]))
-            at, here = end, _place(runs.tags, end)
-        return _joined(begins), _joined(ends), at
+            position, here = end, _place(runs.tags, end)
+        return _joined(begins), _joined(ends), position
 
     def _candidates(self) -> tuple[Ints, Ints, Ints]:
         """Possible messages: positions of their tags, starts of their bodies, and ends.
@@ -178,44 +178,46 @@ class PaddedBytes:
         for message_group, fields, rows in others:
             for field in fields:
                 if field.tag in wanted.tags:
-                    value, at = self._values_of(field, message_group)
-                    place = columns.put(field.tag, rows, value, at)
+                    value, positions = self._values_of(field, message_group)
+                    place = columns.put(field.tag, rows, value, positions)
                     if field.tag in wanted.inside:
                         inner.setdefault(field.tag, []).append((message_group, field.inside, place))
-        for tag, own in rest.by_tag.items():
-            if len(own):
-                place = columns.put(tag, own.owner, own.value, own.at)
+        for tag, rest_field in rest.by_tag.items():
+            if len(rest_field):
+                place = columns.put(tag, rest_field.owner, rest_field.value, rest_field.at)
                 if tag in inner:
                     inner[tag].append((parts[0][0], None, place))
-        found = columns.fields()
+        by_tag = columns.fields()
         for tag, of in inner.items():
             count = 0 if tag in repeated else len(begin)
-            found[tag] = self._looked_into(found[tag], count, of, wanted.inside[tag])
+            by_tag[tag] = self._looked_into(by_tag[tag], count, of, wanted.inside[tag])
         for tag, groups in alike.items():
-            found[tag] = replace(found.get(tag, Field.none()), alike=tuple(groups))
-        return Fields(found, rest.damaged)
+            by_tag[tag] = replace(by_tag.get(tag, Field.none()), alike=tuple(groups))
+        return Fields(by_tag, rest.damaged)
 
     def _numbers(self, field: LayoutField, message_group: MessageGroup) -> dict[int, Words]:
         """The numbers of the message in a field, by tag."""
-        found = {}
+        by_tag = {}
         for layout_field in field.inside or ():
             value, _ = self._values_of(layout_field, message_group)
             assert not isinstance(value, int)
-            found[layout_field.tag] = value
-        return found
+            by_tag[layout_field.tag] = value
+        return by_tag
 
     def _values_of(
         self, field: LayoutField, message_group: MessageGroup
     ) -> tuple[Words | int, Ints]:
         """The values of a field in messages of one layout, and their positions."""
-        at, wire = message_group.at, field.tag & 7
+        positions, wire = message_group.at, field.tag & 7
         if wire == LENGTH_DELIMITED:
-            return field.size, at + field.begin
+            return field.size, positions + field.begin
         if wire == VARINT:
             number = message_group.number(field.begin, field.size)
-            return self._varints(at + field.begin)[0] if number is None else number, at
-        word = self._words[at + field.begin]
-        return word if wire == FIXED64 else word & np.uint64(0xFFFFFFFF), at
+            return self._varints(positions + field.begin)[
+                0
+            ] if number is None else number, positions
+        word = self._words[positions + field.begin]
+        return word if wire == FIXED64 else word & np.uint64(0xFFFFFFFF), positions
 
     def _looked_into(
         self,
@@ -234,41 +236,43 @@ class PaddedBytes:
         if len(field) < messages:
             rank = np.empty(messages, np.int64)
             rank[field.owner] = np.arange(len(field))
-        known, others = [], []
+        grouped, others = [], []
         for message_group, fields, place in parts:
             rows = place if rank is None else rank[place]
             if fields is None:
                 others.append(rows)
             else:
-                known.append((message_group, fields, rows))
+                grouped.append((message_group, fields, rows))
         left = np.sort(np.concatenate(others)) if others else np.empty(0, np.int64)
         left = left[field.value[left] > 0]
         rest = self._walked(field.at, field.end, wanted.tags, left)
-        return replace(field, inside=self._in_columns(field.at, known, rest, wanted))
+        return replace(field, inside=self._in_columns(field.at, grouped, rest, wanted))
 
-    def _walked(self, begin: Ints, end: Ints, wanted: Container[int], some: Ints | None) -> Fields:
+    def _walked(
+        self, begin: Ints, end: Ints, wanted: Container[int], messages: Ints | None
+    ) -> Fields:
         """The fields of some messages (None: all). Each round reads one field per message."""
-        found: dict[int, list[tuple[Ints, Words, Ints]]] = {}
+        parts_by_tag: dict[int, list[tuple[Ints, Words, Ints]]] = {}
         damaged: list[Ints] = []
-        live = np.flatnonzero(end > begin) if some is None else some
-        at, stop = begin[live], end[live]
+        live = np.flatnonzero(end > begin) if messages is None else messages
+        positions, stop = begin[live], end[live]
         while len(live) > _FEW:
-            word = self._words[at]
+            word = self._words[positions]
             tag, tag_width = word & np.uint64(0xFF), 1
             if ((word & np.uint64(0x80)) != 0).any():
                 tag, widths = _from_word(word)
-                value, width = self._varints(at + widths)
+                value, width = self._varints(positions + widths)
                 head: Ints | int = widths
                 bad = (widths == 0) | (tag > np.uint64(0xFFFFFFFF))
             else:
                 value, width = _from_word(word >> np.uint64(8))
                 if (width == 0).any() or int(width.max()) > 7:
                     far = np.flatnonzero((width == 0) | (width > 7))
-                    value[far], width[far] = self._varints(at[far] + 1)
+                    value[far], width[far] = self._varints(positions[far] + 1)
                 head = tag_width
                 bad = None
             first = tag[0]
-            payload = at + head
+            payload = positions + head
             if (tag == first).all():
                 wire = int(first) & 7
                 if wire == VARINT:
@@ -282,8 +286,8 @@ class PaddedBytes:
                     value = self._words[payload] & np.uint64(0xFFFFFFFF)
                     after = payload + 4
                 else:
-                    after = np.full(len(at), -1, np.int64)
-                    width = np.zeros(len(at), np.int64)
+                    after = np.full(len(positions), -1, np.int64)
+                    width = np.zeros(len(positions), np.int64)
                 wrong = (after > stop) | (after < 0)
                 if wire in (VARINT, LENGTH_DELIMITED):
                     wrong |= width == 0
@@ -295,7 +299,7 @@ class PaddedBytes:
                     item = (live, value, payload)
                     if wrong.any():
                         item = (live[~wrong], value[~wrong], payload[~wrong])
-                    found.setdefault(int(first), []).append(item)
+                    parts_by_tag.setdefault(int(first), []).append(item)
             else:
                 wire_type = tag & np.uint64(7)
                 is_long = wire_type == np.uint64(LENGTH_DELIMITED)
@@ -325,7 +329,7 @@ class PaddedBytes:
                 for number in np.flatnonzero(np.bincount(short.view(np.int64))).tolist():
                     if number in wanted:
                         rows = np.flatnonzero(short == np.uint64(number))
-                        found.setdefault(number, []).append(
+                        parts_by_tag.setdefault(number, []).append(
                             (live[rows], value[rows], payload[rows])
                         )
             unfinished = after < stop
@@ -333,29 +337,29 @@ class PaddedBytes:
                 damaged.append(live[wrong])
                 unfinished &= ~wrong
             if unfinished.all():
-                at = after
+                positions = after
             else:
-                live, at, stop = live[unfinished], after[unfinished], stop[unfinished]
+                live, positions, stop = live[unfinished], after[unfinished], stop[unfinished]
         if len(live):
-            damaged.append(self._one_by_one(live, at, stop, wanted, found))
+            damaged.append(self._one_by_one(live, positions, stop, wanted, parts_by_tag))
         return Fields(
-            {tag: joined(parts) for tag, parts in found.items()},
+            {tag: joined(parts) for tag, parts in parts_by_tag.items()},
             np.concatenate(damaged) if damaged else np.empty(0, np.int64),
         )
 
     def _one_by_one(
         self,
         live: Ints,
-        at: Ints,
+        positions: Ints,
         stop: Ints,
         wanted: Container[int],
-        found: dict[int, list[tuple[Ints, Words, Ints]]],
+        parts_by_tag: dict[int, list[tuple[Ints, Words, Ints]]],
     ) -> Ints:
-        """Read the rest of a few messages into `found`; returns the indices of damaged ones."""
+        """Read the rest of a few messages into `parts_by_tag`; the indices of damaged ones."""
         data = self.data.data
         parts: dict[int, tuple[list[int], list[int], list[int]]] = {}
         damaged = []
-        for owner, here, end in zip(live.tolist(), at.tolist(), stop.tolist(), strict=True):
+        for owner, here, end in zip(live.tolist(), positions.tolist(), stop.tolist(), strict=True):
             while here < end:
                 tag, width = varint_at(data, here)
                 here += width
@@ -378,20 +382,22 @@ class PaddedBytes:
                 here = after
         for tag, (owners, values, places) in parts.items():
             where = np.array(owners, np.int64), np.array(places, np.int64)
-            found.setdefault(tag, []).append((where[0], np.array(values, np.uint64), where[1]))
+            parts_by_tag.setdefault(tag, []).append(
+                (where[0], np.array(values, np.uint64), where[1])
+            )
         return np.array(damaged, np.int64)
 
-    def _varints(self, at: Ints) -> tuple[Words, Ints]:
+    def _varints(self, positions: Ints) -> tuple[Words, Ints]:
         """Varints at positions in the block and their widths; width 0 where invalid."""
-        value, width = _from_word(self._words[at])
+        value, width = _from_word(self._words[positions])
         if len(width) and int(width.min()) == 0:
             far = np.flatnonzero(width == 0)
             # Nine or ten bytes: the first eight hold 56 bits.
-            more = self._words[at[far] + 8]
+            more = self._words[positions[far] + 8]
             ninth, tenth = more & np.uint64(0x7F), (more >> np.uint64(8)) & np.uint64(1)
             is_nine = (more & np.uint64(0x80)) == 0
             is_ten = ~is_nine & ((more & np.uint64(0x8000)) == 0)
-            low = packed(self._words[at[far]] & _LOW7)
+            low = packed(self._words[positions[far]] & _LOW7)
             value[far] = (
                 low
                 | ninth << np.uint64(56)
@@ -420,8 +426,8 @@ class PaddedBytes:
 
 def _alike_tags(fields: tuple[LayoutField, ...], wanted: Wanted) -> set[int]:
     """The tags of which all messages in a layout can be read as `Alike`."""
-    found = {field.tag for field in fields if field.tag in wanted.alike}
-    return found - {field.tag for field in fields if not field.has_numbers()}
+    tags = {field.tag for field in fields if field.tag in wanted.alike}
+    return tags - {field.tag for field in fields if not field.has_numbers()}
 
 
 class _Runs:
@@ -444,8 +450,8 @@ class _Runs:
 
 def _place(numbers: Ints, number: int) -> int:
     """The index of a number in an ascending array, or -1."""
-    at = int(np.searchsorted(numbers, number))
-    return at if at < len(numbers) and numbers[at] == number else -1
+    index = int(np.searchsorted(numbers, number))
+    return index if index < len(numbers) and numbers[index] == number else -1
 
 
 def _joined(parts: list[Ints]) -> Ints:
@@ -469,8 +475,8 @@ def _from_word(word: Words) -> tuple[Words, Ints]:
     return value, width
 
 
-def _after_message(data: bytes | memoryview, at: int, size: int) -> int:
+def _after_message(data: bytes | memoryview, position: int, size: int) -> int:
     """The end of a message of field 1; -1 if there is none at a position, or it is incomplete."""
-    length, width = varint_at(data, at + 1)
-    end = at + 1 + width + length
-    return end if data[at] == _TAG and width and end <= size else -1
+    length, width = varint_at(data, position + 1)
+    end = position + 1 + width + length
+    return end if data[position] == _TAG and width and end <= size else -1

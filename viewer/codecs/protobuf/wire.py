@@ -13,11 +13,11 @@ Words = NDArray[np.uint64]
 VARINT, FIXED64, LENGTH_DELIMITED, FIXED32 = 0, 1, 2, 5
 
 
-def varint_at(data: bytes | memoryview, at: int) -> tuple[int, int]:
+def varint_at(data: bytes | memoryview, position: int) -> tuple[int, int]:
     """One varint and its width; width 0 if it exceeds ten bytes or the data ends inside it."""
     value = 0
-    for k in range(min(10, len(data) - at)):
-        byte = data[at + k]
+    for k in range(min(10, len(data) - position)):
+        byte = data[position + k]
         value |= (byte & 0x7F) << (7 * k)
         if byte < 0x80:
             return value & 0xFFFFFFFFFFFFFFFF, k + 1

@@ -59,14 +59,14 @@ def _varint_rows(values: NDArray[np.uint64], length: int) -> Bytes:
     return rows
 
 
-def _put(out: Bytes, at: Ints, rows: Bytes) -> None:
+def _put(out: Bytes, positions: Ints, rows: Bytes) -> None:
     """Copy row i of a (n, width) array to out[at[i] : at[i] + width]."""
     n, width = rows.shape
     if n == 0 or width == 0:
         return
     item = np.dtype(f"V{width}")
     window: NDArray[Any] = np.ndarray((len(out) - width + 1,), item, out.data, strides=(1,))
-    window[at] = np.ascontiguousarray(rows).view(item)[:, 0]
+    window[positions] = np.ascontiguousarray(rows).view(item)[:, 0]
 
 
 def _by_length(length: Ints) -> list[tuple[int, Ints | slice]]:
@@ -77,8 +77,8 @@ def _by_length(length: Ints) -> list[tuple[int, Ints | slice]]:
     if low == high:
         return [(low, slice(None))]
     if high - low < 16:
-        found = ((n, np.flatnonzero(length == n)) for n in range(low, high + 1))
-        return [(n, rows) for n, rows in found if len(rows)]
+        by_length = ((n, np.flatnonzero(length == n)) for n in range(low, high + 1))
+        return [(n, rows) for n, rows in by_length if len(rows)]
     order = np.argsort(length, kind="stable")
     sizes, first = np.unique(length[order], return_index=True)
     return list(zip(sizes.tolist(), np.split(order, first[1:]), strict=True))
@@ -105,7 +105,7 @@ class Piece(Protocol):
 
     length: Ints
 
-    def write(self, out: Bytes, at: Ints) -> None:
+    def write(self, out: Bytes, positions: Ints) -> None:
         """Write the bytes of message i at out[at[i]] and after."""
 
 
@@ -116,9 +116,9 @@ class Literal:
         self.length: Ints = np.full(n, len(data), np.int64)
         self._data = np.frombuffer(data, np.uint8)
 
-    def write(self, out: Bytes, at: Ints) -> None:
+    def write(self, out: Bytes, positions: Ints) -> None:
         """See `Piece`."""
-        _put(out, at, np.broadcast_to(self._data, (len(at), len(self._data))))
+        _put(out, positions, np.broadcast_to(self._data, (len(positions), len(self._data))))
 
 
 class Varints:
@@ -140,7 +140,7 @@ class Varints:
         self._size = size
         self.length: Ints = size + self._heads[size]
 
-    def write(self, out: Bytes, at: Ints) -> None:
+    def write(self, out: Bytes, positions: Ints) -> None:
         """See `Piece`."""
         for size, rows in _by_length(self._size):
             head = np.frombuffer(self._head(size), np.uint8)
@@ -148,7 +148,7 @@ class Varints:
             data = np.empty((len(values), len(head) + size), np.uint8)
             data[:, : len(head)] = head
             data[:, len(head) :] = _varint_rows(values, size)
-            _put(out, at[rows], data)
+            _put(out, positions[rows], data)
 
 
 class Decimals:
@@ -162,7 +162,7 @@ class Decimals:
             self.length += values >= power
             power *= 10
 
-    def write(self, out: Bytes, at: Ints) -> None:
+    def write(self, out: Bytes, positions: Ints) -> None:
         """See `Piece`."""
         for size, rows in _by_length(self.length):
             rest = self._values[rows]
@@ -171,7 +171,7 @@ class Decimals:
                 tens = rest // 10
                 digits[:, k] = rest - tens * 10
                 rest = tens
-            _put(out, at[rows], digits + np.uint8(ord("0")))
+            _put(out, positions[rows], digits + np.uint8(ord("0")))
 
 
 class Doubles:
@@ -183,9 +183,9 @@ class Doubles:
         self._rows: Bytes = np.concatenate([front, little], axis=1)
         self.length: Ints = np.full(len(values), len(head) + 8, np.int64)
 
-    def write(self, out: Bytes, at: Ints) -> None:
+    def write(self, out: Bytes, positions: Ints) -> None:
         """See `Piece`."""
-        _put(out, at, self._rows)
+        _put(out, positions, self._rows)
 
 
 class Fixed64s:
@@ -202,9 +202,9 @@ class Fixed64s:
         self._rows = rows
         self._within: Ints = (np.arange(len(rows)) - first[rows]) * (len(head) + 8)
 
-    def write(self, out: Bytes, at: Ints) -> None:
+    def write(self, out: Bytes, positions: Ints) -> None:
         """See `Piece`."""
-        self._fields.write(out, at[self._rows] + self._within)
+        self._fields.write(out, positions[self._rows] + self._within)
 
 
 class Blobs:
@@ -252,11 +252,11 @@ class Picked:
         self._codes = codes
         self.length: Ints = blobs.length[codes]
 
-    def write(self, out: Bytes, at: Ints) -> None:
+    def write(self, out: Bytes, positions: Ints) -> None:
         """See `Piece`."""
         for size, rows in _by_length(self.length):
             if size:
-                _put(out, at[rows], self._blobs.rows(self._codes[rows], size))
+                _put(out, positions[rows], self._blobs.rows(self._codes[rows], size))
 
 
 class Where:
@@ -268,9 +268,9 @@ class Where:
         self.length: Ints = np.zeros(len(mask), np.int64)
         self.length[self._rows] = piece.length
 
-    def write(self, out: Bytes, at: Ints) -> None:
+    def write(self, out: Bytes, positions: Ints) -> None:
         """See `Piece`."""
-        self._piece.write(out, at[self._rows])
+        self._piece.write(out, positions[self._rows])
 
 
 class Joined:
@@ -282,12 +282,12 @@ class Joined:
         for piece in pieces[1:]:
             self.length += piece.length
 
-    def write(self, out: Bytes, at: Ints) -> None:
+    def write(self, out: Bytes, positions: Ints) -> None:
         """See `Piece`."""
-        at = at.copy()
+        positions = positions.copy()
         for piece in self._pieces:
-            piece.write(out, at)
-            at += piece.length
+            piece.write(out, positions)
+            positions += piece.length
 
 
 class Message:
@@ -298,9 +298,9 @@ class Message:
         self._piece = Joined(Varints(body.length, lambda size: tag_bytes), body)
         self.length: Ints = self._piece.length
 
-    def write(self, out: Bytes, at: Ints) -> None:
+    def write(self, out: Bytes, positions: Ints) -> None:
         """See `Piece`."""
-        self._piece.write(out, at)
+        self._piece.write(out, positions)
 
 
 def assemble(parts: Sequence[tuple[Ints, Piece]]) -> bytes:

@@ -99,7 +99,7 @@ class Blocks:
         self._groups.append((columns, [bars]))
 
     def _bars_of(self, table: Table) -> list[_Bar]:
-        columns, found = table.columns, []
+        columns, bars = table.columns, []
         decimal, unclear = _decimal(table)
         if unclear:
             kind = _UNCLEAR.format("comma" if "," in unclear else "point")
@@ -116,7 +116,7 @@ class Blocks:
             if length is None or not name:
                 self._builder.problem(_NO_NAME if length else NO_TIME, 1, f"line {line}")
                 continue
-            found.append(
+            bars.append(
                 _Bar(
                     name[:_LONGEST_NAME],
                     *length,
@@ -127,7 +127,7 @@ class Blocks:
                     columns.cell(DELEGATED, row) == "True",
                 )
             )
-        return found
+        return bars
 
     def _check(self, table: Table, bars: Sequence[_Bar]) -> None:
         """Compare the totals of a table with the sum of its rows, but for rounding.
@@ -216,22 +216,22 @@ class Blocks:
         begin = self._bars.end_of(track)
         waiting: list[_Bar] = []
         for bar, after in zip(bars, [*bars[1:], None], strict=True):
-            length, at = round(bar.length * scale), self._bars.end_of(track)
+            length, start = round(bar.length * scale), self._bars.end_of(track)
             in_call = after is not None and after.name == OPERATOR_CALL and bar.name not in _CALLS
             if bar.is_delegated or (in_call and bar.name not in SCOPES):
                 waiting.append(bar)
             elif bar.name in _CALLS:
-                self._put(track, bar, at, length)
-                self._inside(track, waiting, at, length, scale)
+                self._put(track, bar, start, length)
+                self._inside(track, waiting, start, length, scale)
                 waiting = []
             else:
                 self._each(track, waiting, scale)
                 waiting = []
-                at = begin if bar.name in SCOPES - {INIT} else self._bars.end_of(track)
-                self._put(track, bar, at, length)
-                if bar.name in (EXECUTE, LOAD) and self._bars.end_of(track) >= at + length:
+                start = begin if bar.name in SCOPES - {INIT} else self._bars.end_of(track)
+                self._put(track, bar, start, length)
+                if bar.name in (EXECUTE, LOAD) and self._bars.end_of(track) >= start + length:
                     kind = RunKind.INFERENCE if bar.name == EXECUTE else RunKind.LOAD
-                    self._builder.run(kind, bar.name, track, 0, at, at + length)
+                    self._builder.run(kind, bar.name, track, 0, start, start + length)
                     begin = self._bars.end_of(track)
         self._each(track, waiting, scale)
 
@@ -248,9 +248,9 @@ class Blocks:
             thread = self._builder.tracks()[track].thread
             track = self._builder.track(self._process, f"{thread} · delegate")
             start = self._bars.end_of(track)
-        for bar, own in zip(bars, lengths, strict=True):
-            self._put(track, bar, start, own)
-            start += own
+        for bar, ticks in zip(bars, lengths, strict=True):
+            self._put(track, bar, start, ticks)
+            start += ticks
 
     def _put(self, track: int, bar: _Bar, start: int, length: int) -> None:
         kind = KeyKind.DELEGATE_EVENT if bar.is_delegated else KeyKind.PLAIN
@@ -275,13 +275,13 @@ def _arguments(columns: Columns, row: Sequence[str]) -> dict[str, str]:
     names = {columns.roles[role]: role for role in DESCRIBING if role in columns.roles}
     if UNIT in columns.roles and parse_unit(columns.cell(UNIT, row)):
         used.add(columns.roles[UNIT])
-    found: dict[str, str] = {}
-    for at, (heading, cell) in enumerate(zip(columns.headings, row, strict=True)):
-        if at not in used and cell and (name := names.get(at, heading)):
-            found[name] = cell
-    if found.get(TYPE, "").startswith("["):  # the Inspector's are lists, as Python writes them
-        found[TYPE] = _LIST.sub("", found[TYPE])
-    return found
+    arguments: dict[str, str] = {}
+    for column, (heading, cell) in enumerate(zip(columns.headings, row, strict=True)):
+        if column not in used and cell and (name := names.get(column, heading)):
+            arguments[name] = cell
+    if arguments.get(TYPE, "").startswith("["):  # the Inspector's are lists, as Python writes them
+        arguments[TYPE] = _LIST.sub("", arguments[TYPE])
+    return arguments
 
 
 def _decimal(table: Table) -> tuple[str, str]:

@@ -30,10 +30,10 @@ def duration(cell: str, unit: str, *, comma: bool = False) -> tuple[Fraction, st
     """
     cell = cell.strip()
     match = _CELL.fullmatch(cell)
-    own = parse_unit(match[2] or "") if match else ""
-    if match is None or (match[2] and not own):
+    cell_unit = parse_unit(match[2] or "") if match else ""
+    if match is None or (match[2] and not cell_unit):
         return _of_text(cell)
-    value, unit = _number(match[1].strip(), comma), own or unit
+    value, unit = _number(match[1].strip(), comma), cell_unit or unit
     if value is None or not unit:
         return None
     if unit == CYCLE:
@@ -51,7 +51,7 @@ def decimals_of(cells: Iterable[str]) -> tuple[str, str]:
 
     Points of tools that write three decimals are in all cells, so that none is a whole number.
     """
-    shown, unclear, has_whole = set[str](), "", False
+    marks, unclear, has_whole = set[str](), "", False
     for cell in cells:
         text = _NO_NUMBER.sub("", cell.strip())
         if _GROUPS.fullmatch(text):
@@ -61,20 +61,20 @@ def decimals_of(cells: Iterable[str]) -> tuple[str, str]:
         if _UNCLEAR.fullmatch(text):
             unclear = text if not unclear or last == "," else unclear
         elif text.count(last) > 1:  # only thousands are separated more than once
-            shown.add("," if last == "." else ".")
+            marks.add("," if last == "." else ".")
         elif last in text:
-            shown.add(last)
-    if shown or ("." in unclear and not has_whole):
+            marks.add(last)
+    if marks or ("." in unclear and not has_whole):
         unclear = ""
-    return "," if shown == {","} else ".", unclear
+    return "," if marks == {","} else ".", unclear
 
 
 def _of_text(cell: str) -> tuple[Fraction, str] | None:
     """A duration that states its unit as a clock or in several parts."""
-    found = time_text(cell)
-    if found is None or found[2] is not None or not (value := amount(found[0])):
+    time_parts = time_text(cell)
+    if time_parts is None or time_parts[2] is not None or not (value := amount(time_parts[0])):
         return None
-    return value * Fraction(10) ** found[1], "ns"
+    return value * Fraction(10) ** time_parts[1], "ns"
 
 
 def _number(text: str, comma: bool) -> Fraction | None:

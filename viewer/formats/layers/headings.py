@@ -104,8 +104,8 @@ class Columns:
 
     def cell(self, role: str, row: Sequence[str]) -> str:
         """The cell of a role in a row, "" if the table or the row has none."""
-        at = self.roles.get(role, -1)
-        return row[at] if 0 <= at < len(row) else ""
+        index = self.roles.get(role, -1)
+        return row[index] if 0 <= index < len(row) else ""
 
 
 def words_of(heading: str) -> str:
@@ -135,23 +135,25 @@ def columns_of(
     if not 2 <= len(headings) <= 256:
         return None
     parsed = [_parsed(heading) for heading in headings]
-    lengths = [_length(*one) for one in parsed]
+    lengths = [_length(*pair) for pair in parsed]
     if not any(lengths):
         return None
-    words = [one for one, _ in parsed]
+    words = [word for word, _ in parsed]
     if any(map(_is_start, words)) and "event block name" not in words:
         return None
     roles: dict[str, int] = {}
-    taken = {at for at, (_, unit) in enumerate(parsed) if unit}  # what has a unit is no name
+    taken = {index for index, (_, unit) in enumerate(parsed) if unit}  # what has a unit is no name
     for role, ranked in _RANKED.items():
-        free = {word: at for at, word in reversed(list(enumerate(words))) if at not in taken}
-        if (found := next((free[one] for one in ranked if one in free), -1)) >= 0:
-            roles[role] = found
-            taken.add(found)
+        free = {
+            word: index for index, word in reversed(list(enumerate(words))) if index not in taken
+        }
+        if (column := next((free[word] for word in ranked if word in free), -1)) >= 0:
+            roles[role] = column
+            taken.add(column)
     ranked_lengths = sorted(
-        (rank if not (COUNT in roles and what == TOTAL) else -1, not unit, at, what, unit)
-        for at, length in enumerate(lengths)
-        if length is not None and at not in roles.values()
+        (rank if not (COUNT in roles and what == TOTAL) else -1, not unit, index, what, unit)
+        for index, length in enumerate(lengths)
+        if length is not None and index not in roles.values()
         for rank, what, unit in [length]
     )
     if not ranked_lengths or not (is_nameless or {NAME, TYPE, INFERENCE} & set(roles)):
@@ -159,22 +161,26 @@ def columns_of(
     # Next to a duration, what is just called "time" can be a start.
     if sum(rank == 1 for rank, *_ in ranked_lengths) > 1 and "time" in words:
         return None
-    _, _, at, what, unit = ranked_lengths[0]
-    return Columns(tuple(headings), at, unit or stated, what, roles)
+    _, _, length_column, what, unit = ranked_lengths[0]
+    return Columns(tuple(headings), length_column, unit or stated, what, roles)
 
 
 def stated_columns_of(headings: Sequence[str], name: str, length: str, unit: str) -> Columns | None:
     """The columns of a header whose name and duration a user stated; None if it has not both."""
     if name not in headings or length not in headings:
         return None
-    at = headings.index(length)
+    column = headings.index(length)
     columns = columns_of(headings)
-    roles = {r: i for r, i in (columns.roles if columns else {}).items() if i != at}
-    own = split_unit(length)[1]
+    roles = {r: i for r, i in (columns.roles if columns else {}).items() if i != column}
+    heading_unit = split_unit(length)[1]
     words = set(words_of(length).split())
     what = next((what for _, what, of in _STATISTICS if words & of), PLAIN)
     return Columns(
-        tuple(headings), at, own or parse_unit(unit), what, {**roles, NAME: headings.index(name)}
+        tuple(headings),
+        column,
+        heading_unit or parse_unit(unit),
+        what,
+        {**roles, NAME: headings.index(name)},
     )
 
 
@@ -187,7 +193,9 @@ def _is_start(words: str) -> bool:
 def _length(text: str, unit: str) -> tuple[int, str, str] | None:
     """How well a column suits as the duration (0 is best), what it is, and its unit."""
     words = set(text.split())
-    rank, what, of = next((one for one in _STATISTICS if words & one[2]), (1, PLAIN, set()))
+    rank, what, of = next(
+        (statistic for statistic in _STATISTICS if words & statistic[2]), (1, PLAIN, set())
+    )
     others = words - of - _AROUND
     if unit == CYCLE or (others & _CYCLE_WORDS and not unit):
         is_length = others <= _CYCLE_WORDS | _TIME | {"hw", "cpu", "clock"}

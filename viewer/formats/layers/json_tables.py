@@ -47,11 +47,11 @@ def is_table(head: bytes) -> bool:
         return False
     if any(mark in head for mark in _MARKS):
         return True
-    for found in _OBJECT.findall(head)[:40]:
-        if not has_hint(found.decode("latin-1")):
+    for raw in _OBJECT.findall(head)[:40]:
+        if not has_hint(raw.decode("latin-1")):
             continue
         try:
-            item = json.loads(found)
+            item = json.loads(raw)
         except (ValueError, RecursionError):
             continue
         if isinstance(item, dict) and _fits(item):
@@ -74,8 +74,8 @@ def _is_keyed(head: bytes) -> bool:
     keyed = list(_KEYED.finditer(head))[:4]
     if len({match[0] for match in keyed}) < len(keyed):
         return False
-    found = [head[match.end() :] for match in keyed]
-    rows = [item for one in found if isinstance(item := _first(one), dict)]
+    tails = [head[match.end() :] for match in keyed]
+    rows = [item for tail in tails if isinstance(item := _first(tail), dict)]
     return len(rows) > 1 and all(_fits({"name": "", **row}) for row in rows)
 
 
@@ -122,31 +122,31 @@ class JsonTables:
                 self._path, f"its JSON is damaged: {error}", remedy="Write or copy it again"
             ) from error
         self._walk(whole, 0)
-        known = next((known_of(table.columns.headings) for table in self.tables), None)
-        if known is not None and known.unit and isinstance(whole, dict):
-            self._state(whole, known)
+        tool = next((known_of(table.columns.headings) for table in self.tables), None)
+        if tool is not None and tool.unit and isinstance(whole, dict):
+            self._state(whole, tool)
 
     def _lines(self, text: str) -> list[Any]:
         """The objects of JSON lines. A line that is none is counted: the last one may be cut."""
-        found = []
+        rows = []
         for number, line in enumerate(text.splitlines(), 1):
             if not line.strip():
                 continue
             try:
-                found.append(json.loads(line))
+                rows.append(json.loads(line))
             except (ValueError, RecursionError):
                 self._builder.problem(_NO_LINE, 1, f"line {number}")
-        return found
+        return rows
 
     def _walk(self, item: Any, depth: int) -> None:
         if depth > _DEEPEST:
             return
         if isinstance(item, list):
-            rows = [one for one in item if isinstance(one, dict)]
+            rows = [row for row in item if isinstance(row, dict)]
             if rows and self._add(rows, len(item) - len(rows)):
                 return
-            for one in item:
-                self._walk(one, depth + 1)
+            for child in item:
+                self._walk(child, depth + 1)
         elif isinstance(item, dict):
             if (rows := _rows_of(item)) and self._add(rows, 0):
                 return
@@ -162,9 +162,9 @@ class JsonTables:
         columns = header_of(headings)
         if columns is None:
             return False
-        known = known_of(headings)
+        tool = known_of(headings)
         exact = not any(isinstance(row.get(headings[columns.length]), str) for row in rows)
-        table = Table(columns, 1, known.title if known else "", is_json=exact)
+        table = Table(columns, 1, tool.title if tool else "", is_json=exact)
         name = headings[columns.roles.get(NAME, columns.roles.get(TYPE, 0))]
         for number, row in enumerate(rows, 1):
             if not table.rows and name not in row and headings[columns.length] not in row:
@@ -190,21 +190,21 @@ class JsonTables:
                 unit = split_unit(key)[1] or table.columns.unit
                 table.totals.append((1, _cell(value), unit))
 
-    def _state(self, whole: Mapping[str, Any], known: Known) -> None:
+    def _state(self, whole: Mapping[str, Any], tool: Known) -> None:
         """Keep what a known tool states about all inferences."""
         parts = [part for part in whole.values() if isinstance(part, dict)]
         for key, value in ((key, value) for part in parts for key, value in part.items()):
             name = key.replace("_", " ").strip().capitalize()
-            if key == known.times and isinstance(value, list):
-                times = [found[0] for one in value if (found := duration(str(one), known.unit))]
+            if key == tool.times and isinstance(value, list):
+                times = [length[0] for cell in value if (length := duration(str(cell), tool.unit))]
                 if times:
                     least, most = format_time(round(min(times))), format_time(round(max(times)))
                     mean = format_time(round(sum(times) / len(times)))
                     self._builder.state(name, f"{len(times)}: {least} to {most}, mean {mean}")
             elif "memory" in key and isinstance(value, int):
                 self._builder.state(name, bytes_text(value))
-            elif key.endswith("_time") and (found := duration(str(value), known.unit)):
-                self._builder.state(name, format_time(round(found[0])))
+            elif key.endswith("_time") and (length := duration(str(value), tool.unit)):
+                self._builder.state(name, format_time(round(length[0])))
 
 
 def _rows_of(item: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -132,12 +132,12 @@ PATTERNS = (
 def known_of(headings: Sequence[str]) -> Known | None:
     """The tool that writes a header, None if none is known."""
     every = {heading.strip() for heading in headings}
-    return next((one for one in KNOWN if one.headings <= every), None)
+    return next((tool for tool in KNOWN if tool.headings <= every), None)
 
 
 def recognized(headings: Sequence[str]) -> Columns | None:
     """The columns of a header with the unit that its tool writes, None if it is no header."""
-    known = known_of(headings)
-    if known is None:
+    tool = known_of(headings)
+    if tool is None:
         return columns_of(headings)
-    return columns_of(headings, known.unit, is_nameless=known.is_nameless)
+    return columns_of(headings, tool.unit, is_nameless=tool.is_nameless)

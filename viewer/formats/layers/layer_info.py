@@ -73,12 +73,12 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
 
 def _tensors(layer: Mapping[str, Any], which: str) -> tuple[Tensor, ...]:
     tensors = []
-    for one in map(mapping, sequence(layer.get(which))):
-        sizes = sequence(one.get("Dimensions"))
-        is_shape = "Dimensions" in one and all(type(size) is int for size in sizes)
-        stated = text(one.get("Format/Datatype")) or text(one.get("Format"))
+    for tensor in map(mapping, sequence(layer.get(which))):
+        sizes = sequence(tensor.get("Dimensions"))
+        is_shape = "Dimensions" in tensor and all(type(size) is int for size in sizes)
+        stated = text(tensor.get("Format/Datatype")) or text(tensor.get("Format"))
         dtype = next((dtype for pattern, dtype in _DTYPES if pattern.search(stated)), "")
-        tensors.append(Tensor(text(one.get("Name")), dtype, tuple(sizes) if is_shape else None))
+        tensors.append(Tensor(text(tensor.get("Name")), dtype, tuple(sizes) if is_shape else None))
     return tuple(tensors)
 
 

@@ -53,10 +53,10 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     builder = TraceBuilder(path, FORMAT.name, "", Clock())
     if json_tables.is_json(sample):
         stop_if(cancelled)
-        found = JsonTables(path, builder)
-        found.read()
+        tables = JsonTables(path, builder)
+        tables.read()
         progress(1, 1)
-        return _trace(path, builder, found.tables, found.runs)
+        return _trace(path, builder, tables.tables, tables.runs)
     start = _start(sample, whole=len(sample) < _SAMPLE)
     if start is None:
         raise _no_table(path)

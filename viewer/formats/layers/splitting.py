@@ -93,21 +93,23 @@ class Spaced:
         line = line.expandtabs().rstrip()
         width = len(self.spans)
         for pattern in (_GAPS, _TOKENS):
-            found = [match[0] for match in pattern.finditer(line)]
-            if len(found) == width or not found:
-                return found
+            texts = [match[0] for match in pattern.finditer(line)]
+            if len(texts) == width or not texts:
+                return texts
         cells = [""] * width
         ends = [0] * width
-        at = 0
+        index = 0
         for match in _TOKENS.finditer(line):
             first, end = match.span()
             # A word stays in the cell before it, unless a heading is above it alone.
             column = self._column(first, end)
-            if not (at < width and cells[at] and first - ends[at] == 1 and column <= at + 1
-                    and first != self.spans[column][0]):  # fmt: skip
-                at = max(at, column)
-            cells[at] = f"{cells[at]}{line[ends[at] : first]}{match[0]}" if cells[at] else match[0]
-            ends[at] = end
+            if not (index < width and cells[index] and first - ends[index] == 1
+                    and column <= index + 1 and first != self.spans[column][0]):  # fmt: skip
+                index = max(index, column)
+            cells[index] = (
+                f"{cells[index]}{line[ends[index] : first]}{match[0]}" if cells[index] else match[0]
+            )
+            ends[index] = end
         return cells
 
     def _column(self, first: int, end: int) -> int:
@@ -116,11 +118,13 @@ class Spaced:
         return max(range(len(shared)), key=shared.__getitem__)
 
 
-def _is_border(line: str, at: int, rows: Sequence[str]) -> bool:
+def _is_border(line: str, position: int, rows: Sequence[str]) -> bool:
     """Whether a heading that follows after one space is a column: each row has a cell there."""
-    if line[at] in "([{<%" or not rows:
+    if line[position] in "([{<%" or not rows:
         return False
-    return all(row[at - 1 : at] == " " and row[at : at + 1].strip() for row in rows)
+    return all(
+        row[position - 1 : position] == " " and row[position : position + 1].strip() for row in rows
+    )
 
 
 def splitters(line: str) -> Sequence[Barred | Spaced]:

@@ -90,14 +90,14 @@ def has_hint(text: str) -> bool:
 
 def header_of(cells: Sequence[str]) -> Columns | None:
     """The columns of a header: as the user stated them, else by their headings."""
-    given = stated_columns()
-    name, length = given.get("name"), given.get("dur")
-    if given.get("start") or given.get("end"):
+    stated = stated_columns()
+    name, length = stated.get("name"), stated.get("dur")
+    if stated.get("start") or stated.get("end"):
         return None
     if name and length:
-        return stated_columns_of(list(cells), name, length, given.get(STATED_UNIT) or "")
+        return stated_columns_of(list(cells), name, length, stated.get(STATED_UNIT) or "")
     columns = recognized(cells)
-    unit = given.get(STATED_UNIT) or ""
+    unit = stated.get(STATED_UNIT) or ""
     if columns is not None and not columns.unit and unit:
         return Columns(columns.headings, columns.length, unit, columns.what, columns.roles)
     return columns
@@ -122,13 +122,13 @@ def start_of(lines: Sequence[str]) -> Start | None:
     is_stated = bool(stated_columns().get("dur"))
     if lines and not is_stated and _has_starts(lines[0]):
         return None
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if len(line) > _LONGEST_HEADER or not (is_stated or has_hint(line)):
             continue
         text = _PREFIX.sub("", line, count=1)
         if is_rule(text):
             continue
-        below = _below(lines, at)
+        below = _below(lines, index)
         for splitter in splitters(text):
             if isinstance(splitter, Spaced):
                 break
@@ -137,7 +137,7 @@ def start_of(lines: Sequence[str]) -> Start | None:
             ):
                 return Start(columns, splitter=splitter)
         for separator in SEPARATORS:
-            rows = (header_row(one, separator) for one in below)
+            rows = (header_row(next_line, separator) for next_line in below)
             columns = header_of(header_row(text, separator)) if separator in text else None
             if columns is not None and _fit(columns, rows):
                 return Start(columns, separator=separator)
@@ -148,23 +148,29 @@ def start_of(lines: Sequence[str]) -> Start | None:
             return Start(columns, splitter=spaced)
         for pattern in PATTERNS:
             if pattern.row.fullmatch(text.rstrip()):
-                known = header_of(pattern.headings)
-                if known is not None:
-                    return Start(known, pattern=pattern)
+                of_pattern = header_of(pattern.headings)
+                if of_pattern is not None:
+                    return Start(of_pattern, pattern=pattern)
     return None
 
 
 def _has_starts(line: str) -> bool:
     """Whether a line is a header of slices: no row below it needs to be looked at."""
-    names = (header_row(line, one) for one in SEPARATORS if one in line[:_LONGEST_HEADER])
-    found = map(recognized_names, names)
-    return any(one["start"] and (one["dur"] or one["end"]) for one in found)
+    names = (
+        header_row(line, separator)
+        for separator in SEPARATORS
+        if separator in line[:_LONGEST_HEADER]
+    )
+    roles = map(recognized_names, names)
+    return any(by_role["start"] and (by_role["dur"] or by_role["end"]) for by_role in roles)
 
 
-def _below(lines: Sequence[str], at: int) -> list[str]:
+def _below(lines: Sequence[str], index: int) -> list[str]:
     """The next lines after one that may be rows of its table."""
-    found = (_PREFIX.sub("", line, count=1) for line in lines[at + 1 : at + 2 + 2 * _LOOK_AHEAD])
-    return [line for line in found if line.strip() and not is_rule(line)][:_LOOK_AHEAD]
+    texts = (
+        _PREFIX.sub("", line, count=1) for line in lines[index + 1 : index + 2 + 2 * _LOOK_AHEAD]
+    )
+    return [line for line in texts if line.strip() and not is_rule(line)][:_LOOK_AHEAD]
 
 
 def _fit(columns: Columns, rows: Iterable[Sequence[str]]) -> bool:
@@ -297,8 +303,8 @@ class TextTables:
         return (
             2 < len(row) == len(columns.headings)
             and is_duration(row[columns.length], unit_in(columns, row))
-            and all(bool(cell) and cell.isdecimal() for at, cell in enumerate(row)
-                    if first[at].isdecimal())
+            and all(bool(cell) and cell.isdecimal() for column, cell in enumerate(row)
+                    if first[column].isdecimal())
         )  # fmt: skip
 
     def _begins(self, line: int, cells: Sequence[str]) -> bool:
@@ -308,8 +314,8 @@ class TextTables:
             return False
         if is_duration(cells[columns.length], columns.unit):
             return False
-        known = known_of(cells)
-        self.tables.append(Table(columns, line, known.title if known else ""))
+        tool = known_of(cells)
+        self.tables.append(Table(columns, line, tool.title if tool else ""))
         return True
 
     def _row(self, line: int, row: list[str]) -> None:
@@ -344,6 +350,6 @@ def _texts(
     Each with what gets the rows below it.
     """
     for first, lines in lines_of(path, builder, progress, cancelled):
-        for at, line in enumerate(lines):
+        for index, line in enumerate(lines):
             text = _PREFIX.sub("", line.rstrip("\n"), count=1)
-            yield first + at, text, partial(_below, lines, at)
+            yield first + index, text, partial(_below, lines, index)

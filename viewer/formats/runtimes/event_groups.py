@@ -106,27 +106,27 @@ def _add_nodes(
     is_native = is_timed and cycles > 0
     # Where no total says how long they took together, a cycle is drawn as 1 ns.
     scale = Fraction(box, cycles) if is_native and box else Fraction(1)
-    done, at = 0, start
+    done, begin = 0, start
     for node in nodes:
         length = _ticks(node, is_timed)
         if is_native and node.unit == CYCLES:
             length = int((done + node.amount) * scale) - int(done * scale)
             done += node.amount
         before = len(bars)
-        bars.add(track, node.name, length, node.line, node.arguments, at)
+        bars.add(track, node.name, length, node.line, node.arguments, begin)
         if len(bars) > before:
             if is_timed and node.unit == CYCLES:
                 native[before] = node.amount, node.unit
-            at += length
+            begin += length
 
 
 def _native_columns(native: Mapping[int, tuple[int, str]], count: int) -> dict[str, Column]:
     """The columns of what is in cycles next to times; none if nothing is."""
     if not native:
         return {}
-    at = np.fromiter(native, np.int64, len(native))
-    valid = flags_at(count, at)
-    values = numbers_at(count, at, [amount for amount, _ in native.values()])
+    rows = np.fromiter(native, np.int64, len(native))
+    valid = flags_at(count, rows)
+    values = numbers_at(count, rows, [amount for amount, _ in native.values()])
     units = np.zeros(count, np.uint32)
     return {
         NATIVE_DURATION: Column(values, valid),

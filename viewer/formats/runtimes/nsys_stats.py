@@ -122,8 +122,8 @@ class _Reading:
         if report.is_trace:
             self._add_slice(report, line, row, name)
             return
-        at = report.at("Total Time")
-        length = ticks_of(row[at], report.units[at])
+        column = report.at("Total Time")
+        length = ticks_of(row[column], report.units[column])
         if length is None:
             self._builder.problem(NO_TIME, 1, f"line {line}")
             return
@@ -132,7 +132,9 @@ class _Reading:
         if self.reports == 1:
             thread = "placed · totals"
         track = self._builder.track(self._file, thread, flat=True)
-        self._bars.add(track, name, length, line, _others(report, row, (at, report.at(*_NAMES))))
+        self._bars.add(
+            track, name, length, line, _others(report, row, (column, report.at(*_NAMES)))
+        )
 
     def _add_slice(self, report: _Report, line: int, row: list[str], name: str) -> None:
         begin, length = report.at("Start"), report.at("Duration")
@@ -173,7 +175,11 @@ class _Reading:
 
 def _others(report: _Report, row: Sequence[str], used: tuple[int, ...]) -> dict[str, str]:
     """The cells that are arguments, by their headings."""
-    return {report.headings[at]: cell for at, cell in enumerate(row) if cell and at not in used}
+    return {
+        report.headings[column]: cell
+        for column, cell in enumerate(row)
+        if cell and column not in used
+    }
 
 
 FORMAT = format_of("runtimes.nsys_stats")

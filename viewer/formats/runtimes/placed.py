@@ -50,11 +50,11 @@ class PlacedBars:
         kind: KeyKind = KeyKind.PLAIN,
     ) -> None:
         """Add a bar after the last one of its track, or at a start. length, start: in ticks."""
-        at = self.end_of(track) if start is None else start
-        if at + length > _LAST_TICK:
+        begin = self.end_of(track) if start is None else start
+        if begin + length > _LAST_TICK:
             self.builder.problem(NO_ROOM, 1, f"line {line}")
             return
-        self._ends[track] = max(at + length, self.end_of(track))
+        self._ends[track] = max(begin + length, self.end_of(track))
         key = self.builder.key(
             kind,
             name,
@@ -64,7 +64,7 @@ class PlacedBars:
         for argument, text in arguments.items():
             if text:
                 self._arguments.setdefault(argument, {})[len(self._bars)] = text
-        self._bars.append((track, at, at + length, self.builder.intern(name), key, line - 1))
+        self._bars.append((track, begin, begin + length, self.builder.intern(name), key, line - 1))
 
     def finish(self, columns: Mapping[str, Column] | None = None) -> None:
         """Add all bars to the builder, with their arguments and further columns."""

@@ -105,7 +105,7 @@ class _Events:
         stated = "" if name in _NO_NAME else name
         arguments = {
             "type": message,
-            "timestamp": "" if (at := cells.get(_TIMESTAMP, "")) in _UNKNOWN else at,
+            "timestamp": "" if (timestamp := cells.get(_TIMESTAMP, "")) in _UNKNOWN else timestamp,
             **{key: text for key, text in cells.items() if key not in _KNOWN},
         }
         value = Value(stated or message or "event", amount, unit, line, arguments)

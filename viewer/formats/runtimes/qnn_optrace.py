@@ -50,9 +50,9 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         problems = (*problems, Problem(_FRACTION, uneven, ""))
 
     def cycles(ticks: Ints) -> Ints:
-        found = ticks // per_cycle
-        found.flags.writeable = False
-        return found
+        counts = ticks // per_cycle
+        counts.flags.writeable = False
+        return counts
 
     return replace(
         trace,

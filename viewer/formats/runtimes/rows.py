@@ -72,11 +72,11 @@ def has_two_rows(row: Sequence[str], width: int, time: int, unit: int) -> bool:
 
 def columns_of(arguments: Mapping[str, Mapping[int, str]], count: int) -> dict[str, Column]:
     """Columns of `count` slices from the texts that some have: of numbers, if all are numbers."""
-    return {name: _column(found, count) for name, found in arguments.items()}
+    return {name: _column(cells, count) for name, cells in arguments.items()}
 
 
-def _column(found: Mapping[int, str], count: int) -> Column:
+def _column(cells: Mapping[int, str], count: int) -> Column:
     distinct_texts = DistinctTexts({"": 0})
     codes = np.zeros(count, np.uint32)
-    codes[np.fromiter(found, np.int64, len(found))] = distinct_texts.codes(list(found.values()))
+    codes[np.fromiter(cells, np.int64, len(cells))] = distinct_texts.codes(list(cells.values()))
     return argument_column(codes, tuple(distinct_texts))

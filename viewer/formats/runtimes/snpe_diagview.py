@@ -148,15 +148,15 @@ def _of_report(
 
 def _split_creation(groups: list[Group]) -> list[Group]:
     """Stages of creation follow each other; only totals of executions contain each other."""
-    found = []
+    split = []
     for group in groups:
         if group.stage == "create":
-            found += [Group("create", [total]) for total in group.totals]
+            split += [Group("create", [total]) for total in group.totals]
             if group.nodes:  # where the title of the executions is damaged
-                found.append(Group("create", nodes=group.nodes))
+                split.append(Group("create", nodes=group.nodes))
         else:
-            found.append(group)
-    return found
+            split.append(group)
+    return split
 
 
 FORMAT = format_of("runtimes.snpe_diagview")

@@ -186,13 +186,13 @@ class _Tables:
         if "%" in cells[-1] and len(cells) == count and (more := _rows_in(cells[-1])):
             self._builder.problem(UNFIT, 1 + more, f"line {number}")
             return
-        found = dict(zip(self._header, cells, strict=False))
-        length = ticks_of(found.pop("avg", ""), _MS)
+        by_name = dict(zip(self._header, cells, strict=False))
+        length = ticks_of(by_name.pop("avg", ""), _MS)
         if len(cells) != count or length is None:
             self._builder.problem(NO_TIME, 1, f"line {number}")
             return
-        name = found.pop("name", "") or found.get("type", "")
-        self.bars.add(self._track, name[:_MOST_CELL], length, number, found)
+        name = by_name.pop("name", "") or by_name.get("type", "")
+        self.bars.add(self._track, name[:_MOST_CELL], length, number, by_name)
         self._tracks.add(self._track)
         if self._part == INITIALIZATION:
             self.loads.add(self._track)

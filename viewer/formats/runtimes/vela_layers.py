@@ -71,11 +71,11 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 
 def _arguments(header: Sequence[str], row: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     for name, cell in zip(header, row, strict=True):
-        found["MAC Network%" if name in found else name] = cell
-    found.pop(_NAME)
-    return found
+        arguments["MAC Network%" if name in arguments else name] = cell
+    arguments.pop(_NAME)
+    return arguments
 
 
 FORMAT = format_of("runtimes.vela_layers")

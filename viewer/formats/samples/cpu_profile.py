@@ -89,8 +89,8 @@ class CpuNodes:
         for number in range(first, len(self.frames)):
             above = self._above[number]
             self._parent[number] = -1 if above == "" else self._number.get(above, -1)
-        for number, own in children:
-            for child in own:
+        for number, child_ids in children:
+            for child in child_ids:
                 below = self._number.get(_id(child))
                 if below is not None:
                     self._parent[below] = number
@@ -104,7 +104,7 @@ class CpuNodes:
         """
         count = min(len(samples), len(time))
         builder.problem(_NO_TIME, len(samples) - count)
-        node = np.array([self._number.get(_id(one), -1) for one in samples[:count]], np.int64)
+        node = np.array([self._number.get(_id(sample), -1) for sample in samples[:count]], np.int64)
         order = np.argsort(time[:count], kind="stable")
         node, time = node[order], time[order]
         parent = np.array(self._parent, np.int64)

@@ -39,20 +39,20 @@ def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> Non
     """Read the samples of all threads. Raises UnreadableFile and ReadCancelled."""
     data = json_of(builder, progress, cancelled)
     shared = mapping(data.get("shared"))
-    threads = [mapping(one) for one in sequence(data.get("threads"))]
+    threads = [mapping(thread) for thread in sequence(data.get("threads"))]
     if not any(mapping(thread.get("samples")).get("stack") for thread in threads):
         raise UnreadableFile(
             builder.path, "this profile of Firefox has no samples that can be read",
             remedy="Open it at profiler.firefox.com, and save it from there",
         )  # fmt: skip
-    known: set[tuple[str, str]] = set()
+    named: set[tuple[str, str]] = set()
     for number, thread in enumerate(threads):
         stop_if(cancelled)
         process = text(thread.get("processName")) or f"process {thread.get('pid', 0)}"
         name = text(thread.get("name")) or "thread"
-        if (process, name) in known:
+        if (process, name) in named:
             name = f"{name} ({thread.get('tid', number)}, {number})"
-        known.add((process, name))
+        named.add((process, name))
         _add(builder, builder.track(process, name), {**shared, **thread})
 
 
@@ -70,15 +70,15 @@ def _add(builder: TraceBuilder, track: int, thread: dict[str, Any]) -> None:
     names, files = texts("name"), texts("fileName")
     files += [""] * (len(names) - len(files))
     lines = sequence(frames.get("line"))
-    known = [
-        Frame(names[i] if i >= 0 else "", files[i] if i >= 0 else "", _line(lines, at))
-        for at, i in enumerate(whole_numbers(sequence(frames.get("func")), len(names)).tolist())
+    frame_list = [
+        Frame(names[i] if i >= 0 else "", files[i] if i >= 0 else "", _line(lines, row))
+        for row, i in enumerate(whole_numbers(sequence(frames.get("func")), len(names)).tolist())
     ]
     prefixes, frame = sequence(stacks.get("prefix")), sequence(stacks.get("frame"))
     count = min(len(prefixes), len(frame))
     parent = whole_numbers(prefixes[:count], count)
     is_root = np.array([prefix is None for prefix in prefixes[:count]], np.bool_)
-    of_stack = whole_numbers(frame[:count], len(known))
+    of_stack = whole_numbers(frame[:count], len(frame_list))
     # A stack with a prefix or a frame that is missing is below no root.
     parent[~is_root & (parent < 0)] = -2
     parent[of_stack < 0] = -2
@@ -88,7 +88,7 @@ def _add(builder: TraceBuilder, track: int, thread: dict[str, Any]) -> None:
     builder.problem(_NO_TIME, len(node) - len(rows))
     order = rows[np.argsort(time[rows], kind="stable")]
     end, is_apart = until_the_next(time[order])
-    slices = SampledSlices(builder, known, parent, np.maximum(of_stack, 0))
+    slices = SampledSlices(builder, frame_list, parent, np.maximum(of_stack, 0))
     slices.add(track, node[order], time[order], end, is_apart=is_apart)
 
 
@@ -101,6 +101,6 @@ def _times(samples: dict[str, Any]) -> tuple[Ints, np.ndarray]:
     return np.cumsum(steps), usable & fits
 
 
-def _line(lines: list[Any], at: int) -> int:
-    line = lines[at] if at < len(lines) else 0
+def _line(lines: list[Any], index: int) -> int:
+    line = lines[index] if index < len(lines) else 0
     return line if type(line) is int and 0 < line < 1 << 31 else 0

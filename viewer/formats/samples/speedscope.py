@@ -52,7 +52,7 @@ def sniff(data: bytes) -> bool:
 def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> None:
     """Read all profiles of a file. Raises UnreadableFile and ReadCancelled."""
     data = json_of(builder, progress, cancelled)
-    profiles = [mapping(one) for one in sequence(data.get("profiles"))]
+    profiles = [mapping(entry) for entry in sequence(data.get("profiles"))]
     if not profiles:
         raise UnreadableFile(builder.path, "it has no profiles", remedy="Record it again")
     units = [text(profile.get("unit")) for profile in profiles]
@@ -61,20 +61,24 @@ def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> Non
         builder.clock = counted_clock(_COUNTED[unit])
     process = text(data.get("name")) or text(data.get("exporter")) or "speedscope"
     frames = [
-        Frame(text(one.get("name")), text(one.get("file")), whole_number(one.get("line")) or 0)
-        for one in map(mapping, sequence(mapping(data.get("shared")).get("frames")))
+        Frame(
+            text(entry.get("name")), text(entry.get("file")), whole_number(entry.get("line")) or 0
+        )
+        for entry in map(mapping, sequence(mapping(data.get("shared")).get("frames")))
     ]
     reader = _Profiles(builder, frames)
     for number, profile in enumerate(profiles):
         stop_if(cancelled)
-        own = text(profile.get("unit"))
-        factor = _NS.get(own, 1)
-        if (own in _NS) != (unit in _NS) or (own not in _NS and own != unit):
+        profile_unit = text(profile.get("unit"))
+        factor = _NS.get(profile_unit, 1)
+        if (profile_unit in _NS) != (unit in _NS) or (
+            profile_unit not in _NS and profile_unit != unit
+        ):
             builder.problem(_OTHER_UNIT, 1, f"profile {number}")
             continue
         name = text(profile.get("name")) or f"profile {number}"
-        known = {track.thread for track in builder.tracks()}
-        track = builder.track(process, name if name not in known else f"{name} ({number})")
+        threads = {track.thread for track in builder.tracks()}
+        track = builder.track(process, name if name not in threads else f"{name} ({number})")
         if profile.get("type") == "evented":
             reader.add_events(track, profile, factor)
         else:
@@ -97,7 +101,7 @@ class _Profiles:
 
     def add_events(self, track: int, profile: dict[str, Any], factor: int) -> None:
         """Add the slices of an evented profile."""
-        events = [mapping(one) for one in sequence(profile.get("events"))]
+        events = [mapping(event) for event in sequence(profile.get("events"))]
         frame = whole_numbers([event.get("frame") for event in events], len(self._frames))
         time, usable = ticks_of([event.get("at") for event in events], factor)
         is_end = np.array([event.get("type") == "C" for event in events], np.bool_)
@@ -117,14 +121,14 @@ class _Profiles:
         (ends,), stated = ticks_of([profile.get("endValue")], factor)
         last = max(int(time.max()), int(ends)) if stated.all() else int(time.max())
         is_open = end < 0
-        own = [self._frames[i] for i in frame[begin].tolist()]
-        names = [one.name or "(no name)" for one in own]
+        begun = [self._frames[i] for i in frame[begin].tolist()]
+        names = [entry.name or "(no name)" for entry in begun]
         keys = {name: self._builder.key(KeyKind.PLAIN, name) for name in dict.fromkeys(names)}
         columns = {}
-        if any(one.file for one in own):
-            columns["file"] = Column.of_texts([one.file for one in own])
-        if any(one.line for one in own):
-            line = np.array([one.line for one in own], np.int64)
+        if any(entry.file for entry in begun):
+            columns["file"] = Column.of_texts([entry.file for entry in begun])
+        if any(entry.line for entry in begun):
+            line = np.array([entry.line for entry in begun], np.int64)
             columns["line"] = Column(line, None if line.all() else line > 0)
         self._builder.add(
             track=track,
@@ -149,11 +153,11 @@ class _Profiles:
         if abs(float(start)) + weight.sum(dtype=np.float64) > TIME_LIMIT:
             self._builder.problem("profile whose weights do not fit 64 bits: left out", 1)
             return
-        known, lost = len(self._frames), 0
+        frame_count, lost = len(self._frames), 0
         node = np.empty(count, np.int64)
         for i, stack in enumerate(samples[:count]):
             frames = tuple(sequence(stack))
-            good = tuple(f for f in frames if type(f) is int and 0 <= f < known)
+            good = tuple(f for f in frames if type(f) is int and 0 <= f < frame_count)
             lost += len(frames) - len(good)
             node[i] = self._tree.stack(good)
         self._builder.problem(_NO_FRAME, lost)

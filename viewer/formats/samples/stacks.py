@@ -51,18 +51,18 @@ class StackTree:
 
     def stack(self, frames: tuple[int, ...]) -> int:
         """Return the node of a stack, -1 without frames. frames: from the outermost one on."""
-        known = self._stacks.get(frames)
-        if known is None:
-            known = -1
+        node = self._stacks.get(frames)
+        if node is None:
+            node = -1
             # One more than are drawn, so that what is cut is counted.
             for frame in frames[: MAX_DEPTH + 1]:
-                both = known, frame
-                known = self._nodes.setdefault(both, len(self.parent))
-                if known == len(self.parent):
+                both = node, frame
+                node = self._nodes.setdefault(both, len(self.parent))
+                if node == len(self.parent):
                     self.parent.append(both[0])
                     self.frame.append(frame)
-            self._stacks[frames] = known
-        return known
+            self._stacks[frames] = node
+        return node
 
 
 class SampledSlices:
@@ -143,16 +143,19 @@ class SampledSlices:
         joins = np.ones(len(node) + 1, np.bool_)  # whether a sample goes on with the one before
         if is_apart is not None:
             joins[:-1] = ~is_apart
-        at, depth = node[rows], self._depth[node[rows]]
+        nodes, depth = node[rows], self._depth[node[rows]]
         order = np.argsort(depth, kind="stable")
         bounds = np.searchsorted(depth[order], np.arange(int(depth.max(initial=-1)) + 2))
-        found: list[tuple[Ints, Ints, Ints, Ints]] = []
+        parts: list[tuple[Ints, Ints, Ints, Ints]] = []
         of, first, last = (np.empty(0, np.int64) for _ in range(3))
         for level, (begin, stop) in reversed(list(enumerate(pairwise(bounds.tolist())))):
             # Those whose innermost frame is on this level, and those that are deeper.
-            own = order[begin:stop]
-            of = np.concatenate([at[own], self._parent[of]])
-            first, last = np.concatenate([rows[own], first]), np.concatenate([rows[own], last])
+            in_level = order[begin:stop]
+            of = np.concatenate([nodes[in_level], self._parent[of]])
+            first, last = (
+                np.concatenate([rows[in_level], first]),
+                np.concatenate([rows[in_level], last]),
+            )
             turn = np.argsort(first, kind="stable")
             of, first, last = of[turn], first[turn], last[turn]
             goes_on = (of[1:] == of[:-1]) & (first[1:] == last[:-1] + 1) & joins[first[1:]]
@@ -162,10 +165,10 @@ class SampledSlices:
             self._count += len(of)
             allowance().take(self._count * _SLICE_MEMORY)
             if level < MAX_DEPTH:
-                found.append((of, np.full(len(of), level), first, last))
-        if not found:
+                parts.append((of, np.full(len(of), level), first, last))
+        if not parts:
             return (np.empty(0, np.int64),) * 4
-        every = [np.concatenate(column) for column in zip(*found, strict=True)]
+        every = [np.concatenate(column) for column in zip(*parts, strict=True)]
         turn = np.lexsort((every[1], every[2]))
         node, level, first, last = (column[turn] for column in every)
         return node, level, first, last
@@ -190,8 +193,8 @@ def _depths(parent: Ints) -> tuple[Ints, Ints]:
         here = by_parent[place + np.arange(len(place))]
         if not len(here):
             break
-    own = np.arange(len(parent))
-    outer = np.where((depth >= 0) | (parent < 0), own, parent)
+    numbers = np.arange(len(parent))
+    outer = np.where((depth >= 0) | (parent < 0), numbers, parent)
     for _ in range(len(parent).bit_length()):
         outer = outer[outer]
     return depth, outer

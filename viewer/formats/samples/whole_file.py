@@ -49,10 +49,10 @@ def ticks_of(values: list[Any], factor: int) -> tuple[Ints, Bools]:
     """Return numbers in a unit of some ticks, rounded, and which of them are usable numbers."""
     most = TIME_LIMIT // factor
     usable = [type(v) in (int, float) and -most <= v <= most for v in values]
-    given = [v if fits else 0 for v, fits in zip(values, usable, strict=True)]
-    is_whole = np.array([type(v) is int for v in given], np.bool_)
-    whole = np.array([v if type(v) is int else 0 for v in given], np.int64) * factor
-    parts = np.rint(np.array(given, np.float64) * factor).astype(np.int64)
+    numbers = [v if fits else 0 for v, fits in zip(values, usable, strict=True)]
+    is_whole = np.array([type(v) is int for v in numbers], np.bool_)
+    whole = np.array([v if type(v) is int else 0 for v in numbers], np.int64) * factor
+    parts = np.rint(np.array(numbers, np.float64) * factor).astype(np.int64)
     return np.where(is_whole, whole, parts), np.array(usable, np.bool_)
 
 

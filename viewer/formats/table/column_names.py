@@ -76,32 +76,32 @@ def recognized(layout: Layout) -> dict[str, list[int]]:
 def recognized_names(all_names: Sequence[str]) -> dict[str, list[int]]:
     """The same by the names alone; "at" is the time of a row that has no length."""
     bases = [_base(name) for name in all_names]
-    found: dict[str, list[int]] = {}
+    by_role: dict[str, list[int]] = {}
     for role, names in _OF_TIMES.items():
         columns = [i for i, base in enumerate(bases) if base in names]
         measured = [i for i in columns if unit_of(all_names[i]) != CYCLE]
-        found[role] = measured or columns
-    found["at"] = [i for i, base in enumerate(bases) if base in _INSTANTS]
+        by_role[role] = measured or columns
+    by_role["at"] = [i for i, base in enumerate(bases) if base in _INSTANTS]
     for role, ranked in _RANKED.items():
         free = {base: i for i, base in reversed(list(enumerate(bases))) if base}
-        found[role] = [free[base] for base in ranked if base in free][:1]
-    return found
+        by_role[role] = [free[base] for base in ranked if base in free][:1]
+    return by_role
 
 
-def _with_phase(layout: Layout, found: Mapping[str, list[int]]) -> dict[str, list[int]]:
+def _with_phase(layout: Layout, by_role: Mapping[str, list[int]]) -> dict[str, list[int]]:
     """What is recognized in a table whose rows are begins, ends and marks; {} if it is none."""
-    times = [found.get("start", []), found.get("at", [])]
-    at = next((columns for columns in times if len(columns) == 1), [])
+    times = [by_role.get("start", []), by_role.get("at", [])]
+    instants = next((columns for columns in times if len(columns) == 1), [])
     phases = [
         i
         for i, name in enumerate(layout.names)
         if _base(name) in _PHASES and _is_phase([row[i] for row in layout.rows if i < len(row)])
     ]
-    if len(phases) != 1 or not at:
+    if len(phases) != 1 or not instants:
         return {}
     others = ["" if i in phases else name for i, name in enumerate(layout.names)]
     name = recognized_names(others)["name"]
-    return {**found, "start": at, "phase": phases, "name": name} if name else {}
+    return {**by_role, "start": instants, "phase": phases, "name": name} if name else {}
 
 
 def _is_phase(cells: Sequence[str]) -> bool:
@@ -109,53 +109,55 @@ def _is_phase(cells: Sequence[str]) -> bool:
     return BEGIN in kinds and kinds.count(-1) <= _FEW * len(kinds)
 
 
-def _with_values(layout: Layout, found: Mapping[str, list[int]]) -> dict[str, list[int]]:
+def _with_values(layout: Layout, by_role: Mapping[str, list[int]]) -> dict[str, list[int]]:
     """What is recognized in a table of a time and numbers, which are counters; {} if it is none."""
-    if len(at := found.get("at", [])) != 1 or any(found.get(role) for role in ("dur", "end")):
+    if len(instants := by_role.get("at", [])) != 1 or any(
+        by_role.get(role) for role in ("dur", "end")
+    ):
         return {}
-    places = [i for role in ("process", "thread") for i in found.get(role, [])]
+    places = [i for role in ("process", "thread") for i in by_role.get(role, [])]
     numbers = set(layout.number_columns)
-    values = [i for i, name in enumerate(layout.names) if name and i not in (*at, *places)]
-    if not values or not set(values) <= numbers or not layout.units[at[0]]:
+    values = [i for i, name in enumerate(layout.names) if name and i not in (*instants, *places)]
+    if not values or not set(values) <= numbers or not layout.units[instants[0]]:
         return {}
     if any(unit in EXPONENTS for unit in (layout.units[i] for i in values)):
         return {}  # times are no values
-    return {**found, "start": at, "name": [], VALUE: values}
+    return {**by_role, "start": instants, "name": [], VALUE: values}
 
 
-def _completed(layout: Layout, found: dict[str, list[int]], stated: StatedColumns) -> None:
+def _completed(layout: Layout, by_role: dict[str, list[int]], stated: StatedColumns) -> None:
     """Add what a table that is no list of slices with a start shows, in place."""
-    given = dict(stated.given)
+    answers = dict(stated.given)
     if stated.values:
         names = stated.values
-        used = {i for role in ROLES for i in found.get(role, [])}
+        used = {i for role in ROLES for i in by_role.get(role, [])}
         chosen = [i for i, name in enumerate(layout.names) if name in names]
         if ALL_VALUES in names:
             chosen = [i for i in layout.number_columns if i not in used and layout.names[i]]
-        found[VALUE] = chosen
-    if VALUE in given or given.get("phase") or _is_none(given):
-        if not found.get("start") and "start" not in given:
-            found["start"] = [i for i in found.get("at", []) if i not in found.get(VALUE, [])]
+        by_role[VALUE] = chosen
+    if VALUE in answers or answers.get("phase") or _is_none(answers):
+        if not by_role.get("start") and "start" not in answers:
+            by_role["start"] = [i for i in by_role.get("at", []) if i not in by_role.get(VALUE, [])]
         return
-    lengths = [role for role in ("dur", "end") if found.get(role)]
-    if len(found.get("start", ())) == 1 and lengths:
+    lengths = [role for role in ("dur", "end") if by_role.get(role)]
+    if len(by_role.get("start", ())) == 1 and lengths:
         return
-    if not found.get("start") and len(lengths) == 2 and "start" not in given:
+    if not by_role.get("start") and len(lengths) == 2 and "start" not in answers:
         return
-    if not {"start", "dur", "end", "phase"} & {what for what, name in given.items() if name}:
-        found.update(_with_phase(layout, found) or _with_values(layout, found))
+    if not {"start", "dur", "end", "phase"} & {what for what, name in answers.items() if name}:
+        by_role.update(_with_phase(layout, by_role) or _with_values(layout, by_role))
 
 
-def _is_none(given: Mapping[str, str]) -> bool:
+def _is_none(answers: Mapping[str, str]) -> bool:
     """Whether it is stated that rows have no length: they are marks."""
-    return given.get("dur") == "" and not given.get("end")
+    return answers.get("dur") == "" and not answers.get("end")
 
 
 def kind_of(layout: Layout, stated: StatedColumns) -> str:
     """What the rows are: "slice", "ended", "phase", "value" or "mark"; "" if it is not shown."""
-    found = columns_found(layout, stated)
-    sure = {role for role in (*ROLES, VALUE) if len(found.get(role, ())) == 1}
-    if {"dur", "end"} <= sure and not found.get("start"):
+    by_role = columns_found(layout, stated)
+    sure = {role for role in (*ROLES, VALUE) if len(by_role.get(role, ())) == 1}
+    if {"dur", "end"} <= sure and not by_role.get("start"):
         return "ended"
     if "start" not in sure:
         return ""
@@ -163,28 +165,28 @@ def kind_of(layout: Layout, stated: StatedColumns) -> str:
         return "slice"
     if "phase" in sure:
         return "phase"
-    if found.get(VALUE):
+    if by_role.get(VALUE):
         return "value"
     return "mark" if _is_none(dict(stated.given)) else ""
 
 
 def columns_found(layout: Layout, stated: StatedColumns) -> dict[str, list[int]]:
     """The columns that each role could be: those that are stated, else by their names."""
-    found = {role: columns for role, columns in recognized(layout).items() if columns}
+    by_role = {role: columns for role, columns in recognized(layout).items() if columns}
     for role in ROLES:
         name = stated.get(role)
         if name is not None:
-            found[role] = [layout.names.index(name)] if name in layout.names and name else []
+            by_role[role] = [layout.names.index(name)] if name in layout.names and name else []
     if stated.get("phase"):
-        found.update({role: [] for role in ("dur", "end") if not stated.get(role)})
+        by_role.update({role: [] for role in ("dur", "end") if not stated.get(role)})
     if stated.get("end") and stated.get("dur"):
-        found["start"] = []
+        by_role["start"] = []
     elif stated.get("end"):
-        found["dur"] = []
+        by_role["dur"] = []
     elif stated.get("dur") is not None:
-        found["end"] = []
-    _completed(layout, found, stated)
-    return found
+        by_role["end"] = []
+    _completed(layout, by_role, stated)
+    return by_role
 
 
 @lru_cache(_MANY)

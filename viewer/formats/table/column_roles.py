@@ -49,7 +49,7 @@ def columns_of(layout: Layout, stated: StatedColumns, path: str) -> Columns:
 
     Raises ColumnsNeeded for what is not known, and UnreadableFile for what is stated wrong.
     """
-    found = columns_found(layout, stated)
+    by_role = columns_found(layout, stated)
     for role, name in stated.given:
         if role in (UNIT, DECIMAL) or not name or name in (*layout.names, ALL_VALUES):
             continue
@@ -57,15 +57,15 @@ def columns_of(layout: Layout, stated: StatedColumns, path: str) -> Columns:
             path,
             f"it has no column {_short(name)}, which {OPTION} states as {role}; it has "
             f"{_listed(layout.names)}",
-            Question(layout, _known(layout, found, stated), (role,)),
+            Question(layout, _known(layout, by_role, stated), (role,)),
             where=_where(layout),
         )
     kind = kind_of(layout, stated)
-    first, length = "start", _length(layout, found)
+    first, length = "start", _length(layout, by_role)
     if kind == "ended":
         first, length = "end", "dur"
     needs = [] if kind == "value" else ["name"]
-    missing = [role for role in (*needs, first) if len(found.get(role, ())) != 1]
+    missing = [role for role in (*needs, first) if len(by_role.get(role, ())) != 1]
     if not length and not kind:
         missing.append("dur")
     times = [first, length] if length else [first]
@@ -73,7 +73,7 @@ def columns_of(layout: Layout, stated: StatedColumns, path: str) -> Columns:
     units = ["", ""]
     if not missing:
         unit = stated.get(UNIT) or ("ns" if is_query else "")
-        units = [_unit(layout.units[found[role][0]], unit) for role in times]
+        units = [_unit(layout.units[by_role[role][0]], unit) for role in times]
     elif not any(layout.units):
         units = [stated.get(UNIT) or ""] * 2
     else:
@@ -82,19 +82,21 @@ def columns_of(layout: Layout, stated: StatedColumns, path: str) -> Columns:
         missing.append(UNIT)
     if missing:
         raise needed(path, layout, stated, tuple(missing))
-    _check_unit(layout, [found[role][0] for role in times], stated, path)
-    at = {role: found.get(role, [-1])[0] if found.get(role) else -1 for role in ROLES}
+    _check_unit(layout, [by_role[role][0] for role in times], stated, path)
+    index_by_role = {
+        role: by_role.get(role, [-1])[0] if by_role.get(role) else -1 for role in ROLES
+    }
     for role in {"dur", "end"} - {length}:
-        at[role] = -1
-    at["start"] = found[first][0]
-    return Columns(**at, units=(units[0], units[-1]), decimal=stated.get(DECIMAL) or "",
-                   is_query=is_query, values=tuple(found.get(VALUE, ())),
+        index_by_role[role] = -1
+    index_by_role["start"] = by_role[first][0]
+    return Columns(**index_by_role, units=(units[0], units[-1]), decimal=stated.get(DECIMAL) or "",
+                   is_query=is_query, values=tuple(by_role.get(VALUE, ())),
                    ends_at_start=kind == "ended")  # fmt: skip
 
 
-def _unit(own: str, stated: str) -> str:
+def _unit(unit: str, stated: str) -> str:
     """The unit of times that state theirs, or not."""
-    return stated or own if own == IN_CELLS else own or stated
+    return stated or unit if unit == IN_CELLS else unit or stated
 
 
 def _check_unit(layout: Layout, times: Sequence[int], stated: StatedColumns, path: str) -> None:
@@ -102,10 +104,10 @@ def _check_unit(layout: Layout, times: Sequence[int], stated: StatedColumns, pat
     unit = stated.get(UNIT)
     units = [_unit(layout.units[i], unit or "") for i in times]
     if CYCLE in units and len(set(units)) == 2:
-        shown = zip((_short(layout.names[i]) for i in times), units, strict=True)
+        pairs = zip((_short(layout.names[i]) for i in times), units, strict=True)
         raise UnreadableFile(
             path,
-            " and ".join(f"{name} is in {own}" for name, own in shown)
+            " and ".join(f"{name} is in {unit}" for name, unit in pairs)
             + ", which have no clock in common",
             where=_where(layout),
         )
@@ -128,20 +130,20 @@ def needed(
     where: str = "",
 ) -> ColumnsNeeded:
     """The error that asks for what is not known. why: shown instead of the columns found."""
-    found = recognized(layout)
-    stated_columns = _known(layout, found, stated)
-    said = " and ".join(", ".join(_SAID[one] for one in missing).rsplit(", ", 1))
+    by_role = recognized(layout)
+    stated_columns = _known(layout, by_role, stated)
+    said = " and ".join(", ".join(_SAID[role] for role in missing).rsplit(", ", 1))
     without = [
-        _short(layout.names[found[role][0]])
+        _short(layout.names[by_role[role][0]])
         for role in TIMES
-        if len(found.get(role, ())) == 1 and not layout.units[found[role][0]]
+        if len(by_role.get(role, ())) == 1 and not layout.units[by_role[role][0]]
     ]
     if missing == (UNIT,) and without:
         said = f"the unit of {' and '.join(without)}"
     several = [
-        f"{' and '.join(_short(layout.names[i]) for i in found[role])} could be the {word}"
+        f"{' and '.join(_short(layout.names[i]) for i in by_role[role])} could be the {word}"
         for role, word in (("start", "start"), ("dur", "duration"), ("end", "end"))
-        if role in missing and len(found.get(role, ())) > 1
+        if role in missing and len(by_role.get(role, ())) > 1
     ]
     reason = why or (
         f"this table does not show {said}; its columns are {_listed(layout.names)}"
@@ -184,37 +186,37 @@ def is_query_output(layout: Layout) -> bool:
     """
     if not layout.quoted or not set(_TRACE_PROCESSOR) <= set(layout.names):
         return False
-    at = [layout.names.index(name) for name in _TRACE_PROCESSOR]
-    cells = [row[i].strip() for row in layout.rows for i in at if i < len(row)]
+    columns = [layout.names.index(name) for name in _TRACE_PROCESSOR]
+    cells = [row[i].strip() for row in layout.rows for i in columns if i < len(row)]
     return all(re.fullmatch(r"-?[0-9]+|\[NULL\]", cell) for cell in cells)
 
 
-def _length(layout: Layout, found: dict[str, list[int]]) -> str:
+def _length(layout: Layout, by_role: dict[str, list[int]]) -> str:
     """Which of duration and end is used: the one that is known, the duration if both are."""
-    sure = [role for role in ("dur", "end") if len(found.get(role, ())) == 1]
-    with_unit = [role for role in sure if layout.units[found[role][0]]]
+    sure = [role for role in ("dur", "end") if len(by_role.get(role, ())) == 1]
+    with_unit = [role for role in sure if layout.units[by_role[role][0]]]
     return (with_unit or sure or [""])[0]
 
 
-def _known(layout: Layout, found: dict[str, list[int]], stated: StatedColumns) -> StatedColumns:
+def _known(layout: Layout, by_role: dict[str, list[int]], stated: StatedColumns) -> StatedColumns:
     """What is stated, and what else the names show."""
-    given = dict(stated.given)
+    answers = dict(stated.given)
     for role in ROLES:
-        columns = found.get(role, ())
-        if role not in given and len(columns) == 1:
+        columns = by_role.get(role, ())
+        if role not in answers and len(columns) == 1:
             other = {"dur": "end", "end": "dur"}.get(role, "")
-            if not given.get(other) or not (found.get("start") or given.get("start")):
-                given[role] = layout.names[columns[0]]
+            if not answers.get(other) or not (by_role.get("start") or answers.get("start")):
+                answers[role] = layout.names[columns[0]]
     values = tuple((VALUE, name) for name in stated.values)
     if not values:
-        values = tuple((VALUE, layout.names[i]) for i in found.get(VALUE, ()))
+        values = tuple((VALUE, layout.names[i]) for i in by_role.get(VALUE, ()))
     return StatedColumns(
         tuple(
-            (what, given[what])
+            (what, answers[what])
             for what in EVERYTHING
             if what != VALUE
-            and given.get(what)
-            and (what in stated_names(stated) or given[what] in layout.names)
+            and answers.get(what)
+            and (what in stated_names(stated) or answers[what] in layout.names)
         )
         + values
     )
@@ -227,24 +229,24 @@ def stated_names(stated: StatedColumns) -> tuple[str, ...]:
 
 def _answered(stated_columns: StatedColumns, missing: Sequence[str]) -> StatedColumns:
     """An example of what answers a question."""
-    given = dict(stated_columns.given)
+    answers = dict(stated_columns.given)
     for what in missing:
         if what == DECIMAL:
-            given[what] = "point"
+            answers[what] = "point"
         elif what == UNIT:
-            given[what] = "us"
+            answers[what] = "us"
         else:
-            given[what] = _PLACE
+            answers[what] = _PLACE
     if "dur" in missing:
-        given.pop("end", None)
-    shown = [(what, given[what]) for what in EVERYTHING if what in given]
-    return StatedColumns(tuple(shown))
+        answers.pop("end", None)
+    ordered = [(what, answers[what]) for what in EVERYTHING if what in answers]
+    return StatedColumns(tuple(ordered))
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = [_short(name) for name in names if name]
-    more = f" and {len(shown) - _LISTED} more" if len(shown) > _LISTED else ""
-    return ", ".join(shown[:_LISTED]) + more
+    short_names = [_short(name) for name in names if name]
+    more = f" and {len(short_names) - _LISTED} more" if len(short_names) > _LISTED else ""
+    return ", ".join(short_names[:_LISTED]) + more
 
 
 def _short(name: str) -> str:

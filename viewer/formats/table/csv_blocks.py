@@ -198,18 +198,18 @@ def _texts(table: pa.Table, column: int) -> TextColumn:
     name = str(column)
     if name not in table.column_names or not table.num_rows:
         return TextColumn(np.zeros(table.num_rows, np.uint32), [""])
-    found = table.column(name).combine_chunks()
-    return TextColumn(found.indices.to_numpy().view(np.uint32), found.dictionary.to_pylist())
+    chunk = table.column(name).combine_chunks()
+    return TextColumn(chunk.indices.to_numpy().view(np.uint32), chunk.dictionary.to_pylist())
 
 
 def _numbers(table: pa.Table, column: int) -> tuple[Numbers, FirstOdd]:
     name = str(column)
     if name not in table.column_names:
         return whole_numbers([""] * table.num_rows)
-    found = table.column(name)
-    if not str(found.type).startswith("int"):
-        return whole_numbers(found.to_pylist())
-    values = found.to_numpy()
+    chunks = table.column(name)
+    if not str(chunks.type).startswith("int"):
+        return whole_numbers(chunks.to_pylist())
+    values = chunks.to_numpy()
     numbers, first = usable_numbers(values)
     return numbers, None if first < 0 else (first, str(values[first]))
 
@@ -279,12 +279,12 @@ def _parsed(
                     continue
             if not waiting:
                 return b""
-            done, data, at = waiting.popleft()
+            done, data, position = waiting.popleft()
             block = done.result()
             if block is None:
                 file.put_back(b"".join([data, *(later for _, later, _ in waiting)]))
                 return data
-            yield block, at
+            yield block, position
     finally:
         for future, _, _ in waiting:
             future.cancel()

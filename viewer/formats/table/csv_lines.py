@@ -46,9 +46,9 @@ class ReadAgain:
 
     def put_back(self, text: bytes) -> None:
         """Let what was read last be read again."""
-        at = self._text.tell()
-        if not self._beyond and at >= len(text):
-            self._text.seek(at - len(text))
+        position = self._text.tell()
+        if not self._beyond and position >= len(text):
+            self._text.seek(position - len(text))
             self._waiting += len(text)
             return
         text += self._text.read()
@@ -146,7 +146,7 @@ def _block(rows: Iterable[tuple[int, list[str] | None]], shape: Shape) -> CsvBlo
     numbers = {column: whole_numbers(columns[column]) for column in shape.numbers}
     return CsvBlock(
         len(cells),
-        {column: found for column, (found, _) in numbers.items()},
+        {column: values for column, (values, _) in numbers.items()},
         {column: distinct_texts(columns[column]) for column in shape.texts},
         np.array(faults, np.int8),
         odd={column: first for column, (_, first) in numbers.items() if first is not None},

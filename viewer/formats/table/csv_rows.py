@@ -72,8 +72,8 @@ def whole_numbers(cells: Sequence[str]) -> tuple[Numbers, FirstOdd]:
         numbers = (int(m[1]) if m else NUMBER_LIMIT + 1 for m in matches)
         bounded = (n if abs(n) <= NUMBER_LIMIT else NUMBER_LIMIT + 1 for n in numbers)
         values = np.fromiter(bounded, np.int64, len(cells))
-    found, first = usable_numbers(values)
-    return found, None if first < 0 else (first, cells[first])
+    usable, first = usable_numbers(values)
+    return usable, None if first < 0 else (first, cells[first])
 
 
 def usable_numbers(values: Ints) -> tuple[Numbers, int]:
@@ -84,16 +84,16 @@ def usable_numbers(values: Ints) -> tuple[Numbers, int]:
     return (np.where(ok, values, 0), ok), int(np.argmin(ok))
 
 
-def with_rows(block: CsvBlock, more: CsvBlock, at: Ints) -> CsvBlock:
-    """A block with the rows of another one, in the places `at` of the result (ascending)."""
+def with_rows(block: CsvBlock, more: CsvBlock, more_rows: Ints) -> CsvBlock:
+    """A block with the rows of another one, in the places `more_rows` of the result (ascending)."""
     rows = block.rows + more.rows
-    is_more = flags_at(rows, at)
+    is_more = flags_at(rows, more_rows)
     own_at = np.flatnonzero(~is_more)
 
-    def joined(own: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
-        found = np.empty(rows, own.dtype)
-        found[own_at], found[at] = own, others
-        return found
+    def joined(values: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+        merged = np.empty(rows, values.dtype)
+        merged[own_at], merged[more_rows] = values, others
+        return merged
 
     texts: dict[int, TextColumn] = {}
     for column, text_column in block.texts.items():
@@ -107,8 +107,8 @@ def with_rows(block: CsvBlock, more: CsvBlock, at: Ints) -> CsvBlock:
     for column, (values, ok) in block.numbers.items():
         other_values, other_ok = more.numbers[column]
         numbers[column] = joined(values, other_values), joined(ok, other_ok)
-        places = ((own_at, block.odd.get(column)), (at, more.odd.get(column)))
-        first = [(int(place[found[0]]), found[1]) for place, found in places if found]
+        places = ((own_at, block.odd.get(column)), (more_rows, more.odd.get(column)))
+        first = [(int(place[odd[0]]), odd[1]) for place, odd in places if odd]
         if first:
             odd[column] = min(first)
     faults = joined(block.faults, more.faults)

@@ -92,24 +92,24 @@ def layout_of(text: str, *, whole: bool) -> Layout | None:
     whole: whether the text is complete; otherwise its last line is not used.
     """
     lines = lines_of(text, whole=whole)
-    at, stated, comment = 0, "", -1
-    while at < len(lines):
-        line = lines[at].strip("\r\n\ufeff")
+    index, stated, comment = 0, "", -1
+    while index < len(lines):
+        line = lines[index].strip("\r\n\ufeff")
         if match := _SEPARATOR_LINE.fullmatch(line):
             stated = match[1]
         elif line.lstrip().startswith(COMMENT):
-            comment = at
+            comment = index
         elif line.strip(" "):
             break
-        at += 1
-    if comment >= 0 and at < len(lines):
+        index += 1
+    if comment >= 0 and index < len(lines):
         above = lines[comment].lstrip("\ufeff \t").removeprefix(COMMENT)
-        layout = best_layout([above, *lines[at:]], at - 1, stated)
-        if layout is not None and layout.lines == at and _is_headed(layout):
-            own = best_layout(lines[at:], at, stated)
-            if own is None or not _is_headed(own):
+        layout = best_layout([above, *lines[index:]], index - 1, stated)
+        if layout is not None and layout.lines == index and _is_headed(layout):
+            plain_layout = best_layout(lines[index:], index, stated)
+            if plain_layout is None or not _is_headed(plain_layout):
                 return layout
-    return best_layout(lines[at:], at, stated)
+    return best_layout(lines[index:], index, stated)
 
 
 def lines_of(text: str, *, whole: bool) -> list[str]:
@@ -133,14 +133,14 @@ def best_layout(
     before: number of lines above these. stated: the separator, "" if not known. footers: whether
     narrower lines at the end may follow the rows.
     """
-    found = [
+    candidates = [
         (fit, len(layout.number_columns), len(layout.names), layout)
         for separator in (stated or SEPARATORS)
-        if (one := _with(separator, lines, before, footers)) is not None
-        for fit, layout in [one]
+        if (fit_and_layout := _with(separator, lines, before, footers)) is not None
+        for fit, layout in [fit_and_layout]
         if sum(fit) >= _FIT
     ]
-    return max(found, key=lambda each: each[:3])[3] if found else None
+    return max(candidates, key=lambda each: each[:3])[3] if candidates else None
 
 
 def _with(
@@ -152,11 +152,11 @@ def _with(
     """
     if separator in "\"'\r\n# ":
         return None
-    found = _records(lines, separator)
-    first = next(found, None)
+    later = _records(lines, separator)
+    first = next(later, None)
     if first is None or len(first[0]) < 2:
         return None  # most texts of other kinds, for each of the separators
-    records = [first, *found]
+    records = [first, *later]
     names, first_line, last_line = records[0]
     header = "".join(lines[first_line:last_line]).strip("\r\n")
     rows = [record for record in records[1:] if not is_no_row(separator.join(record[0]))]
@@ -179,7 +179,7 @@ def _with(
             return None
     units = [unit_of(name) for name in names]
     if rows and (below := _units_row(rows, len(names))):
-        units = [unit or own for unit, own in zip(units, below, strict=True)]
+        units = [unit or unit_below for unit, unit_below in zip(units, below, strict=True)]
         last_line = rows[0][2]
         rows = rows[1:]
     same = sum(len(names) <= width <= len(names) + 1 for width in widths)
@@ -237,11 +237,11 @@ def _distinct(names: Sequence[str]) -> Iterator[str]:
     taken = set(names)
     for name in names:
         count = seen[name] = seen.get(name, 0) + 1
-        shown = name
-        while name and count > 1 and (shown := f"{name} ({count})") in taken:
+        unique = name
+        while name and count > 1 and (unique := f"{name} ({count})") in taken:
             count += 1
-        taken.add(shown)
-        yield shown
+        taken.add(unique)
+        yield unique
 
 
 def _units_row(rows: Sequence[tuple[list[str], int, int]], width: int) -> list[str] | None:

@@ -58,18 +58,18 @@ def originals(texts: Sequence[str]) -> tuple[str, ...]:
     Distinct texts stay distinct: if some would become equal, the writer did not write them, and all
     stay as they are.
     """
-    found = tuple(map(original, texts))
-    return found if len(set(found)) == len(set(texts)) else tuple(texts)
+    names = tuple(map(original, texts))
+    return names if len(set(names)) == len(set(texts)) else tuple(texts)
 
 
 def stated_timing(builder: TraceBuilder, codes: Codes, strings: Sequence[str]) -> NDArray[np.uint8]:
     """Return the `Timing` of every row; unknown texts are counted and taken as measured."""
-    known = [parse_timing(text) for text in strings]
-    unknown = np.array([timing is None for timing in known])[codes]
+    timings = [parse_timing(text) for text in strings]
+    unknown = np.array([timing is None for timing in timings])[codes]
     if unknown.any():
         first = strings[int(codes[np.argmax(unknown)])]
         builder.problem("unknown timing: taken as measured", int(unknown.sum()), first)
-    return np.array([timing or 0 for timing in known], np.uint8)[codes]
+    return np.array([timing or 0 for timing in timings], np.uint8)[codes]
 
 
 def add_inferences(
@@ -89,16 +89,16 @@ def add_inferences(
     """
     number = np.array([whole_number(text) or 0 for text in strings[INFERENCE]], np.int64)
     of_row = number[codes[INFERENCE]]
-    at = np.flatnonzero(of_row > 0)
-    if not len(at):
+    rows = np.flatnonzero(of_row > 0)
+    if not len(rows):
         return
-    place = np.stack([track[at].astype(np.int64), codes["method"][at], of_row[at]])
+    place = np.stack([track[rows].astype(np.int64), codes["method"][rows], of_row[rows]])
     group, which = np.unique(place, axis=1, return_inverse=True)
     which = which.reshape(-1)
-    name = codes["name"][at]
+    name = codes["name"][rows]
     is_whole = np.array([_spans(text) for text in strings["name"]])[name]
     if GPU_COPY in strings.get("category", ()):
-        is_whole &= codes["category"][at] != strings["category"].index(GPU_COPY)
+        is_whole &= codes["category"][rows] != strings["category"].index(GPU_COPY)
     has_whole = flags_at(group.shape[1], which[is_whole])
     name_of = numbers_at(group.shape[1], which[is_whole], name[is_whole])
     is_timed = any(strings["name"][i] == EXECUTE for i in name_of[has_whole].tolist())
@@ -107,8 +107,8 @@ def add_inferences(
     use = is_whole | ~has_whole[which]
     first = np.full(group.shape[1], np.iinfo(np.int64).max)
     last = np.full(group.shape[1], np.iinfo(np.int64).min)
-    np.minimum.at(first, which[use], start[at[use]])
-    np.maximum.at(last, which[use], end[at[use]])
+    np.minimum.at(first, which[use], start[rows[use]])
+    np.maximum.at(last, which[use], end[rows[use]])
     for i in np.lexsort((first, group[0])).tolist():
         if not has_whole[i] and tuple(group[1:, i].tolist()) in covered:
             continue

@@ -58,8 +58,8 @@ def sniff(head: bytes) -> bool:
         return False
     if kind_of(layout, stated_columns()):
         return True
-    found = {role for role, columns in recognized(layout).items() if columns}
-    if found & set(TIMES) and len(found) >= 2:
+    roles = {role for role, columns in recognized(layout).items() if columns}
+    if roles & set(TIMES) and len(roles) >= 2:
         return True
     return len(layout.rows) >= 2 and len(layout.number_columns) >= 2
 
@@ -100,10 +100,10 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             direct = is_direct(file.read(HEAD_SIZE))
         rows = PlainRows(path, layout, columns)
         with closing(_direct(path, rows) if direct else _packed(path, rows)) as parts:
-            for block, at, share, ratio in parts:
+            for block, position, share, ratio in parts:
                 stop_if(cancelled)
-                rows.add(block, at, share)
-                rows.slices.reserve(share, at, ratio)
+                rows.add(block, position, share)
+                rows.slices.reserve(share, position, ratio)
                 progress(min(int(share * rows.size), rows.size), rows.size)
     return rows.trace(cancelled)
 
@@ -142,18 +142,18 @@ def table_of(text: str, stated: StatedColumns, *, whole: bool) -> Layout | None:
         return first
     lines = lines_of(text, whole=whole)
     best: tuple[int, Layout] | None = None
-    for at, line in enumerate(lines[:_MOST_LINES]):
+    for index, line in enumerate(lines[:_MOST_LINES]):
         if not _may_be_header(line, wanted):
             continue
-        layout = best_layout(lines[at:], at, footers=True)
+        layout = best_layout(lines[index:], index, footers=True)
         if layout is None or not layout.header or not _is_table(layout, stated, wanted):
             continue
         if layout.rows and not wanted and not _has_times(layout):
             continue
-        known = sum(map(bool, recognized_names(layout.names).values()))
-        if best is None or known > best[0]:
-            above = tuple(line for line in lines[:at] if line.strip())
-            best = known, replace(layout, above=above)
+        recognized_count = sum(map(bool, recognized_names(layout.names).values()))
+        if best is None or recognized_count > best[0]:
+            above = tuple(line for line in lines[:index] if line.strip())
+            best = recognized_count, replace(layout, above=above)
     return best[1] if best else first
 
 
@@ -184,8 +184,8 @@ def _may_be_header(line: str, wanted: set[str]) -> bool:
         names = header_row(line, separator, skips_spaces=False)
         if wanted and wanted <= set(names):
             return True
-        found = {role for role, columns in recognized_names(names).items() if columns}
-        if not wanted and found & {*TIMES, "at"} and len(names) >= 2:
+        roles = {role for role, columns in recognized_names(names).items() if columns}
+        if not wanted and roles & {*TIMES, "at"} and len(names) >= 2:
             return True
     return False
 
@@ -199,8 +199,8 @@ def _direct(path: str, rows: PlainRows) -> _Parts:
     with file:
         _skip(file, rows)
         with closing(blocks(file, path, rows.shape)) as parts:
-            for block, at in parts:
-                yield block, at, at / max(rows.size, at, 1), 1.0
+            for block, position in parts:
+                yield block, position, position / max(rows.size, position, 1), 1.0
 
 
 def _packed(path: str, rows: PlainRows) -> _Parts:
@@ -211,10 +211,10 @@ def _packed(path: str, rows: PlainRows) -> _Parts:
             rows.builder.problem("text that is not UTF-8: read as Windows-1252", 1, "")
         _skip(file, rows)
         with closing(blocks(file, path, rows.shape)) as parts:
-            for block, at in parts:
+            for block, position in parts:
                 # Blocks after this one were read already.
-                share = file.share * at / max(file.tell(), at, 1)
-                yield block, at, max(share, 1e-9), file.ratio
+                share = file.share * position / max(file.tell(), position, 1)
+                yield block, position, max(share, 1e-9), file.ratio
         if file.fault and not is_partial():
             rows.builder.problem(file.fault, 1, "the rows before it are shown")
 

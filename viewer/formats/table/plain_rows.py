@@ -46,8 +46,8 @@ _PERCENT = ("percent", "pct", "%", "%]", "%)")
 def phases_of(texts: TextColumn) -> NDArray[np.int8]:
     """What each row is: BEGIN, END or MARK; -1 if its text says none."""
     kinds = [PHASE_OF.get(text.strip().casefold(), -1) for text in texts.distinct]
-    found: NDArray[np.int8] = np.array(kinds, np.int8)[texts.codes]
-    return found
+    phases: NDArray[np.int8] = np.array(kinds, np.int8)[texts.codes]
+    return phases
 
 
 def joined_pairs(
@@ -67,8 +67,8 @@ def joined_pairs(
     begin, last = events[pairs.begin], events[pairs.end]
     builder.problem(_BACKWARDS, int(np.count_nonzero(time[last] < time[begin])))
     end[begin] = np.maximum(time[last], time[begin])
-    kept = np.flatnonzero(~is_end)
-    return kept, time[kept], end[kept]
+    begin_rows = np.flatnonzero(~is_end)
+    return begin_rows, time[begin_rows], end[begin_rows]
 
 
 class CounterRows:
@@ -105,24 +105,24 @@ class CounterRows:
 
     def finish(self, builder: TraceBuilder, tick: Ints) -> None:
         """Add the counters of each process to the builder. tick: of the rows."""
-        of_row, known = self._processes.take(), list(self._known)
+        of_row, processes = self._processes.take(), list(self._known)
         for column, name in self._names.items():
             value, meaning = self._values[column].take(), self._meanings[column].take()
             self._numbers.settle_amounts(value, meaning)
-            for code, process in enumerate(known):
-                at = np.flatnonzero((of_row == code) & np.isfinite(value))
-                if len(at):
+            for code, process in enumerate(processes):
+                rows = np.flatnonzero((of_row == code) & np.isfinite(value))
+                if len(rows):
                     if not builder.tracks_of(process):
                         builder.track(process, _COUNTERS)
-                    builder.counter(_counter(process, name, tick[at], value[at]))
+                    builder.counter(_counter(process, name, tick[rows], value[rows]))
 
 
 def _counter(process: str, name: str, tick: Ints, value: NDArray[np.float64]) -> Counter:
     is_whole = bool((value == np.trunc(value)).all() and (np.abs(value) < _EXACT).all())
-    found = stated_counter(process, name, tick, value.astype(np.int64) if is_whole else value)
+    counter = stated_counter(process, name, tick, value.astype(np.int64) if is_whole else value)
     if name.casefold().rstrip().endswith(_PERCENT):
-        return Counter(found.process, name, "%", found.tick, found.value)
-    return found
+        return Counter(counter.process, name, "%", counter.tick, counter.value)
+    return counter
 
 
 _UNUSABLE = "row without usable times: left out"
@@ -174,20 +174,20 @@ class PlainRows:
         names, columns = self.layout.names, self._columns
         roles = {"process": columns.process, "thread": columns.thread, "name": columns.name,
                  "identifier": columns.identifier}  # fmt: skip
-        found = {role: column for role, column in roles.items() if column >= 0}
+        column_of = {role: column for role, column in roles.items() if column >= 0}
         skipped = own_tables.skipped(names) if is_own else frozenset()
-        used = {columns.start, self._length, columns.phase, *columns.values, *found.values()}
-        if "name" not in found:
-            found["name"] = columns.start  # of rows that are no slices
+        used = {columns.start, self._length, columns.phase, *columns.values, *column_of.values()}
+        if "name" not in column_of:
+            column_of["name"] = columns.start  # of rows that are no slices
         for column, name in enumerate(names):
             if column not in used and name and name not in skipped:
-                shown = name
-                while shown in found or shown in PLACE:
-                    shown += "_"
-                found[shown] = column
-        return found
+                unique = name
+                while unique in column_of or unique in PLACE:
+                    unique += "_"
+                column_of[unique] = column
+        return column_of
 
-    def add(self, block: CsvBlock, at: int, share: float) -> None:
+    def add(self, block: CsvBlock, position: int, share: float) -> None:
         """Add one block. at: bytes read; share: of the file."""
         start_unit, last_unit = self._columns.units
         start = self._times(block.texts[self._columns.start], start_unit)
@@ -234,11 +234,13 @@ class PlainRows:
         texts = self._texts(block)
         if self._counters is not None:
             bad = self._counters.add(block.texts, texts["process"], keep, expected)
-            self.builder.problem(_NO_NUMBER, bad, f"in the {block.size} bytes before byte {at}")
+            self.builder.problem(
+                _NO_NUMBER, bad, f"in the {block.size} bytes before byte {position}"
+            )
         if not self._columns.has_slices:
             keep = slice(0)
         self.slices.add(texts, keep, block.rows, expected)
-        where = f"in the {block.size} bytes before byte {at}"
+        where = f"in the {block.size} bytes before byte {position}"
         self.builder.problem("invalid UTF-8: replaced", block.replaced, where)
         self.builder.problem(NUL, block.nuls, where)
 
@@ -250,13 +252,13 @@ class PlainRows:
 
     def _texts(self, block: CsvBlock) -> dict[str, TextColumn]:
         clean = _stripped if self.layout.separator == "|" else _nulls
-        found = {name: clean(block.texts[column]) for name, column in self._at.items()}
+        texts = {name: clean(block.texts[column]) for name, column in self._at.items()}
         for role, instead in (("process", _stem(self._path)), ("thread", _THREAD)):
-            if role in found:
-                found[role] = self._numbered(found[role], self.layout.names[self._at[role]], role)
+            if role in texts:
+                texts[role] = self._numbered(texts[role], self.layout.names[self._at[role]], role)
             else:
-                found[role] = TextColumn(np.zeros(block.rows, np.uint32), [instead])
-        return found
+                texts[role] = TextColumn(np.zeros(block.rows, np.uint32), [instead])
+        return texts
 
     @staticmethod
     def _numbered(texts: TextColumn, name: str, role: str) -> TextColumn:
@@ -269,15 +271,15 @@ class PlainRows:
 
     def _is_no_row(self, block: CsvBlock) -> Bools:
         """Which rows are comments or drawn lines: by the first cell, or by start and name."""
-        found: Bools = self._has(block.texts[0], is_no_row)
+        mask: Bools = self._has(block.texts[0], is_no_row)
         start, name = self._columns.start, self._columns.name
         drawn = self._has(block.texts[start], is_rule)
-        return found | (drawn & self._has(block.texts[name], is_rule) if name >= 0 else drawn)
+        return mask | (drawn & self._has(block.texts[name], is_rule) if name >= 0 else drawn)
 
     @staticmethod
     def _has(texts: TextColumn, what: Callable[[str], bool]) -> Bools:
-        found: Bools = np.array(list(map(what, texts.distinct)), np.bool_)[texts.codes]
-        return found
+        mask: Bools = np.array(list(map(what, texts.distinct)), np.bool_)[texts.codes]
+        return mask
 
     def _cell(self, block: CsvBlock, column: int, row: int) -> str:
         """What is wrong with a time: `dur (ms) is "n/a"`."""
@@ -304,8 +306,8 @@ class PlainRows:
         line, text = row_at(self._path, self.shape, self.layout.lines, row)
         if not line:
             return f"data row {row + 1}: {why}" if why else f"data row {row + 1}"
-        shown = _short(text, _LONGEST_ROW)
-        return f"line {line}: {why} in {shown}" if why else f"line {line}: {shown}"
+        quoted = _short(text, _LONGEST_ROW)
+        return f"line {line}: {why} in {quoted}" if why else f"line {line}: {quoted}"
 
     def trace(self, cancelled: Cancelled) -> Trace:
         """The slices of all rows. Raises ReadCancelled; ColumnsNeeded for unclear numbers."""
@@ -329,8 +331,8 @@ class PlainRows:
         if not self._columns.has_slices:
             return start[:0], end[:0]
         if self._columns.phase >= 0:
-            kept, start, end = joined_pairs(self.slices, self.builder, self._phase.take(), start)
-            self.slices.keep(kept)
+            rows, start, end = joined_pairs(self.slices, self.builder, self._phase.take(), start)
+            self.slices.keep(rows)
         return start, end
 
     def _times_of_rows(self) -> tuple[Ints, Ints]:

@@ -92,11 +92,11 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             if _is_row_in_header(names, rows.shape.numbers):
                 rows.builder.problem(ROW_IN_HEADER, 1, "line 1")
             with closing(blocks(file, path, rows.shape)) as parts:
-                for block, at in parts:
+                for block, position in parts:
                     stop_if(cancelled)
-                    rows.add(block, at)
-                    rows.reserve(at)
-                    progress(min(at, size), size)
+                    rows.add(block, position)
+                    rows.reserve(position)
+                    progress(min(position, size), size)
     return rows.trace(cancelled)
 
 
@@ -150,16 +150,16 @@ class _Rows:
             separator, len(names), tuple(map(names.index, _TIMES)), tuple(self._at.values())
         )
 
-    def add(self, block: CsvBlock, at: int) -> None:
-        """Add one block; `at`: the file position after it."""
+    def add(self, block: CsvBlock, position: int) -> None:
+        """Add one block; `position`: the file position after it."""
         start, length = (block.numbers[n][0] for n in self.shape.numbers)
         keep = self._usable(block)
-        expected = self._slices.expected(block.rows, at / max(self._size, at))
+        expected = self._slices.expected(block.rows, position / max(self._size, position))
         self._times["start"].add(start[keep], expected)
         self._times["end"].add(start[keep] + length[keep], expected)
         texts = {name: block.texts[column] for name, column in self._at.items()}
         self._slices.add(texts, keep, block.rows, expected)
-        where = f"in the {block.size} bytes before byte {at}"
+        where = f"in the {block.size} bytes before byte {position}"
         self.builder.problem("invalid UTF-8: replaced", block.replaced, where)
         self.builder.problem(NUL, block.nuls, where)
 
@@ -188,9 +188,9 @@ class _Rows:
         self._count(_UNUSABLE, ~(start_ok & length_ok) & is_whole, block)
         return slice(None) if usable.all() else np.flatnonzero(usable)
 
-    def reserve(self, at: int) -> None:
-        """Reserve the memory for all rows; `at`: the file position. Raises NotEnoughMemory."""
-        self._slices.reserve(at / max(self._size, at), at)
+    def reserve(self, position: int) -> None:
+        """Reserve the memory for all rows; `position`: read up to there. Raises NotEnoughMemory."""
+        self._slices.reserve(position / max(self._size, position), position)
 
     def trace(self, cancelled: Cancelled) -> Trace:
         """The slices of all rows added. Raises ReadCancelled."""
@@ -205,9 +205,9 @@ class _Rows:
 
         block: the source of the first row's unusable time.
         """
-        found = np.flatnonzero(rows)
-        if len(found):
-            first = int(found[0])
+        bad_rows = np.flatnonzero(rows)
+        if len(bad_rows):
+            first = int(bad_rows[0])
             bad_time = "" if block is None else self._odd_time(block, first)
             where = f"data row {self._slices.rows + first + 1}"
             if kind == UNCLOSED_ROW and not self._has_unclosed:
@@ -222,12 +222,12 @@ class _Rows:
         """Why a time is unusable: `start_ns is "1.5", not whole ns`; "" if each cell is valid."""
         for name, column in zip(_TIMES, self.shape.numbers, strict=True):
             values, ok = block.numbers[column]
-            at, text = block.odd.get(column, (-1, ""))
+            odd_row, text = block.odd.get(column, (-1, ""))
             if not ok[row]:
-                shown = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
+                quoted = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
                 why = "too large" if _DIGITS.fullmatch(text) else "not whole ns"
-                message = f'{name} is "{shown}", {why}' if text.strip() else f"{name} is empty"
-                return message if at == row else ""
+                message = f'{name} is "{quoted}", {why}' if text.strip() else f"{name} is empty"
+                return message if odd_row == row else ""
             if name == "dur_ns" and values[row] < 0:
                 return f'{name} is "{values[row]}"'
             if name == "start_ns" and not -TIME_LIMIT <= values[row] <= TIME_LIMIT:

@@ -58,19 +58,24 @@ def sample_times(layout: Layout, columns: Columns) -> SampleTimes:
     """The times of the first rows of a table."""
     numbers = Numbers(layout.separator, columns.decimal)
     length = columns.length if columns.length >= 0 else columns.start
-    at = columns.start, length
+    time_columns = columns.start, length
     if not layout.rows:
         return SampleTimes((), "", "")
     cells = [
         numbers.parse([row[column] if column < len(row) else "" for row in layout.rows], unit)
-        for column, unit in zip(at, columns.units, strict=True)
+        for column, unit in zip(time_columns, columns.units, strict=True)
     ]
     if numbers.question:
         return SampleTimes((), "", numbers.question)
     parsed: list[list[int | None]] = []
-    for one in cells:
-        numbers.settle(one.ns, one.ps, one.meaning)
-        amounts = zip(one.ns.tolist(), one.ps.tolist(), one.usable.tolist(), strict=True)
+    for column_cells in cells:
+        numbers.settle(column_cells.ns, column_cells.ps, column_cells.meaning)
+        amounts = zip(
+            column_cells.ns.tolist(),
+            column_cells.ps.tolist(),
+            column_cells.usable.tolist(),
+            strict=True,
+        )
         parsed.append([ns * 1000 + ps if ok else None for ns, ps, ok in amounts])
     times: list[tuple[int, int] | None] = []
     bad = ""

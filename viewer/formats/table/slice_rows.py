@@ -111,20 +111,20 @@ class SliceRows:
         """The code of a text in a column, -1 if no row has it."""
         return self._tables[name].get(text, -1)
 
-    def keep(self, at: Ints) -> None:
+    def keep(self, index: Ints) -> None:
         """Keep only these of the rows added."""
         for column in (*self._codes.values(), self._rows):
-            column.add(column.take()[at], len(at))
+            column.add(column.take()[index], len(index))
 
-    def reserve(self, share: float, at: int, ratio: float = 1.0) -> None:
+    def reserve(self, share: float, position: int, ratio: float = 1.0) -> None:
         """Reserve the memory for all rows, by the share of the file that was read.
 
-        at: bytes read, unpacked. ratio: unpacked bytes per byte of the file. Raises
+        position: bytes read, unpacked. ratio: unpacked bytes per byte of the file. Raises
         NotEnoughMemory.
         """
         rows = self.rows * (_ROW_MEMORY + _CELL_MEMORY * len(self._tables))
         texts = sum(map(len, self._tables.values())) * _TEXT_MEMORY
-        allowance().expect(rows, share, at, fixed=texts, ratio=ratio)
+        allowance().expect(rows, share, position, fixed=texts, ratio=ratio)
 
     def trace(self, times: Callable[[], tuple[Ints, Ints]], cancelled: Cancelled) -> Trace:
         """Return the slices of all rows added. Raises ReadCancelled.
@@ -151,11 +151,11 @@ class SliceRows:
         name = self._names_of(codes["name"], names)
         key = self._keys(codes, strings, name)
         self._runs(track, start, end, codes, strings)
-        own = {own_tables.INFERENCE, own_tables.TIMING} if self._is_own else set()
+        inferred = {own_tables.INFERENCE, own_tables.TIMING} if self._is_own else set()
         columns = {
             column: argument_column(codes[column], strings[column])
             for column in strings
-            if column not in (*PLACE, *IDENTITY, "depth", DERIVED, *own)
+            if column not in (*PLACE, *IDENTITY, "depth", DERIVED, *inferred)
             and (len(strings[column]) > 1 or not self._is_own)
         }
 
@@ -168,20 +168,20 @@ class SliceRows:
             of_timing = codes[own_tables.TIMING], strings[own_tables.TIMING]
             timing = own_tables.stated_timing(builder, *of_timing)
 
-        def add(at: Ints | slice, levels: Ints | None) -> None:
-            if len(start[at]):
-                own_name = name[at]
+        def add(index: Ints | slice, levels: Ints | None) -> None:
+            if len(start[index]):
+                own_name = name[index]
                 builder.add(
-                    track=track[at],
-                    start=start[at],
-                    end=end[at],
+                    track=track[index],
+                    start=start[index],
+                    end=end[index],
                     name=own_name,
-                    key=own_name if key is name else key[at],
-                    source_row=row[at],
-                    levels=None if levels is None else levels[at].astype(np.int32),
-                    derived=None if derived is None else derived[at],
-                    columns={n: column.taken(at) for n, column in columns.items()},
-                    timing=None if timing is None else timing[at],
+                    key=own_name if key is name else key[index],
+                    source_row=row[index],
+                    levels=None if levels is None else levels[index].astype(np.int32),
+                    derived=None if derived is None else derived[index],
+                    columns={n: column.taken(index) for n, column in columns.items()},
+                    timing=None if timing is None else timing[index],
                 )
 
         if "depth" not in codes:
@@ -217,8 +217,8 @@ class SliceRows:
                 continue
             if name not in strings["name"] or not any(methods):
                 continue
-            found = np.flatnonzero(codes["name"] == strings["name"].index(name))
-            for i in found[np.lexsort((start[found], track[found]))].tolist():
+            rows = np.flatnonzero(codes["name"] == strings["name"].index(name))
+            for i in rows[np.lexsort((start[rows], track[rows]))].tolist():
                 method = methods[codes["method"][i]]
                 self.builder.run(
                     kind,

@@ -73,7 +73,7 @@ def parse_columns(text: str) -> StatedColumns:
         cells = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error as error:
         raise ValueError(str(error)) from error
-    given: dict[str, str] = {}
+    answers: dict[str, str] = {}
     values: list[tuple[str, str]] = []
     for cell in cells:
         what, equals, value = cell.partition("=")
@@ -83,18 +83,18 @@ def parse_columns(text: str) -> StatedColumns:
         if what == VALUE:
             values.append((what, value))
             continue
-        if what in given:
+        if what in answers:
             raise ValueError(f"{what} is stated twice")
         if what == UNIT and not (value := parse_unit(value)):
             raise ValueError(f"{cell!r}: the unit is one of {', '.join(UNITS)}")
         if what == DECIMAL and value not in DECIMALS:
             raise ValueError(f"{cell!r}: it is one of {', '.join(DECIMALS)}")
-        given[what] = value
-    if not given and not values:
+        answers[what] = value
+    if not answers and not values:
         raise ValueError(f"write it as WHAT=COLUMN,...; WHAT is one of {_WAYS}")
-    if given.get("dur") and given.get("end") and given.get("start"):
+    if answers.get("dur") and answers.get("end") and answers.get("start"):
         raise ValueError("state two of start, dur and end, not all")
-    return StatedColumns((*given.items(), *values))
+    return StatedColumns((*answers.items(), *values))
 
 
 def is_columns(text: str) -> bool:

@@ -112,21 +112,23 @@ class Numbers:
         A unit may follow, as in "12 %".
         """
         cells = [self._one(_UNIT_AFTER.sub("", text)) for text in texts]
-        found = [float(cell) if cell else np.nan for cell, _ in cells]
-        return np.array(found, np.float64), np.array([m for _, m in cells], np.int8)
+        values = [float(cell) if cell else np.nan for cell, _ in cells]
+        return np.array(values, np.float64), np.array([m for _, m in cells], np.int8)
 
     def _with_unit(self, text: str, exponent: int) -> tuple[bytes, int]:
         """A time that states its unit, in a unit of 10**exponent ns; its meaning."""
-        found = time_text(text)
-        if found is None:
+        time_parts = time_text(text)
+        if time_parts is None:
             return b"", _ONE
-        number, power, is_zoneless = found
+        number, power, is_zoneless = time_parts
         self.has_clocks = self.has_clocks or _CLOCK.match(text.strip()) is not None
         cell, meaning = self._one(number)
         if is_zoneless is not None:
             self.zones.add(is_zoneless)
-        mantissa, _, own = cell.partition(b"e")
-        return (b"%se%d" % (mantissa, int(own or 0) + power - exponent) if cell else b""), meaning
+        mantissa, _, exponent_text = cell.partition(b"e")
+        return (
+            b"%se%d" % (mantissa, int(exponent_text or 0) + power - exponent) if cell else b""
+        ), meaning
 
     def _one(self, text: str) -> tuple[bytes, int]:
         """A text as a plain number, b"" if it is none, and its meaning."""
@@ -191,8 +193,8 @@ class Numbers:
     def question(self) -> str:
         """Why the decimal separator must be stated; "" if it need not be."""
         if len(self.shown) > 1 and not self.stated:
-            one, other = (self.shown[name].strip() for name in (POINT, COMMA))
-            return f'it has times with a decimal point ("{one}") and a decimal comma ("{other}")'
+            point, other = (self.shown[name].strip() for name in (POINT, COMMA))
+            return f'it has times with a decimal point ("{point}") and a decimal comma ("{other}")'
         if self.unclear and not self.decimal:
             mark = POINT if _OF_POINT in self.unclear else COMMA
             text = next(iter(self.unclear.values())).strip()
@@ -204,12 +206,12 @@ class Numbers:
         if not self.unclear:
             return
         mark = _OF_POINT if self.decimal == POINT else _OF_COMMA
-        at = np.flatnonzero(meaning == mark)
+        index = np.flatnonzero(meaning == mark)
         # A thousandth, rounded to ps.
-        whole, rest = np.divmod(ns[at], 1000)
-        part = (rest * 1000 + ps[at] + 500) // 1000
-        ns[at] = whole + (part == 1000)
-        ps[at] = part % 1000
+        whole, rest = np.divmod(ns[index], 1000)
+        part = (rest * 1000 + ps[index] + 500) // 1000
+        ns[index] = whole + (part == 1000)
+        ps[index] = part % 1000
 
     def settle_amounts(self, values: NDArray[np.float64], meaning: NDArray[np.int8]) -> None:
         """Like `settle`, for amounts that are no times."""
@@ -226,11 +228,11 @@ def over_midnight(start: Ints, end: Ints) -> bool:
     if not len(times) or times[0] < 0 or times[-1] >= _DAY or not (end < start).any():
         return False
     gaps = np.diff(times)
-    at = int(np.argmax(gaps))
-    if 2 * gaps[at] <= _DAY:
+    widest = int(np.argmax(gaps))
+    if 2 * gaps[widest] <= _DAY:
         return False
-    for one in (start, end):
-        one[one <= times[at]] += _DAY
+    for ticks in (start, end):
+        ticks[ticks <= times[widest]] += _DAY
     return True
 
 

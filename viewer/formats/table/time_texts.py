@@ -74,14 +74,14 @@ def is_time_text(text: str) -> bool:
 
 def _seconds(match: re.Match[str]) -> TimeText:
     """Days and a clock, as a whole number and its power of ten in ns."""
-    given = match.groupdict("")
-    fraction = given["f"] or given.get("f2", "")
-    days = int(given["d"] or 0)
-    hours, minutes = int(given["h"] or 0), int(given["m"] or given.get("m2") or 0)
-    seconds = 3600 * hours + 60 * minutes + int(given["s"] or given.get("s2") or 0)
+    groups = match.groupdict("")
+    fraction = groups["f"] or groups.get("f2", "")
+    days = int(groups["d"] or 0)
+    hours, minutes = int(groups["h"] or 0), int(groups["m"] or groups.get("m2") or 0)
+    seconds = 3600 * hours + 60 * minutes + int(groups["s"] or groups.get("s2") or 0)
     clock = int(f"{seconds}{fraction}")
     scale: int = 10 ** len(fraction)
-    if given["sign"] == "-":
+    if groups["sign"] == "-":
         clock = -clock
         days = days if match.re is _DAYS else -days
     return str(days * 86400 * scale + clock), 9 - len(fraction), None
