@@ -20,27 +20,27 @@ def bottom_up(table: CallTable, levels: int | None = None, least: int = 0) -> Ca
     unless it is an outermost one.
     """
     items = np.flatnonzero(table.depth >= FRAMES)
-    at, node = items, np.full(len(items), -1)
+    ancestor, node = items, np.full(len(items), -1)
     parents, names, depths, figures = [], [], [], []
     count, depth = 0, 0
     while len(items) and (levels is None or depth < levels):
-        number, distinct = numbered((node + 1) * len(table.labels) + table.name[at])
+        number, distinct = numbered((node + 1) * len(table.labels) + table.name[ancestor])
         parents.append(distinct // len(table.labels) - 1)
         names.append(distinct % len(table.labels))
         depths.append(np.full(len(distinct), depth))
         figures.append(_figures(table, items, number, len(distinct)))
-        node, at = number + count, table.parent[at]
+        node, ancestor = number + count, table.parent[ancestor]
         count, depth = count + len(distinct), depth + 1
-        is_called = (at >= 0) & (figures[-1][1] >= least)[number]
-        items, at, node = items[is_called], at[is_called], node[is_called]
+        is_called = (ancestor >= 0) & (figures[-1][1] >= least)[number]
+        items, ancestor, node = items[is_called], ancestor[is_called], node[is_called]
     if not count:
         return table.kept(np.zeros(len(table), np.bool_))
-    total, own, slices, cut = np.concatenate(figures, axis=1)
+    total, self_ticks, slices, cut = np.concatenate(figures, axis=1)
     unknown = np.full(count, -1)
     parent, name, levels_of = map(np.concatenate, (parents, names, depths))
     zeros = None if table.zeros is None else cut
     call_table = CallTable(
-        table.labels, parent, name, levels_of, unknown, unknown, total, own, slices, zeros
+        table.labels, parent, name, levels_of, unknown, unknown, total, self_ticks, slices, zeros
     )
     return call_table.sorted_by(-name)
 
@@ -52,12 +52,12 @@ def called(table: CallTable, inverted: CallTable, node: int) -> Ints:
         names.append(int(inverted.name[node]))
         node = int(inverted.parent[node])
     items = np.flatnonzero((table.depth >= FRAMES) & (table.name == names.pop()))
-    at = items
+    ancestor = items
     for name in reversed(names):
-        at = table.parent[at]
+        ancestor = table.parent[ancestor]
         # The parent of a root is -1, and no name of another node may be read there.
-        fits = (at >= 0) & (table.name[at] == name)
-        items, at = items[fits], at[fits]
+        fits = (ancestor >= 0) & (table.name[ancestor] == name)
+        items, ancestor = items[fits], ancestor[fits]
     return items
 
 
@@ -66,14 +66,14 @@ def _figures(table: CallTable, items: Ints, node: Ints, count: int) -> Ints:
 
     items: ascending nodes of the table; node: the number of the node that each belongs to.
     """
-    found = np.zeros((4, count), np.int64)
+    figures = np.zeros((4, count), np.int64)
     outer = _outermost(table, items, node)
-    np.add.at(found[0], node[outer], table.total[items[outer]])
-    np.add.at(found[1], node, table.self_ticks[items])
-    np.add.at(found[2], node, table.count[items])
+    np.add.at(figures[0], node[outer], table.total[items[outer]])
+    np.add.at(figures[1], node, table.self_ticks[items])
+    np.add.at(figures[2], node, table.count[items])
     if table.zeros is not None:
-        np.add.at(found[3], node, table.zeros[items])
-    return found
+        np.add.at(figures[3], node, table.zeros[items])
+    return figures
 
 
 def _outermost(table: CallTable, items: Ints, node: Ints) -> Bools:

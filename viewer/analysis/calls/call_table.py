@@ -36,11 +36,11 @@ def numbered(keys: Ints) -> tuple[Ints, Ints]:
     # A hash table needs a fifth of the time of a sort.
     import pandas as pd
 
-    found, unsorted = pd.factorize(keys)
+    codes, unsorted = pd.factorize(keys)
     order = np.argsort(unsorted)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return rank[found], unsorted[order]
+    return rank[codes], unsorted[order]
 
 
 def sizes(parent: Ints, depth: Ints) -> Ints:
@@ -72,9 +72,9 @@ def preorder(parent: Ints, depth: Ints, rank: Ints) -> Ints:
         is_first = np.append(True, above[1:] != above[:-1])
         siblings = np.cumsum(is_first) - 1
         place[level] = above + 1 + before - before[is_first][siblings]
-    found = np.empty(len(parent), np.int64)
-    found[place] = np.arange(len(parent))
-    return found
+    nodes = np.empty(len(parent), np.int64)
+    nodes[place] = np.arange(len(parent))
+    return nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,26 +149,26 @@ class CallTable:
         used = np.unique(self.name)
         hit = np.zeros(len(self.labels), np.bool_)
         hit[used] = [wanted in self.labels[label].casefold() for label in used.tolist()]
-        found: Bools = hit[self.name]
-        return found
+        is_match: Bools = hit[self.name]
+        return is_match
 
-    def with_parents(self, some: Bools) -> Bools:
+    def with_parents(self, mask: Bools) -> Bools:
         """Return per node whether it, or a node below it, is among some nodes."""
-        if some.all():
-            return some
-        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(some)])
-        at = np.arange(len(self))
-        found: Bools = before[at + self.size] > before[at]
-        return found
+        if mask.all():
+            return mask
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
+        nodes = np.arange(len(self))
+        is_parent: Bools = before[nodes + self.size] > before[nodes]
+        return is_parent
 
-    def outermost(self, some: Bools) -> Bools:
+    def outermost(self, mask: Bools) -> Bools:
         """Return which of some nodes are below no other of them: totals of these add up."""
-        found = np.zeros(len(self), np.bool_)
-        at = np.flatnonzero(some)
-        if len(at):
-            reach = np.maximum.accumulate(at + self.size[at])
-            found[at[np.append(True, at[1:] >= reach[:-1])]] = True
-        return found
+        is_outermost = np.zeros(len(self), np.bool_)
+        nodes = np.flatnonzero(mask)
+        if len(nodes):
+            reach = np.maximum.accumulate(nodes + self.size[nodes])
+            is_outermost[nodes[np.append(True, nodes[1:] >= reach[:-1])]] = True
+        return is_outermost
 
     def from_depth(self, depth: int) -> CallTable:
         """Return the nodes from a depth on; those at this depth become roots."""
@@ -199,8 +199,8 @@ class CallTable:
     def root_of(self, depth: int) -> Ints:
         """Return per node the node around it at a depth, or itself if it is less deep."""
         starts = np.flatnonzero(self.depth <= depth)
-        found: Ints = starts[np.searchsorted(starts, np.arange(len(self)), "right") - 1]
-        return found
+        root: Ints = starts[np.searchsorted(starts, np.arange(len(self)), "right") - 1]
+        return root
 
     def _taken(self, index: Ints | slice) -> CallTable:
         columns = {

@@ -112,9 +112,9 @@ class CallTree:
             count = np.zeros(nodes + 1, np.int64)
             np.add.at(count, of_begun, samples[begins])
             count = count[:-1]
-        found = rounded_zeros(slices)
-        own = paths.node[found[begins[found]]]
-        zeros = np.bincount(own, minlength=nodes + 1)[:-1].astype(np.int64) if len(own) else None
+        zero_slices = rounded_zeros(slices)
+        node = paths.node[zero_slices[begins[zero_slices]]]
+        zeros = np.bincount(node, minlength=nodes + 1)[:-1].astype(np.int64) if len(node) else None
         return self._with_figures(total[:-1], count, zeros)
 
     @cached_property
@@ -174,9 +174,9 @@ class CallTree:
         slices = self._trace.slices
         lengths = slices.end - slices.start
         lengths[~self._begun(scope)] = 0
-        found = np.zeros(len(self) + 1, np.int64)
-        np.add.at(found, self._paths.node, lengths)
-        return found[:-1]
+        sums = np.zeros(len(self) + 1, np.int64)
+        np.add.at(sums, self._paths.node, lengths)
+        return sums[:-1]
 
     def _begun(self, scope: TimeScope) -> Bools:
         """Return which slices start in a scope and count in it."""
@@ -197,8 +197,8 @@ class CallTree:
 
     def _is_on(self, track: int) -> Bools:
         slices = self._trace.slices
-        found: Bools = (slices.row_track == track)[slices.rows()]
-        return found
+        is_on_track: Bools = (slices.row_track == track)[slices.rows()]
+        return is_on_track
 
     def _with_figures(self, total: Ints, count: Ints, zeros: Ints | None) -> CallTable:
         """Add the figures of all nodes to the paths; frames have totals, and are summed here."""
@@ -206,9 +206,9 @@ class CallTree:
         for depth in (1, 0):
             outer = np.flatnonzero(paths.depth == depth + 1)
             np.add.at(total, paths.parent[outer], total[outer])
-        own = total.copy()
+        self_ticks = total.copy()
         inner = np.flatnonzero(paths.parent >= 0)
-        np.subtract.at(own, paths.parent[inner], total[inner])
+        np.subtract.at(self_ticks, paths.parent[inner], total[inner])
         table = CallTable(
             paths.labels,
             paths.parent,
@@ -217,7 +217,7 @@ class CallTree:
             paths.track,
             np.arange(len(total)),
             total,
-            own,
+            self_ticks,
             count,
             zeros,
         )
@@ -248,13 +248,13 @@ class CallTree:
 def left_out(table: LinkTable) -> Bools | None:
     """Return which slices of a trace are in no node of its call trees; None if all are in one."""
     trace = table.trace
-    found = made_of_others(trace).copy()
-    found[foreign(trace.slices)] = True
+    is_left_out = made_of_others(trace).copy()
+    is_left_out[foreign(trace.slices)] = True
     gaps = trace.keys.kind == KeyKind.UNATTRIBUTED
     if gaps.any():
-        found |= gaps[trace.slices.key]
-    found[_annotations(table)] = True
-    return found if found.any() else None
+        is_left_out |= gaps[trace.slices.key]
+    is_left_out[_annotations(table)] = True
+    return is_left_out if is_left_out.any() else None
 
 
 def _annotations(table: LinkTable) -> Ints:

@@ -63,8 +63,8 @@ def call_paths(
     forest = _Forest(len(texts), len(labels), of_track, group, name, merges=merges)
 
     def of_block(block: TrackBlock) -> _Paths:
-        own = None if left_out is None else left_out[block.span]
-        return forest.paths(block.slices, own)
+        is_left_out = None if left_out is None else left_out[block.span]
+        return forest.paths(block.slices, is_left_out)
 
     slices = trace.slices
     # Paths in preorder are processes one after another, which blocks of tracks are in order of.
@@ -99,8 +99,10 @@ def _joined(texts: Sequence[str], parts: Sequence[_Paths]) -> CallPaths:
         node = part.node
         if shift:
             node = np.where(node < 0, -1, node + np.int32(shift))
-        own = slice(continues, None)
-        joined.append(_Paths(parent[own], part.label[own], part.depth[own], part.track[own], node))
+        rest = slice(continues, None)
+        joined.append(
+            _Paths(parent[rest], part.label[rest], part.depth[rest], part.track[rest], node)
+        )
         roots = np.flatnonzero(part.parent < 0)
         if len(roots) > continues:
             root = int(roots[-1]) + shift
@@ -137,15 +139,15 @@ class _Forest:
         """Return the paths of the slices of some tracks, and of these tracks and processes."""
         tracks = np.unique(slices.row_track).astype(np.int64)
         processes, process = np.unique(self._process_of_track[tracks], return_inverse=True)
-        made = _Nodes(self._labels)
-        made.add_distinct(np.full(len(processes), -1), self._first_process + processes)
-        made.add_distinct(process, self._first_track + tracks)
+        nodes = _Nodes(self._labels)
+        nodes.add_distinct(np.full(len(processes), -1), self._first_process + processes)
+        nodes.add_distinct(process, self._first_track + tracks)
         number_of_track = np.zeros(len(self._process_of_track), np.int64)
         number_of_track[tracks] = len(processes) + np.arange(len(tracks))
         node = _nodes_of_slices(
-            slices, made, number_of_track, self._group, self._name, left_out, merges=self._merges
+            slices, nodes, number_of_track, self._group, self._name, left_out, merges=self._merges
         )
-        parent, label, depth, place = made.merged()
+        parent, label, depth, place = nodes.merged()
         track = np.where(depth == 1, label - self._first_track, -1)
         for level in levels(depth)[FRAMES:]:
             track[level] = track[parent[level]]
@@ -197,10 +199,10 @@ class _Nodes:
         depth = np.zeros(len(parent), np.int64)
         first, depths = 0, []
         for block in self._parent:
-            own = slice(first, first + len(block))
-            depth[own] = np.where(block < 0, 0, depth[block] + 1) if len(block) else 0
-            depths += np.unique(depth[own]).tolist()
-            first = own.stop
+            span = slice(first, first + len(block))
+            depth[span] = np.where(block < 0, 0, depth[block] + 1) if len(block) else 0
+            depths += np.unique(depth[span]).tolist()
+            first = span.stop
         if depths == list(range(len(depths))):
             # All nodes of a depth were added at once, and differ.
             path = np.arange(len(parent))
@@ -231,7 +233,7 @@ class _Nodes:
 
 def _nodes_of_slices(
     slices: Slices,
-    made: _Nodes,
+    nodes: _Nodes,
     number_of_track: Ints,
     group: Ints,
     name: Ints,
@@ -265,13 +267,13 @@ def _nodes_of_slices(
             near = np.where(grouped & opens, label, within)
             opens &= np.where(grouped, label != within, within < 0)
             label = np.where(grouped, label, name[key])
-        at = np.flatnonzero(opens)
-        if len(at) == len(here):
-            around = made.add(around, label)
+        index = np.flatnonzero(opens)
+        if len(index) == len(here):
+            around = nodes.add(around, label)
             node[here] = around
         else:
-            around[at] = made.add(around[at], label[at])
-            node[here[at]] = around[at]
+            around[index] = nodes.add(around[index], label[index])
+            node[here[index]] = around[index]
         order_above, around_above, near_above = order, around, near
     return node
 

@@ -30,24 +30,24 @@ def best_alignment(score: Callable[[int], Ints], rows: int, columns: int) -> Pai
     # computed again on the way back.
     step = max(int(rows**0.5), 1)
     last = np.zeros(columns + 1, np.int64)
-    kept = {rows: last}
+    checkpoints = {rows: last}
     for i in range(rows - 1, -1, -1):
         last = _row(score(i), last)
         if i % step == 0:
-            kept[i] = last
+            checkpoints[i] = last
     pairs: Pairs = []
     i = j = 0
     while i < rows and j < columns:
         end = min(i - i % step + step, rows)
-        block = [kept[end]]
+        block = [checkpoints[end]]
         for row in range(end - 1, i - 1, -1):
             block.append(_row(score(row), block[-1]))
         block.reverse()
         for best, below in pairwise(block):
-            own = score(i)
-            while j < columns and best[j] == best[j + 1] and best[j] != own[j] + below[j + 1]:
+            scores = score(i)
+            while j < columns and best[j] == best[j + 1] and best[j] != scores[j] + below[j + 1]:
                 j += 1
-            if j < columns and own[j] and best[j] == own[j] + below[j + 1]:
+            if j < columns and scores[j] and best[j] == scores[j] + below[j + 1]:
                 pairs.append((i, j))
                 j += 1
             i += 1
@@ -57,8 +57,8 @@ def best_alignment(score: Callable[[int], Ints], rows: int, columns: int) -> Pai
 def _row(score: Ints, below: Ints) -> Ints:
     """The best sums of what follows a place of a row, from those of the row below it."""
     best = np.append(np.maximum(score + below[1:], below[:-1]), 0)
-    found: Ints = np.maximum.accumulate(best[::-1])[::-1]
-    return found
+    maxima: Ints = np.maximum.accumulate(best[::-1])[::-1]
+    return maxima
 
 
 def aligned(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
@@ -92,11 +92,11 @@ def ascending(pairs: Sequence[tuple[int, int]]) -> Pairs:
         ends[length:] = [j, *ends[length + 1 :]]
         of_length[length:] = [number, *of_length[length + 1 :]]
         before[number] = of_length[length - 1] if length else -1
-    found, number = [], of_length[-1] if of_length else -1
+    chain, number = [], of_length[-1] if of_length else -1
     while number >= 0:
-        found.append(pairs[number])
+        chain.append(pairs[number])
         number = before[number]
-    return found[::-1]
+    return chain[::-1]
 
 
 def _best(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
@@ -104,7 +104,7 @@ def _best(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
         return []
     number: dict[Hashable, int] = {}
     codes_a, codes_b = (
-        np.array([number.setdefault(key, len(number)) for key in some]) for some in (a, b)
+        np.array([number.setdefault(key, len(number)) for key in keys]) for keys in (a, b)
     )
     rest = np.zeros((len(a) + 1, len(b) + 1), np.int32)  # the most pairs of what follows
     for i in range(len(a) - 1, -1, -1):
@@ -112,16 +112,16 @@ def _best(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
         best = np.maximum(paired, rest[i + 1, :-1])
         # Not pairing b[j] takes the best of those behind it.
         rest[i, :-1] = np.maximum.accumulate(best[::-1])[::-1]
-    found, i, j = [], 0, 0
+    pairs, i, j = [], 0, 0
     while i < len(a) and j < len(b):
         if codes_a[i] == codes_b[j] and 1 + rest[i + 1, j + 1] >= rest[i, j]:
-            found.append((i, j))
+            pairs.append((i, j))
             i, j = i + 1, j + 1
         elif rest[i, j + 1] >= rest[i, j]:
             j += 1
         else:
             i += 1
-    return found
+    return pairs
 
 
 def _by_number(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
@@ -130,12 +130,12 @@ def _by_number(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
     for j, key in enumerate(b):
         places.setdefault(key, []).append(j)
     used: dict[Hashable, int] = {}
-    found, last = [], -1
+    pairs, last = [], -1
     for i, key in enumerate(a):
         nth = used.get(key, 0)
         used[key] = nth + 1
-        own = places.get(key, [])
-        if nth < len(own) and own[nth] > last:
-            last = own[nth]
-            found.append((i, last))
-    return found
+        positions = places.get(key, [])
+        if nth < len(positions) and positions[nth] > last:
+            last = positions[nth]
+            pairs.append((i, last))
+    return pairs

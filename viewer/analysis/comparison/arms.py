@@ -84,33 +84,33 @@ class Arm:
         of_parts: dict[int, Ints] = {}
         for methods in self._times:
             for times in methods:
-                own = []
+                numbers = []
                 for part in times.parts:
-                    at = number.setdefault(part.id, len(parts))
-                    if at == len(parts):
+                    index = number.setdefault(part.id, len(parts))
+                    if index == len(parts):
                         parts.append(part)
-                    own.append(at)
-                of_parts[id(times.parts)] = np.array(own, np.int64)
+                    numbers.append(index)
+                of_parts[id(times.parts)] = np.array(numbers, np.int64)
         return tuple(parts), number, of_parts
 
     @cached_property
     def grain_ns(self) -> Floats:
         """Per part, the ns by which its times differ at least, in any session."""
-        found = np.zeros(len(self.parts))
+        largest = np.zeros(len(self.parts))
         for session, methods in zip(self.sessions, self._times, strict=True):
             for times in methods:
-                own = times.grain * times.calls * session.ns_per_tick
-                np.maximum.at(found, self._numbers(times), own)
-        return found
+                grain_ns = times.grain * times.calls * session.ns_per_tick
+                np.maximum.at(largest, self._numbers(times), grain_ns)
+        return largest
 
     @cached_property
     def is_measured(self) -> Bools:
         """Per part, whether all of its times are measured."""
-        found = np.ones(len(self.parts), np.bool_)
+        is_measured = np.ones(len(self.parts), np.bool_)
         for methods in self._times:
             for times in methods:
-                found[self._numbers(times)[~times.measured]] = False
-        return found
+                is_measured[self._numbers(times)[~times.measured]] = False
+        return is_measured
 
     @property
     def units(self) -> frozenset[str]:
@@ -156,14 +156,14 @@ class Arm:
     def _medians(
         self, group_of: Ints, count: int, every: Sequence[Sequence[MethodTimes]]
     ) -> Floats:
-        found = np.full((len(self.sessions), count), np.nan)
+        session_medians = np.full((len(self.sessions), count), np.nan)
         for row, (session, methods) in enumerate(zip(self.sessions, every, strict=True)):
             for times in methods:
                 if not times.runs:
                     continue
                 used, ticks = _summed(times, group_of[self._numbers(times)])
-                found[row, used] = ticks * session.ns_per_tick
-        return found
+                session_medians[row, used] = ticks * session.ns_per_tick
+        return session_medians
 
     @cached_property
     def inference(self) -> Floats:
@@ -179,7 +179,7 @@ class Arm:
         """The same of the first and of the second half of the inferences of each session."""
         halves = [half_sessions(session) for session in self.sessions]
         first, second = (
-            np.array([_median_inference(own[half], methods) for own in halves], np.float64)
+            np.array([_median_inference(pair[half], methods) for pair in halves], np.float64)
             for half in (0, 1)
         )
         return first, second
@@ -188,14 +188,14 @@ class Arm:
     def methods(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The methods that all sessions ran, and those that only some of them did."""
         ran = [_methods_of(session) for session in self.sessions]
-        every = tuple(dict.fromkeys(name for own in ran for name in own))
-        common = tuple(name for name in every if all(name in own for own in ran))
+        every = tuple(dict.fromkeys(name for names in ran for name in names))
+        common = tuple(name for name in every if all(name in names for names in ran))
         return common, tuple(name for name in every if name not in common)
 
     def _numbers(self, times: MethodTimes) -> Ints:
-        known = self._numbering[2].get(id(times.parts))
-        if known is not None:
-            return known
+        numbers = self._numbering[2].get(id(times.parts))
+        if numbers is not None:
+            return numbers
         return np.array([self.number[part.id] for part in times.parts], np.int64)
 
 
@@ -260,8 +260,8 @@ def drifts_of(halves: Sequence[tuple[Floats, Floats]], grain: Floats) -> tuple[f
         is_larger = is_above & (np.abs(logs) > np.abs(largest))
         largest[is_larger] = logs[is_larger]
     return tuple(
-        float(np.expm1(one)) if known else None
-        for one, known in zip(largest.tolist(), is_known.tolist(), strict=True)
+        float(np.expm1(drift)) if has_drift else None
+        for drift, has_drift in zip(largest.tolist(), is_known.tolist(), strict=True)
     )
 
 

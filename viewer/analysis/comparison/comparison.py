@@ -171,18 +171,18 @@ class Comparison:
         """
         rows = self.rows
         a, b = (
-            np.column_stack([self.medians(side, own), self.inference_times[side]])
-            for side, own in ((0, [row.a for row in rows]), (1, [row.b for row in rows]))
+            np.column_stack([self.medians(side, parts), self.inference_times[side]])
+            for side, parts in ((0, [row.a for row in rows]), (1, [row.b for row in rows]))
         )
         grain = np.array([*map(self._grain, rows), 0.0])
         is_measured = [self._is_measured(row) for row in rows]
-        estimated = any(one.is_estimated for one in (*self.a.sessions, *self.b.sessions))
+        estimated = any(session.is_estimated for session in (*self.a.sessions, *self.b.sessions))
         whole = all(is_measured) and not estimated
         measured = np.array([*is_measured, whole], np.bool_)
         noise = None
         if self._noise is not None:
-            own = [self.deviation(self._noise, row) for row in rows]
-            noise = self._noise, np.array([*own, self._noise.inference])
+            deviations = [self.deviation(self._noise, row) for row in rows]
+            noise = self._noise, np.array([*deviations, self._noise.inference])
         confounded = np.append(self.confounded(len(rows)), self.is_confounded)
         figures = figures_of(a, b, grain, measured, self.is_of_time, noise, confounded)
         return tuple(map(figures.of, range(len(figures))))
@@ -228,7 +228,9 @@ class Comparison:
     def can_be_relative(self) -> bool:
         """Whether every session of both arms has inferences, with a time."""
         sessions = (*self.a.sessions, *self.b.sessions)
-        if not (self.a.sessions and self.b.sessions) or any(one.is_whole for one in sessions):
+        if not (self.a.sessions and self.b.sessions) or any(
+            session.is_whole for session in sessions
+        ):
             return False
         return all(bool((times > 0).all()) for times in self.inference_times)
 
@@ -253,10 +255,10 @@ class Comparison:
         although nothing changed.
         """
         (a, rest_a), (b, rest_b) = self.a.methods, self.b.methods
-        known = dict(self.pairs.methods)
-        if len(a) == len(b) == 1 and not known:  # names of scopes may differ
-            known = dict(zip(a, b, strict=True))
-        common = [(name, known.get(name, name)) for name in a if known.get(name, name) in b]
+        partner = dict(self.pairs.methods)
+        if len(a) == len(b) == 1 and not partner:  # names of scopes may differ
+            partner = dict(zip(a, b, strict=True))
+        common = [(name, partner.get(name, name)) for name in a if partner.get(name, name) in b]
         if not common or not (rest_a or rest_b or len(common) < max(len(a), len(b))):
             return None, None
         return tuple(x for x, _ in common), tuple(y for _, y in common)
@@ -264,27 +266,27 @@ class Comparison:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about the comparison, each a sentence."""
-        found = [difference.sentence for difference in self.differences]
+        sentences = [difference.sentence for difference in self.differences]
         methods, _ = self._methods
         if methods is not None:
-            every = dict.fromkeys(name for arm in (self.a, self.b) for own in arm.methods
-                                  for name in own)  # fmt: skip
-            found.append(
+            every = dict.fromkeys(name for arm in (self.a, self.b) for names in arm.methods
+                                  for name in names)  # fmt: skip
+            sentences.append(
                 f"The inference adds up {', '.join(methods)} of {len(every)} methods, as not every "
                 "session ran the others."
             )
         if shared := shared_inferences(self.a, self.b):
-            found.append(f"A and B share {counted(shared, 'inference')}.")
+            sentences.append(f"A and B share {counted(shared, 'inference')}.")
         if self.a.level in IDENTITIES:
-            found += [
+            sentences += [
                 f"The profiles of {name} state no {self.a.level}."
                 for name, arm in (("A", self.a), ("B", self.b))
                 if not arm.parts
             ]
         is_linked = self.a.program is not None and self.b.program is not None
         if self.a.level not in (*LEVELS_OF_CALLS, NAME, PATH, *IDENTITIES) and not is_linked:
-            found.append("Rows of an arm without an ETRecord are names of slices.")
-        return tuple(found)
+            sentences.append("Rows of an arm without an ETRecord are names of slices.")
+        return tuple(sentences)
 
     @property
     def drifts(self) -> tuple[float | None, ...]:
@@ -328,8 +330,10 @@ class Comparison:
     @cached_property
     def detectable(self) -> float | None:
         """The smallest change that the median row would have shown, as a ratio - 1."""
-        known = [one.detectable for one in self.compared if one.detectable is not None]
-        return median(known) if known else None
+        detectable = [
+            figures.detectable for figures in self.compared if figures.detectable is not None
+        ]
+        return median(detectable) if detectable else None
 
     @cached_property
     def waterfall(self) -> Waterfall | None:
@@ -342,23 +346,23 @@ class Comparison:
             return None
         sums = {True: 0.0, False: 0.0}
         only_a = only_b = 0.0
-        for row, one in zip(self.rows, self.compared, strict=True):
+        for row, figures in zip(self.rows, self.compared, strict=True):
             if row.level == DELEGATE_EVENT:  # inside calls, which have rows
                 continue
-            if one.a_ns is not None and one.b_ns is not None:
-                sums[True] += one.change_ns
-            elif one.b_ns is None:
-                only_a += one.change_ns
+            if figures.a_ns is not None and figures.b_ns is not None:
+                sums[True] += figures.change_ns
+            elif figures.b_ns is None:
+                only_a += figures.change_ns
             else:
-                only_b += one.change_ns
+                only_b += figures.change_ns
         common = b - a if self.is_relative else 0.0
         rest = b - a - common - sums[True] - only_a - only_b
         return Waterfall(a, common, sums[True], only_a, only_b, rest, b)
 
     def sum_ns(self, side: int) -> float:
         """The sum of the median times of the rows of an arm, in ns, never relative."""
-        own = [row.b if side else row.a for row in self.rows if row.level != DELEGATE_EVENT]
-        return float(np.nansum(median_of_sessions((self.b if side else self.a).medians(own))))
+        parts = [row.b if side else row.a for row in self.rows if row.level != DELEGATE_EVENT]
+        return float(np.nansum(median_of_sessions((self.b if side else self.a).medians(parts))))
 
     @property
     def is_of_time(self) -> bool:
@@ -368,8 +372,8 @@ class Comparison:
 
     def _grain(self, row: Row) -> float:
         return max(
-            sum(grain[number] for number in some)
-            for grain, some in ((self._grains[0], row.a), (self._grains[1], row.b))
+            sum(grain[number] for number in parts)
+            for grain, parts in ((self._grains[0], row.a), (self._grains[1], row.b))
         )
 
     @cached_property
@@ -418,17 +422,17 @@ class Figures:
         # of the same sign beyond the threshold, and by more than one step of the clock.
         limit = np.log1p(THRESHOLD)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shown = np.log(y / x)
-            beyond = (np.abs(shown) > limit) & (shown * changes.log_ratio > 0)
+            log_ratio = np.log(y / x)
+            beyond = (np.abs(log_ratio) > limit) & (log_ratio * changes.log_ratio > 0)
             beyond &= np.abs(y - x) > self.grain
-            within = np.abs(shown) <= limit
+            within = np.abs(log_ratio) <= limit
             is_slower = changes.log_ratio > 0
-        found = np.full(len(self), VERDICTS.index(Verdict.CANNOT_TELL))
-        found[changes.is_unchanged & within] = VERDICTS.index(Verdict.NO_CHANGE)
+        verdicts = np.full(len(self), VERDICTS.index(Verdict.CANNOT_TELL))
+        verdicts[changes.is_unchanged & within] = VERDICTS.index(Verdict.NO_CHANGE)
         changed = changes.is_changed & beyond
-        found[changed & is_slower] = VERDICTS.index(Verdict.SLOWER)
-        found[changed & ~is_slower] = VERDICTS.index(Verdict.FASTER)
-        return found
+        verdicts[changed & is_slower] = VERDICTS.index(Verdict.SLOWER)
+        verdicts[changed & ~is_slower] = VERDICTS.index(Verdict.FASTER)
+        return verdicts
 
     @cached_property
     def _above(self) -> Bools:
@@ -436,7 +440,7 @@ class Figures:
 
     def of(self, row: int) -> Compared:
         """Return the figures of one row."""
-        changes, (x, y) = self.changes, (float(own[row]) for own in self.medians)
+        changes, (x, y) = self.changes, (float(medians[row]) for medians in self.medians)
         own_a, own_b = (tuple(m[np.isfinite(m[:, row]), row].tolist()) for m in (self.a, self.b))
         verdict, doubt = VERDICTS[int(self.verdict[row])], None
         if verdict is Verdict.CANNOT_TELL:
@@ -488,8 +492,8 @@ def _is_above(a: Floats, b: Floats, grain: Floats) -> Bools:
     """Whether the times of a row, or their change, are more than steps of their clock."""
     x, y = median_of_sessions(a), median_of_sessions(b)
     with np.errstate(invalid="ignore"):
-        found: Bools = (np.fmin(x, y) > GRAINS * grain) | (np.abs(y - x) > GRAINS * grain)
-    return found
+        is_above: Bools = (np.fmin(x, y) > GRAINS * grain) | (np.abs(y - x) > GRAINS * grain)
+    return is_above
 
 
 def _doubt(count_a: int, count_b: int, of_time: bool, measured: bool, above: bool) -> Doubt:

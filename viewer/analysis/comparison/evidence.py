@@ -94,7 +94,7 @@ def constants_of(operator: Operator, contents: Mapping[str, str]) -> tuple[str, 
 def only_users(constants: Sequence[tuple[str, ...]]) -> dict[str, int]:
     """Return constant -> the operator that has it, of those that only one has."""
     count = Counter(c for constant in constants for c in set(constant))
-    return {c: i for i, own in enumerate(constants) for c in own if count[c] == 1}
+    return {c: i for i, constant in enumerate(constants) for c in constant if count[c] == 1}
 
 
 class Evidence:
@@ -109,16 +109,18 @@ class Evidence:
             [PairedOperator.of(op, method.constants) for op in method.operators]
             for method in (a, b)
         )
-        self.type = self._column(lambda one: one.op)
-        self.shape = self._column(lambda one: one.shapes or None)
-        self.dtype = self._column(lambda one: one.dtypes or None)
-        self.text = self._column(lambda one: one.text or None)
-        self.path = self._column(lambda one: one.path or None)
-        self.leaf = self._column(lambda one: one.path.rpartition(".")[2] or None)
-        self.constants = self._column(lambda one: one.constants or None)
-        self.kind = self._column(lambda one: (one.op, one.shapes, one.dtypes, one.settings))
-        self._place = self._column(lambda one: (one.op, one.path, one.text))
-        self._count = tuple(np.bincount(own) for own in self._place)
+        self.type = self._column(lambda operator: operator.op)
+        self.shape = self._column(lambda operator: operator.shapes or None)
+        self.dtype = self._column(lambda operator: operator.dtypes or None)
+        self.text = self._column(lambda operator: operator.text or None)
+        self.path = self._column(lambda operator: operator.path or None)
+        self.leaf = self._column(lambda operator: operator.path.rpartition(".")[2] or None)
+        self.constants = self._column(lambda operator: operator.constants or None)
+        self.kind = self._column(
+            lambda operator: (operator.op, operator.shapes, operator.dtypes, operator.settings)
+        )
+        self._place = self._column(lambda operator: (operator.op, operator.path, operator.text))
+        self._count = tuple(np.bincount(column) for column in self._place)
         self.inputs = [_within(m, flow.inputs_of) for m, flow in zip((a, b), flows, strict=True)]
         self.outputs = [_within(m, flow.outputs_of) for m, flow in zip((a, b), flows, strict=True)]
 
@@ -136,7 +138,7 @@ class Evidence:
     @property
     def has_flow(self) -> bool:
         """Whether the data flow of both methods is known."""
-        return all(any(own) for own in self.inputs)
+        return all(any(neighbors) for neighbors in self.inputs)
 
     def has_norm_behind(self, side: int, number: int) -> bool:
         """Whether only a batch norm takes the result of an operator: it may be folded into it."""
@@ -163,35 +165,38 @@ class Evidence:
         """
         columns = self.kind if is_exact else self.type
         number: dict[Hashable, int] = {}
-        known = [{x: i for i, x in enumerate(pairs)}, {y: i for i, y in enumerate(pairs.values())}]
+        numbers = [
+            {x: i for i, x in enumerate(pairs)},
+            {y: i for i, y in enumerate(pairs.values())},
+        ]
         # What is next to an operator tells it from others on the way, but is no part of its own.
         near = [
             [
-                (*sorted(pair for j in given if (pair := own.get(j)) is not None), -1,
-                 *sorted(pair for j in taken if (pair := own.get(j)) is not None))
-                for given, taken in zip(inputs, outputs, strict=True)
+                (*sorted(pair for j in sources if (pair := number_of.get(j)) is not None), -1,
+                 *sorted(pair for j in taken if (pair := number_of.get(j)) is not None))
+                for sources, taken in zip(inputs, outputs, strict=True)
             ]
-            for own, inputs, outputs in zip(known, self.inputs, self.outputs, strict=True)
+            for number_of, inputs, outputs in zip(numbers, self.inputs, self.outputs, strict=True)
         ]  # fmt: skip
-        found = []
+        cones = []
         for sides in (self.inputs, self.outputs):
             both: list[list[int]] = []
             for side, neighbors in enumerate(sides):
                 labels = columns[side].tolist()
-                own = [UNKNOWN] * len(labels)
+                cone = [UNKNOWN] * len(labels)
                 seen = [UNKNOWN] * len(labels)
                 order = range(len(labels))
                 for i in order if sides is self.inputs else reversed(order):
-                    pair = known[side].get(i)
+                    pair = numbers[side].get(i)
                     if pair is not None:
-                        own[i] = seen[i] = -2 - pair
+                        cone[i] = seen[i] = -2 - pair
                         continue
                     key = labels[i], tuple(sorted([seen[j] for j in neighbors[i]]))
-                    own[i] = number.setdefault(key, len(number))
-                    seen[i] = number.setdefault((own[i], near[side][i]), len(number))
-                both.append(own)
-            found.append((both[0], both[1]))
-        return found[0], found[1]
+                    cone[i] = number.setdefault(key, len(number))
+                    seen[i] = number.setdefault((cone[i], near[side][i]), len(number))
+                both.append(cone)
+            cones.append((both[0], both[1]))
+        return cones[0], cones[1]
 
     def around(self, pairs: Mapping[int, int]) -> list[tuple[Ints, Ints]]:
         """Return columns of what is around: of inputs and outputs, one and two steps away.
@@ -199,29 +204,29 @@ class Evidence:
         pairs: what is paired already. Those are equal to their partner alone, others to all of
         their type.
         """
-        label = [list(own.tolist()) for own in self.type]
+        label = [list(column.tolist()) for column in self.type]
         for number, (x, y) in enumerate(pairs.items()):
             label[0][x] = label[1][y] = -2 - number
-        found = []
+        columns = []
         for sides in (self.inputs, self.outputs):
             near = label
             for _ in range(2):
                 near_keys = [
-                    [(label[s][i], *sorted(near[s][j] for j in own))
-                     for i, own in enumerate(sides[s])]
+                    [(label[s][i], *sorted(near[s][j] for j in neighbors))
+                     for i, neighbors in enumerate(sides[s])]
                     for s in (0, 1)
                 ]  # fmt: skip
                 keys = [[key[1:] for key in near_key] for near_key in near_keys]
-                found.append(codes(*keys))
+                columns.append(codes(*keys))
                 near = [code.tolist() for code in codes(*near_keys)]
-        return found
+        return columns
 
 
 def codes(a: Iterable[Hashable], b: Iterable[Hashable]) -> tuple[Ints, Ints]:
     """Return numbers for keys, equal ones for equal keys; `UNKNOWN` for None."""
     number: dict[Hashable, int] = {None: UNKNOWN}
     first, second = (
-        np.array([number.setdefault(key, len(number)) for key in own], np.int64) for own in (a, b)
+        np.array([number.setdefault(key, len(number)) for key in keys], np.int64) for keys in (a, b)
     )
     return first, second
 

@@ -27,19 +27,21 @@ class HandPairs:
 
     def with_made(self, pair: KeyPair) -> HandPairs:
         """Return a copy in which two belong together, and neither to another one."""
-        made = tuple(one for one in self.made if one[0] != pair[0] and one[1] != pair[1])
-        return HandPairs((*made, pair), tuple(one for one in self.cut if one != pair))
+        together = tuple(
+            other for other in self.made if other[0] != pair[0] and other[1] != pair[1]
+        )
+        return HandPairs((*together, pair), tuple(other for other in self.cut if other != pair))
 
     def with_cut(self, pairs: Iterable[KeyPair]) -> HandPairs:
         """Return a copy in which some do not belong together."""
         cut = dict.fromkeys((*self.cut, *pairs))
-        return HandPairs(tuple(one for one in self.made if one not in cut), tuple(cut))
+        return HandPairs(tuple(pair for pair in self.made if pair not in cut), tuple(cut))
 
     @property
     def swapped(self) -> HandPairs:
         """The same pairs of the arms the other way around."""
-        made, cut = (tuple((b, a) for a, b in pairs) for pairs in (self.made, self.cut))
-        return HandPairs(made, cut)
+        together, cut = (tuple((b, a) for a, b in pairs) for pairs in (self.made, self.cut))
+        return HandPairs(together, cut)
 
 
 NO_PAIRS = HandPairs()
@@ -47,21 +49,21 @@ NO_PAIRS = HandPairs()
 
 def key_of(operator: Operator) -> str:
     """Return the key of an operator."""
-    known = operator.debug_handle != NO_HANDLE
-    return f"{operator.method}:{operator.debug_handle if known else operator.label}"
+    has_handle = operator.debug_handle != NO_HANDLE
+    return f"{operator.method}:{operator.debug_handle if has_handle else operator.label}"
 
 
 def keys_of_parts(arm: Arm, parts: Iterable[int]) -> list[str]:
     """Return the keys of what some calls run: their operators, else the calls themselves."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for number in parts:
         part = arm.parts[number]
         if part.operators and arm.program is not None:
             for i in part.operators:
-                found[key_of(arm.program.operators[i])] = None
+                keys[key_of(arm.program.operators[i])] = None
         else:
-            found[key_of_call(part)] = None
-    return list(found)
+            keys[key_of_call(part)] = None
+    return list(keys)
 
 
 def key_of_call(part: Part) -> str:
@@ -76,34 +78,34 @@ def with_hand_pairs(
     if by_hand == NO_PAIRS:
         return pairs
     of_a, of_b = ({key_of(op): op.index for op in reversed(p.operators)} for p in (a, b))
-    made = _known(by_hand.made, of_a, of_b)
+    new_pairs = _known(by_hand.made, of_a, of_b)
     cut = set(_known(by_hand.cut, of_a, of_b))
-    used_a, used_b = {x for x, _ in made}, {y for _, y in made}
+    used_a, used_b = {x for x, _ in new_pairs}, {y for _, y in new_pairs}
     operator_pairs = [
         pair
         for pair in pairs.pairs
         if pair.a not in used_a and pair.b not in used_b and (pair.a, pair.b) not in cut
     ]
-    operator_pairs += [OperatorPair(x, y, Grade.BY_HAND, WHY) for x, y in made]
+    operator_pairs += [OperatorPair(x, y, Grade.BY_HAND, WHY) for x, y in new_pairs]
     return replace(pairs, pairs=tuple(sorted(operator_pairs, key=lambda pair: (pair.a, pair.b))))
 
 
 def with_hand_calls(
-    found: Iterable[tuple[int, int]], a: Arm, b: Arm, by_hand: HandPairs
+    pairs: Iterable[tuple[int, int]], a: Arm, b: Arm, by_hand: HandPairs
 ) -> Iterator[tuple[int, int]]:
     """Yield the pairs of calls without operators, with those of the user in their place."""
     if by_hand == NO_PAIRS:
-        yield from found
+        yield from pairs
         return
     of_a, of_b = ({key_of_call(p): i for i, p in enumerate(arm.parts) if _is_bare(p)}
                   for arm in (a, b))  # fmt: skip
-    made = _known(by_hand.made, of_a, of_b)
+    new_pairs = _known(by_hand.made, of_a, of_b)
     cut = set(_known(by_hand.cut, of_a, of_b))
-    used_a, used_b = {x for x, _ in made}, {y for _, y in made}
-    for x, y in found:
+    used_a, used_b = {x for x, _ in new_pairs}, {y for _, y in new_pairs}
+    for x, y in pairs:
         if x not in used_a and y not in used_b and (x, y) not in cut:
             yield x, y
-    yield from made
+    yield from new_pairs
 
 
 def _is_bare(part: Part) -> bool:

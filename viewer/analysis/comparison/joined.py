@@ -34,28 +34,28 @@ class Joined(Generic[Thing]):
     def __init__(self) -> None:
         self._above: dict[Thing, Thing] = {}
 
-    def add(self, one: Thing) -> None:
+    def add(self, member: Thing) -> None:
         """Add something that may be alone."""
-        self._above.setdefault(one, one)
+        self._above.setdefault(member, member)
 
-    def join(self, one: Thing, other: Thing) -> None:
+    def join(self, member: Thing, other: Thing) -> None:
         """Put two things, and what they were joined with, into one group."""
-        self.add(one)
+        self.add(member)
         self.add(other)
-        self._above[self.of(other)] = self.of(one)
+        self._above[self.of(other)] = self.of(member)
 
-    def of(self, one: Thing) -> Thing:
+    def of(self, member: Thing) -> Thing:
         """The member that stands for the group of a thing; itself if it was not added."""
-        if one not in self._above:
-            return one
-        while self._above[one] != one:
-            self._above[one] = self._above[self._above[one]]
-            one = self._above[one]
-        return one
+        if member not in self._above:
+            return member
+        while self._above[member] != member:
+            self._above[member] = self._above[self._above[member]]
+            member = self._above[member]
+        return member
 
     def groups(self) -> list[list[Thing]]:
         """All groups."""
-        found: dict[Thing, list[Thing]] = {}
-        for one in self._above:
-            found.setdefault(self.of(one), []).append(one)
-        return list(found.values())
+        groups: dict[Thing, list[Thing]] = {}
+        for member in self._above:
+            groups.setdefault(self.of(member), []).append(member)
+        return list(groups.values())

@@ -59,16 +59,16 @@ class MethodPairs:
 
     def alike(self) -> tuple[dict[int, str], dict[int, str]]:
         """Return why some are left on each side: as many of A as of B could be one another."""
-        kinds = [own.tolist() for own in self.evidence.kind]
+        kinds = [column.tolist() for column in self.evidence.kind]
         sides = self._left()
-        count = [Counter(kinds[side][i] for i in own) for side, own in enumerate(sides)]
+        count = [Counter(kinds[side][i] for i in index) for side, index in enumerate(sides)]
         first, second = (
             {
                 i: f"{count[0][kind]} of A and {count[1][kind]} of B are alike"
-                for i in own
+                for i in index
                 if count[1 - side][kind := kinds[side][i]]
             }
-            for side, own in enumerate(sides)
+            for side, index in enumerate(sides)
         )
         return first, second
 
@@ -178,17 +178,17 @@ class MethodPairs:
     def _named_neighbors(self, around: Neighbors) -> Iterator[tuple[int, int]]:
         """What takes or gives the same, and is the same by its name, or in the same module."""
         for x, before, after in around.found:
-            own = [y for y in (before, after) if y is not None]
-            named = [y for y in own if y == around.named(x)]
-            inside = [y for y in own if around.is_in_module(x, y)]
+            neighbors = [y for y in (before, after) if y is not None]
+            named = [y for y in neighbors if y == around.named(x)]
+            inside = [y for y in neighbors if around.is_in_module(x, y)]
             if named:
                 yield x, named[0]
-            elif len(inside) == 1 and len(own) == 2:
+            elif len(inside) == 1 and len(neighbors) == 2:
                 yield x, inside[0]
 
     def _one_side(self, around: Neighbors) -> Iterator[tuple[int, int]]:
         """What takes or gives the same, if nothing contradicts that."""
-        claims = Counter(y for _, *own in around.found for y in set(own) if y is not None)
+        claims = Counter(y for _, *partners in around.found for y in set(partners) if y is not None)
         for x, before, after in around.found:
             if before is not None and after is not None:
                 continue
@@ -218,7 +218,7 @@ class MethodPairs:
     def _pair_names(self) -> None:
         """Pair what is the same by name, line and shape, where no fewer pairs result from it."""
         e = self.evidence
-        kind_a, kind_b = (own.tolist() for own in e.kind)
+        kind_a, kind_b = (column.tolist() for column in e.kind)
         wanted = {
             i: j
             for i, j in enumerate(ModuleNames(e.a, self._calls_of_b, {}, self._elements).partner)
@@ -226,15 +226,15 @@ class MethodPairs:
             and i not in self._is_firm and self._may_be(i, j)
         }  # fmt: skip
         for i, j in wanted.items():
-            chain, at = [], i
+            chain, operator = [], i
             # What has to be paired anew if this is: the partner of its partner, and so on.
-            while self.of_a.get(i) != j and at in wanted and at not in chain:
-                chain.append(at)
-                before = self.of_b.get(wanted[at])
+            while self.of_a.get(i) != j and operator in wanted and operator not in chain:
+                chain.append(operator)
+                before = self.of_b.get(wanted[operator])
                 if before is None or before == i:
                     self._pair_anew({x: wanted[x] for x in chain})
                     break
-                at = before
+                operator = before
 
     def _pair_anew(self, pairs: dict[int, int]) -> None:
         """Pair some with others than before, if these have no fewer neighbors in common."""
@@ -242,8 +242,8 @@ class MethodPairs:
         for x in old:
             del self.of_b[self.of_a.pop(x)]
         before, after = (
-            sum(self._balance(self.of_a | some, *pair) for pair in some.items())
-            for some in (old, pairs)
+            sum(self._balance(self.of_a | partner_of, *pair) for pair in partner_of.items())
+            for partner_of in (old, pairs)
         )
         # Elements of lists have no names, only numbers that shift.
         named = all(

@@ -25,16 +25,21 @@ class NamedCalls:
 
     def __init__(self, operators: Sequence[PairedOperator], paths: Sequence[str]) -> None:
         self.paths = paths
-        self.types = list(zip(paths, (one.op for one in operators), strict=True))
-        self.by_text = _numbered(zip(self.types, (one.text for one in operators), strict=True))
+        self.types = list(
+            zip(paths, (paired_operator.op for paired_operator in operators), strict=True)
+        )
+        self.by_text = _numbered(
+            zip(self.types, (paired_operator.text for paired_operator in operators), strict=True)
+        )
         # A line that runs several times is one; lines are numbered, as their texts may change.
         lines: dict[Hashable, dict[Hashable, int]] = defaultdict(dict)
         numbers = []
         for i, (type_, paired_operator) in enumerate(zip(self.types, operators, strict=True)):
-            own = lines[type_]
-            numbers.append((type_, own.setdefault(paired_operator.operator.source or i, len(own))))
+            seen = lines[type_]
+            line = paired_operator.operator.source or i
+            numbers.append((type_, seen.setdefault(line, len(seen))))
         self.by_line = _numbered(numbers)
-        self.lines = {type_: len(own) for type_, own in lines.items()}
+        self.lines = {type_: len(of_type) for type_, of_type in lines.items()}
         self.count = Counter(self.types)
 
     @cached_property
@@ -51,11 +56,11 @@ class NamedCalls:
 def _numbered(keys: Iterable[Hashable]) -> list[Hashable]:
     """Each key with its number among equal ones."""
     count: dict[Hashable, int] = defaultdict(int)
-    found: list[Hashable] = []
+    numbered_keys: list[Hashable] = []
     for key in keys:
-        found.append((key, count[key]))
+        numbered_keys.append((key, count[key]))
         count[key] += 1
-    return found
+    return numbered_keys
 
 
 class ModuleNames:
@@ -85,37 +90,37 @@ class ModuleNames:
         self._name: dict[str, str] = {}
         for (path, other), _ in votes.most_common():
             self._name.setdefault(path, other)
-        known = set(self._name)
+        named = set(self._name)
         self._taken = set(self._name.values())
-        own_paths, other_paths = {one.path for one in a}, set(b.paths)
+        own_paths, other_paths = {paired_operator.path for paired_operator in a}, set(b.paths)
         more = Counter((a[x].path, b.paths[y]) for x, y in likely)
         for (path, other), _ in more.most_common():
             if path not in other_paths and other not in own_paths:
                 self._name.setdefault(path, other)
         for path, other in elements.items():
             self._name.setdefault(path, f"{other}?" if other in self._taken else other)
-        calls = NamedCalls(a, [self.of(one.path) for one in a])
+        calls = NamedCalls(a, [self.of(paired_operator.path) for paired_operator in a])
         self.partner: list[int] = []
         self.is_sure: list[bool] = []
         for i, (paired_operator, type_) in enumerate(zip(a, calls.types, strict=True)):
             is_named = bool(paired_operator.path or paired_operator.text)
-            found = b.of_text.get(calls.by_text[i], -1) if is_named else -1
-            if is_named and found < 0 and calls.lines[type_] == b.lines.get(type_):
-                found = b.of_line.get(calls.by_line[i], -1)
-            self.partner.append(found)
+            partner = b.of_text.get(calls.by_text[i], -1) if is_named else -1
+            if is_named and partner < 0 and calls.lines[type_] == b.lines.get(type_):
+                partner = b.of_line.get(calls.by_line[i], -1)
+            self.partner.append(partner)
             is_known = (
-                paired_operator.path in known or paired_operator.path.rpartition(".")[0] in known
+                paired_operator.path in named or paired_operator.path.rpartition(".")[0] in named
             )
             is_alone = calls.count[type_] == b.count[type_] == 1
-            self.is_sure.append(found >= 0 and is_known and is_alone)
+            self.is_sure.append(partner >= 0 and is_known and is_alone)
 
     def of(self, path: str) -> str:
         """The name in B of a module of A; one that no module has if it is not known."""
-        known = self._name.get(path)
-        if known is not None:
-            return known
-        around, _, own = path.rpartition(".")
-        name = f"{self.of(around)}.{own}" if around else path
+        known_name = self._name.get(path)
+        if known_name is not None:
+            return known_name
+        around, _, leaf = path.rpartition(".")
+        name = f"{self.of(around)}.{leaf}" if around else path
         self._name[path] = name = f"{name}?" if name in self._taken else name
         return name
 
@@ -141,8 +146,10 @@ def equal_elements(
     edited in all elements tells none from another. Where no contents are equal, numbers are all
     that is left.
     """
-    sides = [_elements(own, kind.tolist()) for own, kind in zip((a, b), kinds, strict=True)]
-    found: dict[str, str] = {}
+    sides = [
+        _elements(operators, kind.tolist()) for operators, kind in zip((a, b), kinds, strict=True)
+    ]
+    partner: dict[str, str] = {}
     doubtful: set[str] = set()
     for name in sides[0].keys() & sides[1].keys():
         first, second = (list(side[name]) for side in sides)
@@ -151,20 +158,20 @@ def equal_elements(
         pairs = {first[i]: second[j] for i, j in aligned(*contents)}
         named = {
             path: path
-            for path, own in zip(first, contents[0], strict=True)
-            if path in second and own == contents[1][second.index(path)]
+            for path, content in zip(first, contents[0], strict=True)
+            if path in second and content == contents[1][second.index(path)]
         }
         if len(named) >= len(pairs):  # they may run in another order
             pairs = named
         doubtful.update(
             path
-            for path, own in zip(first, contents[0], strict=True)
+            for path, content in zip(first, contents[0], strict=True)
             if (pairs or len(first) != len(second))
-            and (path not in pairs or count[1][own] != count[0][own])
+            and (path not in pairs or count[1][content] != count[0][content])
         )
         if pairs:
-            found |= {path: f"{path}?" for path in first} | _between(pairs, first, second) | pairs
-    return found, frozenset(doubtful)
+            partner |= {path: f"{path}?" for path in first} | _between(pairs, first, second) | pairs
+    return partner, frozenset(doubtful)
 
 
 def outer_paths(path: str) -> list[str]:
@@ -177,27 +184,30 @@ def _between(
     pairs: Mapping[str, str], first: Sequence[str], second: Sequence[str]
 ) -> dict[str, str]:
     """Elements between pairs, if there are as many on both sides."""
-    known = ascending([
+    anchors = ascending([
         (i, second.index(pairs[path])) for i, path in enumerate(first) if path in pairs
     ])  # fmt: skip
     taken = set(pairs.values())
-    found: dict[str, str] = {}
-    for (i, j), (end_i, end_j) in pairwise([(-1, -1), *known, (len(first), len(second))]):
+    added: dict[str, str] = {}
+    for (i, j), (end_i, end_j) in pairwise([(-1, -1), *anchors, (len(first), len(second))]):
         left = [path for path in first[i + 1 : end_i] if path not in pairs]
         free = [path for path in second[j + 1 : end_j] if path not in taken]
         if len(left) == len(free):
-            found |= zip(left, free, strict=True)
-    return found
+            added |= zip(left, free, strict=True)
+    return added
 
 
 def _contents(
     a: Sequence[Sequence[Content]], b: Sequence[Sequence[Content]]
 ) -> tuple[list[Hashable], list[Hashable]]:
     """What of the elements of a list is in some of both sides; an element without is alone."""
-    both = {c for own in a for c in own} & {c for own in b for c in own}
+    both = {c for content in a for c in content} & {c for content in b for c in content}
     first, second = (
-        [_or_alone(sorted(c for c in own if c in both), (side, i)) for i, own in enumerate(some)]
-        for side, some in enumerate((a, b))
+        [
+            _or_alone(sorted(c for c in content if c in both), (side, i))
+            for i, content in enumerate(contents)
+        ]
+        for side, contents in enumerate((a, b))
     )
     return first, second
 
@@ -210,11 +220,11 @@ def _elements(
     operators: Sequence[PairedOperator], kinds: Sequence[int]
 ) -> dict[str, dict[str, list[Content]]]:
     """List of modules -> its elements -> what runs in them, with its module in there."""
-    found: dict[str, dict[str, list[Content]]] = defaultdict(lambda: defaultdict(list))
+    elements: dict[str, dict[str, list[Content]]] = defaultdict(lambda: defaultdict(list))
     for paired_operator, kind in zip(operators, kinds, strict=True):
         parts = paired_operator.path.split(".")
         for i, part in enumerate(parts):
             if part.isdecimal():
-                own = found[".".join(parts[:i])][".".join(parts[: i + 1])]
-                own.append((".".join(parts[i + 1 :]), kind))
-    return found
+                contents = elements[".".join(parts[:i])][".".join(parts[: i + 1])]
+                contents.append((".".join(parts[i + 1 :]), kind))
+    return elements

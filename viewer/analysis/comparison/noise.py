@@ -45,8 +45,8 @@ class Noise:
         """Half of the 95 % interval of log changes between so many sessions of A and of B."""
         t = two_sided_quantile(0.05, np.array([max(self.sessions - 1.0, 1.0)]))[0]
         with np.errstate(divide="ignore"):
-            found: Floats = t * deviations * np.sqrt(1 / count_a + 1 / count_b)
-        return found
+            half_widths: Floats = t * deviations * np.sqrt(1 / count_a + 1 / count_b)
+        return half_widths
 
 
 def noise_of(arm: Arm) -> Noise:
@@ -59,11 +59,11 @@ def noise_of(arm: Arm) -> Noise:
     medians = arm.medians([[number] for number in range(len(arm.parts))])
     variances: dict[str, list[float]] = {}
     for number, times in enumerate(medians.T):
-        known = times[np.isfinite(times) & (times > 0)]
-        if len(known) == len(times) and median(known) > 2 * arm.grain_ns[number]:
-            variance = float(np.log(known).var(ddof=1))
+        positive = times[np.isfinite(times) & (times > 0)]
+        if len(positive) == len(times) and median(positive) > 2 * arm.grain_ns[number]:
+            variance = float(np.log(positive).var(ddof=1))
             variances.setdefault(type_of_parts(arm, [number]), []).append(variance)
-    types = {kind: float(np.sqrt(np.mean(own))) for kind, own in sorted(variances.items())}
+    types = {kind: float(np.sqrt(np.mean(of_type))) for kind, of_type in sorted(variances.items())}
     if not (arm.inference > 0).all():
         raise ValueError("noise needs inferences that take time")
     inference = float(np.log(arm.inference).std(ddof=1))
@@ -73,12 +73,12 @@ def noise_of(arm: Arm) -> Noise:
 def type_of_parts(arm: Arm, parts: Sequence[int]) -> str:
     """The operator type of some parts; names of kernels or events, without numbers, if unknown."""
     program = arm.program
-    own = [arm.parts[number] for number in parts]
-    operators = {i for part in own for i in part.operators if part.id.event is None}
+    calls = [arm.parts[number] for number in parts]
+    operators = {i for part in calls for i in part.operators if part.id.event is None}
     if program is not None and operators:
         kinds = {program.operators[i].op for i in operators}
     else:
-        kinds = {_NUMBERED.sub("", part.name) for part in own}
+        kinds = {_NUMBERED.sub("", part.name) for part in calls}
     return " + ".join(sorted(kinds))
 
 

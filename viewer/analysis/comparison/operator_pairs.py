@@ -80,28 +80,28 @@ def grouped(e: Evidence, of_a: dict[int, int], of_b: dict[int, int]) -> Iterator
     """Yield the groups of operators without a partner, and of those with a batch norm behind."""
     a = _Side(e.a, e.inputs[0], e.outputs[0], of_a)
     b = _Side(e.b, e.inputs[1], e.outputs[1], of_b)
-    for many, one, is_swapped in ((a, b, False), (b, a, True)):
+    for many, whole, is_swapped in ((a, b, False), (b, a, True)):
         for several, single, why in (
-            *_joined(many, one), *_composed(many, one), *_folded(many, one)
+            *_joined(many, whole), *_composed(many, whole), *_folded(many, whole)
         ):  # fmt: skip
             yield Group((single,), several, why) if is_swapped else Group(several, (single,), why)
 
 
-def _joined(many: _Side, one: _Side) -> Iterator[tuple[tuple[int, ...], int, str]]:
+def _joined(many: _Side, whole: _Side) -> Iterator[tuple[tuple[int, ...], int, str]]:
     """Several of a type that take the same, and one that has their results."""
     several: dict[tuple[str, tuple[int, ...]], list[int]] = defaultdict(list)
     for i in many.left:
         taken = tuple(many.partner.get(j, -1) for j in many.inputs[i])
         if taken and -1 not in taken:
             several[many.operators[i].op, tuple(sorted(taken))].append(i)
-    single = Counter((one.operators[j].op, tuple(sorted(one.inputs[j]))) for j in one.left)
-    for j in one.left:
-        key = one.operators[j].op, tuple(sorted(one.inputs[j]))
-        own = several.get(key, [])
-        sizes = [_size(many.operators[i]) for i in own]
-        fits = sum(sizes) == _size(one.operators[j]) or len(set(sizes)) == 1
-        if len(own) > 1 and single[key] == 1 and fits:
-            yield tuple(own), j, f"{len(own)} x {one.operators[j].op} in one"
+    single = Counter((whole.operators[j].op, tuple(sorted(whole.inputs[j]))) for j in whole.left)
+    for j in whole.left:
+        key = whole.operators[j].op, tuple(sorted(whole.inputs[j]))
+        positions = several.get(key, [])
+        sizes = [_size(many.operators[i]) for i in positions]
+        fits = sum(sizes) == _size(whole.operators[j]) or len(set(sizes)) == 1
+        if len(positions) > 1 and single[key] == 1 and fits:
+            yield tuple(positions), j, f"{len(positions)} x {whole.operators[j].op} in one"
 
 
 def _size(paired_operator: PairedOperator) -> int:
@@ -110,14 +110,16 @@ def _size(paired_operator: PairedOperator) -> int:
     return prod(n for n in shape if isinstance(n, int)) if shape else 0
 
 
-def _composed(many: _Side, one: _Side) -> Iterator[tuple[tuple[int, ...], int, str]]:
+def _composed(many: _Side, whole: _Side) -> Iterator[tuple[tuple[int, ...], int, str]]:
     """Several that together are one operator of another type."""
-    for j in one.left:
-        op = one.operators[j].op
+    for j in whole.left:
+        op = whole.operators[j].op
         core, more = _COMPOSED.get(op, (frozenset[str](), frozenset[str]()))
         if not core:
             continue
-        around = {one.partner[k] for k in (*one.inputs[j], *one.outputs[j]) if k in one.partner}
+        around = {
+            whole.partner[k] for k in (*whole.inputs[j], *whole.outputs[j]) if k in whole.partner
+        }
         free = {i for i in many.left if many.operators[i].op in core | more}
         for region in _regions(many, free):
             types = {many.operators[i].op for i in region}
@@ -141,16 +143,16 @@ def _regions(side: _Side, free: set[int]) -> Iterator[set[int]]:
         yield region
 
 
-def _folded(many: _Side, one: _Side) -> Iterator[tuple[tuple[int, ...], int, str]]:
+def _folded(many: _Side, whole: _Side) -> Iterator[tuple[tuple[int, ...], int, str]]:
     """A batch norm and what it is folded into, which has a partner."""
-    has_other = {one.operators[j].op for j in one.left}
+    has_other = {whole.operators[j].op for j in whole.left}
     for i in many.left:
-        own = many.operators[i].op
-        if own not in FOLDED or own in has_other:
+        op = many.operators[i].op
+        if op not in FOLDED or op in has_other:
             continue
         into = next((j for j in many.inputs[i] if many.operators[j].op in _FOLDED_INTO), None)
         if into is not None and into in many.partner:
-            why = f"{own} is folded into {many.operators[into].op}"
+            why = f"{op} is folded into {many.operators[into].op}"
             yield (into, i), many.partner[into], why
 
 
@@ -195,10 +197,10 @@ class OperatorPairs:
     @cached_property
     def of_a(self) -> dict[int, list[OperatorPair]]:
         """The pairs of each operator of A."""
-        found: dict[int, list[OperatorPair]] = {}
+        pairs_of: dict[int, list[OperatorPair]] = {}
         for pair in self.pairs:
-            found.setdefault(pair.a, []).append(pair)
-        return found
+            pairs_of.setdefault(pair.a, []).append(pair)
+        return pairs_of
 
 
 def pair_operators(a: Program, b: Program, chosen: tuple[str, str] | None = None) -> OperatorPairs:
@@ -221,8 +223,8 @@ def pair_operators(a: Program, b: Program, chosen: tuple[str, str] | None = None
         evidence = Evidence(x, y, (dataflow_of(a), dataflow_of(b)))
         chosen_pairs = MethodPairs(evidence)
         operator_pairs += _graded_pairs(evidence, chosen_pairs)
-        for own, method, more in zip(alike, (x, y), chosen_pairs.alike(), strict=True):
-            own.update((method.operators[i].index, why) for i, why in more.items())
+        for reasons, method, more in zip(alike, (x, y), chosen_pairs.alike(), strict=True):
+            reasons.update((method.operators[i].index, why) for i, why in more.items())
     operator_pairs.sort(key=lambda pair: (pair.a, pair.b))
     return OperatorPairs(tuple(operator_pairs), _names(methods), False, alike)
 
@@ -301,9 +303,9 @@ def _graded(evidence: Evidence, pairs: MethodPairs, i: int, j: int) -> tuple[Gra
             differs.append(f"other {name}")
         elif a[i] != UNKNOWN:
             agrees.append(name)
-    for name, (own, other) in (("inputs", evidence.inputs), ("outputs", evidence.outputs)):
-        same = [pairs.of_a[k] in other[j] for k in own[i] if k in pairs.of_a]
-        same += [pairs.of_b[k] in own[i] for k in other[j] if k in pairs.of_b]
+    for name, (neighbors, other) in (("inputs", evidence.inputs), ("outputs", evidence.outputs)):
+        same = [pairs.of_a[k] in other[j] for k in neighbors[i] if k in pairs.of_a]
+        same += [pairs.of_b[k] in neighbors[i] for k in other[j] if k in pairs.of_b]
         if all(same):
             agrees += [name] if same else []
         elif name == "inputs" or not is_known:

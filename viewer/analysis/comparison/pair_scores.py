@@ -36,9 +36,9 @@ class Neighbors:
         self._e, self._of_a, self._of_b, self._strength = evidence, of_a, of_b, strength
         self._left = [i for i in range(len(evidence.a)) if i not in of_a]
         self._free = [j for j in range(len(evidence.b)) if j not in of_b]
-        self._kinds = tuple(own.tolist() for own in evidence.kind)
+        self._kinds = tuple(column.tolist() for column in evidence.kind)
         self._cones = evidence.cones(of_a, is_exact=True)
-        likely = ((x, y) for x, *own in self.found for y in own if y is not None)
+        likely = ((x, y) for x, *partners in self.found for y in partners if y is not None)
         self._names = names(likely)
 
     def is_anchored(self, x: int) -> bool:
@@ -108,9 +108,9 @@ class Neighbors:
 
     def alike(self) -> Iterator[tuple[int, int]]:
         """Yield what has operators of equal types around, where no shapes are equal."""
-        known = ({self._kinds[0][i] for i in self._left}, {self._kinds[1][j] for j in self._free})
-        left = [i for i in self._left if self._kinds[0][i] not in known[1]]
-        free = [j for j in self._free if self._kinds[1][j] not in known[0]]
+        kinds = ({self._kinds[0][i] for i in self._left}, {self._kinds[1][j] for j in self._free})
+        left = [i for i in self._left if self._kinds[0][i] not in kinds[1]]
+        free = [j for j in self._free if self._kinds[1][j] not in kinds[0]]
         if left and free:
             partner = self._names.partner
             for x, y in self._equal_cones(left, free, *self._e.cones(self._of_a, is_exact=False)):
@@ -126,14 +126,14 @@ class Neighbors:
         gives: tuple[list[int], list[int]],
     ) -> Iterator[tuple[int, int]]:
         keys: list[list[Hashable]] = [
-            list(zip(*own, strict=True)) for own in zip(takes, gives, strict=True)
+            list(zip(*cone_codes, strict=True)) for cone_codes in zip(takes, gives, strict=True)
         ]
         done: set[int] = set()
         for names in (None, self._e.text, self._e.leaf):
             if names is not None:
                 keys = [
-                    list(zip(own, column.tolist(), strict=True))
-                    for own, column in zip(keys, names, strict=True)
+                    list(zip(side_keys, column.tolist(), strict=True))
+                    for side_keys, column in zip(keys, names, strict=True)
                 ]
             for x, y in only_ones(left, free, *keys):
                 if x not in done:
@@ -148,8 +148,8 @@ class Neighbors:
             (self._e.inputs, self._e.outputs, self._cones[0]),
             (self._e.outputs, self._e.inputs, self._cones[1]),
         ):
-            own = dict(only_ones(self._left, self._free, *cones))
-            sides.append({**own, **self._next_to_pairs(neighbors, back)})
+            partners = dict(only_ones(self._left, self._free, *cones))
+            sides.append({**partners, **self._next_to_pairs(neighbors, back)})
         return [
             (x, sides[0].get(x), sides[1].get(x))
             for x in self._left
@@ -172,12 +172,12 @@ class Neighbors:
                 pairs = {**dict(only_ones(left, free, *lines)), **pairs}
             for x, y in pairs.items():
                 votes[x][y] += self._strength.get(i, 1)
-        found = {}
-        for x, own in votes.items():
-            (y, most), *others = own.most_common(2)
+        partners = {}
+        for x, counter in votes.items():
+            (y, most), *others = counter.most_common(2)
             if not others or others[0][1] < most:
-                found[x] = y
-        return found
+                partners[x] = y
+        return partners
 
 
 def only_ones(
@@ -186,12 +186,12 @@ def only_ones(
     """Yield the pairs with a key that only one on each side has."""
     of_a: dict[Hashable, list[int]] = defaultdict(list)
     of_b: dict[Hashable, list[int]] = defaultdict(list)
-    for own, keys, found in ((a, key_a, of_a), (b, key_b, of_b)):
-        for i in own:
-            found[keys[i]].append(i)
-    for key, some in of_a.items():
-        if len(some) == len(of_b.get(key, ())) == 1:
-            yield some[0], of_b[key][0]
+    for index, keys, of_key in ((a, key_a, of_a), (b, key_b, of_b)):
+        for i in index:
+            of_key[keys[i]].append(i)
+    for key, in_a in of_a.items():
+        if len(in_a) == len(of_b.get(key, ())) == 1:
+            yield in_a[0], of_b[key][0]
 
 
 # What an agreement weighs. Shapes outweigh everything after them.
@@ -245,8 +245,8 @@ class PairScores:
 
         The order alone decides nothing if more operators of a kind are left on one side.
         """
-        kinds = [own.tolist() for own in self._evidence.kind]
-        count = [Counter(kinds[side][i] for i in own) for side, own in enumerate((left, free))]
+        kinds = [column.tolist() for column in self._evidence.kind]
+        count = [Counter(kinds[side][i] for i in index) for side, index in enumerate((left, free))]
         fixed = ascending(sorted(self._pairs.items()))
         sizes = len(self._evidence.a), len(self._evidence.b)
         for (i, j), (end_i, end_j) in pairwise([(-1, -1), *fixed, sizes]):
@@ -274,35 +274,37 @@ class PairScores:
         0 is for what may not be a pair.
         """
         own_b, fixed_b = self._b[:, y], self._fixed_b[:, y]
-        place = {j: at for at, j in enumerate(y)}
-        kept: dict[bytes, Ints] = {}  # of operators that differ in their place alone
+        place = {j: column for column, j in enumerate(y)}
+        scores_of: dict[bytes, Ints] = {}  # of operators that differ in their place alone
 
         def score(row: int) -> Ints:
             i = x[row]
-            own, fixed = self._a[:, i], self._fixed_a[:, i]
-            key = own.tobytes() + fixed.tobytes()
-            found = kept.get(key)
-            if found is None:
-                if len(kept) > _MOST_KEPT:
-                    kept.clear()
-                found = kept[key] = self._scores(own, fixed, own_b, fixed_b, 0)
-            at = place.get(self._names.partner[i])
-            if at is not None:
+            codes_a, fixed = self._a[:, i], self._fixed_a[:, i]
+            key = codes_a.tobytes() + fixed.tobytes()
+            scores = scores_of.get(key)
+            if scores is None:
+                if len(scores_of) > _MOST_KEPT:
+                    scores_of.clear()
+                scores = scores_of[key] = self._scores(codes_a, fixed, own_b, fixed_b, 0)
+            column = place.get(self._names.partner[i])
+            if column is not None:
                 # The n-th call of a line that runs several times is the n-th call.
-                found = np.zeros(len(y), np.int64) if i in self._repeated else found.copy()
-                near = slice(at, at + 1)
-                found[near] = self._scores(own, fixed, own_b[:, near], fixed_b[:, near], _PLACE)
-            return found
+                scores = np.zeros(len(y), np.int64) if i in self._repeated else scores.copy()
+                near = slice(column, column + 1)
+                scores[near] = self._scores(
+                    codes_a, fixed, own_b[:, near], fixed_b[:, near], _PLACE
+                )
+            return scores
 
         return score
 
-    def _scores(self, own: Ints, fixed: Ints, other: Ints, fixed_other: Ints, more: int) -> Ints:
-        support = more + (self._weights * (other == own[:, None])).sum(0)
+    def _scores(self, column: Ints, fixed: Ints, other: Ints, fixed_other: Ints, more: int) -> Ints:
+        support = more + (self._weights * (other == column[:, None])).sum(0)
         type_, shape, dtype = fixed_other[:3] == fixed[:3, None]
-        found = 1 + _SHAPE * shape + _DTYPE * dtype + support
+        total = 1 + _SHAPE * shape + _DTYPE * dtype + support
         enough = np.where(shape, np.where(dtype, 0, _OTHER_TYPE), _OTHER_SHAPE)
         if self._keeps_constants and fixed[3] != UNKNOWN:
             differ = (fixed_other[3] != UNKNOWN) & (fixed_other[3] != fixed[3])
             enough = np.where(differ & shape, _OTHER_CONSTANTS, enough)
-        scores: Ints = np.where(type_ & (support >= enough), found, 0)
+        scores: Ints = np.where(type_ & (support >= enough), total, 0)
         return scores

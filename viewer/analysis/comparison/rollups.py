@@ -123,14 +123,14 @@ def _by_name(session: Session) -> MethodTimes:
     slices = trace.slices
     row = session.row_of_slices.copy()
     row[_uncounted(slices)] = -1
-    at = np.flatnonzero(row >= 0)
-    texts, group = plain_names(trace, slices.name[at])
+    index = np.flatnonzero(row >= 0)
+    texts, group = plain_names(trace, slices.name[index])
     shape = len(session.runs), len(texts)
-    place = row[at] * len(texts) + group
-    ticks = np.bincount(place, self_time(slices)[at], shape[0] * shape[1]).reshape(shape)
+    place = row[index] * len(texts) + group
+    ticks = np.bincount(place, self_time(slices)[index], shape[0] * shape[1]).reshape(shape)
     groups = [((text,), set[int]()) for text in texts]
     of_slice = np.full(len(slices), -1)
-    of_slice[at] = group
+    of_slice[index] = group
     ran = _ran(row, of_slice, shape)
     return _times(session, NAME, groups, ticks.astype(np.float64), ran, of_slice)
 
@@ -147,10 +147,10 @@ def _ran(row: Ints, group: Ints, shape: tuple[int, ...]) -> Bools:
 
     row, group: of every slice, -1 for none. shape: (runs, groups).
     """
-    at = (row >= 0) & (group >= 0)
-    found = np.zeros(shape, np.bool_)
-    found[row[at], group[at]] = True
-    return found
+    mask = (row >= 0) & (group >= 0)
+    has_run = np.zeros(shape, np.bool_)
+    has_run[row[mask], group[mask]] = True
+    return has_run
 
 
 def plain_names(trace: Trace, name: Codes) -> tuple[tuple[str, ...], Ints]:
@@ -162,8 +162,8 @@ def plain_names(trace: Trace, name: Codes) -> tuple[tuple[str, ...], Ints]:
     names, of_name = np.unique(name, return_inverse=True)
     numbers: dict[str, int] = {}
     place = []
-    for own in names.tolist():
-        text = trace.strings[own]
+    for code in names.tolist():
+        text = trace.strings[code]
         text = step.get(text) or without_address(text)
         place.append(numbers.setdefault(text, len(numbers)))
     return tuple(numbers), np.array(place, np.int64)[of_name.reshape(-1)]
@@ -247,10 +247,12 @@ def _identified_times(session: Session, level: str) -> tuple[Groups, Floats, Int
     if level == UNIT and not groups:
         return *_units(session), group
     row = _rows_of_jobs(session)
-    at = np.flatnonzero((row >= 0) & (group >= 0))
-    place = row[at] * len(groups) + group[at]
+    index = np.flatnonzero((row >= 0) & (group >= 0))
+    place = row[index] * len(groups) + group[index]
     shape = len(session.runs), len(groups)
-    lengths = _united(place, trace.slices.start[at], trace.slices.end[at], shape[0] * shape[1])
+    lengths = _united(
+        place, trace.slices.start[index], trace.slices.end[index], shape[0] * shape[1]
+    )
     return groups, lengths.reshape(shape), np.where(row >= 0, group, -1)
 
 
@@ -279,9 +281,9 @@ def _rows_of_jobs(session: Session) -> Ints:
         starts, ends = (
             np.array([getattr(session.runs[i], side) for i in order]) for side in ("start", "end")
         )
-        at = np.searchsorted(starts, trace.slices.start[jobs], "right") - 1
-        inside = (at >= 0) & (trace.slices.end[jobs] <= ends[at])
-        row[jobs[inside]] = np.array(order)[at[inside]]
+        index = np.searchsorted(starts, trace.slices.start[jobs], "right") - 1
+        inside = (index >= 0) & (trace.slices.end[jobs] <= ends[index])
+        row[jobs[inside]] = np.array(order)[index[inside]]
     return row
 
 
@@ -295,16 +297,16 @@ def _units(session: Session) -> tuple[Groups, Floats]:
         }
         for run in session.runs
     ]
-    labels = list(dict.fromkeys(label for own in of_runs for label in own))
-    ticks = [[float(own.get(label, 0)) for label in labels] for own in of_runs]
+    labels = list(dict.fromkeys(label for run_ticks in of_runs for label in run_ticks))
+    ticks = [[float(run_ticks.get(label, 0)) for label in labels] for run_ticks in of_runs]
     return [(label,) for label in labels], np.array(ticks).reshape(len(of_runs), len(labels))
 
 
 def _united(place: Ints, start: Ints, end: Ints, count: int) -> Floats:
     """The length of the union of the slices of each place."""
-    found = np.zeros(count)
+    lengths = np.zeros(count)
     if not len(place):
-        return found
+        return lengths
     order = np.lexsort((start, place))
     place, start, end = place[order], start[order], end[order]
     used, segment = np.unique(place, return_inverse=True)
@@ -313,13 +315,13 @@ def _united(place: Ints, start: Ints, end: Ints, count: int) -> Floats:
         by = segment.reshape(-1) * span - int(start.min())
         first, last = start + by, end + by
         before = np.concatenate([first[:1], np.maximum.accumulate(last)[:-1]])
-        own = np.maximum(last - np.maximum(first, before), 0)
-        found += np.bincount(place, own, count)
-        return found
+        added = np.maximum(last - np.maximum(first, before), 0)
+        lengths += np.bincount(place, added, count)
+        return lengths
     bounds = [*np.flatnonzero(np.diff(place, prepend=place[0] - 1)).tolist(), len(place)]
     for i, number in enumerate(used.tolist()):
-        found[number] = intervals.length(*_part(start, end, bounds, i))
-    return found
+        lengths[number] = intervals.length(*_part(start, end, bounds, i))
+    return lengths
 
 
 def _part(start: Ints, end: Ints, bounds: Sequence[int], i: int) -> tuple[Ints, Ints]:

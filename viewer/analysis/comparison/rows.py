@@ -87,7 +87,7 @@ def _unlinked_pairs(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[tuple[int,
         methods |= zip(of_a, of_b, strict=True)
     for method in of_a:
         x, y = list(_unlinked(a, method)), list(_unlinked(b, methods.get(method, method)))
-        names_x, names_y = ([arm.parts[i].name for i in some] for arm, some in ((a, x), (b, y)))
+        names_x, names_y = ([arm.parts[i].name for i in parts] for arm, parts in ((a, x), (b, y)))
         for i, j in aligned(names_x, names_y):
             yield x[i], y[j]
 
@@ -115,7 +115,7 @@ def _grade(
         if not same:
             return Grade.BY_HAND, WHY
         return Grade.BY_NAME, "same name, in the order of the calls"
-    shares = [sorted(_sharing(arm, some)) for arm, some in ((a, x), (b, y))]
+    shares = [sorted(_sharing(arm, parts)) for arm, parts in ((a, x), (b, y))]
     is_plain = len(used) == len(of_a) == len(of_b) and len(shares[0]) == len(shares[1])
     if not is_plain:
         reasons = dict.fromkeys(pair.why for pair in used if pair.grade is Grade.GROUP)
@@ -124,9 +124,9 @@ def _grade(
     return worst.grade, worst.why
 
 
-def _sharing(arm: Arm, some: Iterable[int]) -> Iterator[tuple[int, ...]]:
+def _sharing(arm: Arm, parts: Iterable[int]) -> Iterator[tuple[int, ...]]:
     """What each call runs, for calls of several operators."""
-    for number in some:
+    for number in parts:
         if len(arm.parts[number].operators) > 1:
             yield arm.parts[number].operators
 
@@ -136,21 +136,21 @@ def _row_label(a: Arm, b: Arm, x: Sequence[int], y: Sequence[int]) -> str:
     if not x or not y:
         return _label(a, x) if x else _label(b, y)
     of_a, of_b = (
-        ", ".join(dict.fromkeys(arm.parts[n].backend or "kernels" for n in some))
-        for arm, some in ((a, x), (b, y))
+        ", ".join(dict.fromkeys(arm.parts[n].backend or "kernels" for n in parts))
+        for arm, parts in ((a, x), (b, y))
     )
     return _label(a, x) if of_a == of_b else f"{_label(a, x)} → {of_b}"
 
 
-def _label(arm: Arm, some: Sequence[int]) -> str:
+def _label(arm: Arm, parts: Sequence[int]) -> str:
     """The operators of some calls, "stem · convolution and 3 more", or their names."""
     program = arm.program
-    numbers = dict.fromkeys(i for number in some for i in arm.parts[number].operators)
+    numbers = dict.fromkeys(i for number in parts for i in arm.parts[number].operators)
     if program is not None and numbers:
         labels = [program.operators[i].label for i in numbers]
-        backends = dict.fromkeys(arm.parts[n].backend for n in some if arm.parts[n].backend)
+        backends = dict.fromkeys(arm.parts[n].backend for n in parts if arm.parts[n].backend)
     else:
-        labels, backends = list(dict.fromkeys(arm.parts[n].name for n in some)), {}
+        labels, backends = list(dict.fromkeys(arm.parts[n].name for n in parts)), {}
     more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
     where = f" ({', '.join(backends)})" if backends else ""
     return f"{labels[0]}{more}{where}"
@@ -205,11 +205,11 @@ def _event_rows(a: Arm, b: Arm, calls: Sequence[Row], same: bool) -> Iterator[Ro
 
 def _inside(arm: Arm) -> dict[int, list[int]]:
     """The events inside each delegate call."""
-    found: dict[int, list[int]] = {}
+    events: dict[int, list[int]] = {}
     for number, part in enumerate(arm.parts):
         if part.id.event is not None and part.id.call in arm.number:
-            found.setdefault(arm.number[part.id.call], []).append(number)
-    return found
+            events.setdefault(arm.number[part.id.call], []).append(number)
+    return events
 
 
 def _event_label(arm: Arm, number: int) -> str:
@@ -272,11 +272,11 @@ def _pairs_of_operators(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[tuple[
 
 
 def _parts_of_operators(arm: Arm) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    parts_of: dict[int, list[int]] = {}
     for number, part in enumerate(arm.parts):
         for operator in part.operators:
-            found.setdefault(operator, []).append(number)
-    return found
+            parts_of.setdefault(operator, []).append(number)
+    return parts_of
 
 
 def _grade_of_parts(
@@ -296,6 +296,6 @@ def _grade_of_parts(
     return (Grade.SAME, "same name") if is_known else (Grade.BY_NAME, "same name")
 
 
-def _label_of_parts(arm: Arm, some: tuple[int, ...]) -> str:
-    names = [arm.parts[number].name for number in some]
+def _label_of_parts(arm: Arm, parts: tuple[int, ...]) -> str:
+    names = [arm.parts[number].name for number in parts]
     return AND.join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

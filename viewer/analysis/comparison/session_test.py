@@ -49,8 +49,8 @@ def two_sided(t: Floats, degrees: Floats) -> Floats:
     n = np.minimum(np.asarray(degrees, np.float64), _MOST_DEGREES)
     t = np.abs(np.asarray(t, np.float64))
     with np.errstate(over="ignore"):
-        found: Floats = _incomplete_beta(n / 2, 0.5, n / (n + t * t))
-    return found
+        probability: Floats = _incomplete_beta(n / 2, 0.5, n / (n + t * t))
+    return probability
 
 
 def two_sided_quantile(p: Floats | float, degrees: Floats) -> Floats:
@@ -61,9 +61,11 @@ def two_sided_quantile(p: Floats | float, degrees: Floats) -> Floats:
     """
     asked = np.broadcast_arrays(np.asarray(p, np.float64), np.asarray(degrees, np.float64))
     # Rows of a comparison have a few different degrees of freedom.
-    distinct, of = np.unique(np.stack([one.ravel() for one in asked]), axis=1, return_inverse=True)
+    distinct, of = np.unique(
+        np.stack([array.ravel() for array in asked]), axis=1, return_inverse=True
+    )
     wanted, n = distinct[0], np.minimum(distinct[1], _MOST_DEGREES)
-    t = np.array([NormalDist().inv_cdf(1 - one / 2) for one in wanted.tolist()])
+    t = np.array([NormalDist().inv_cdf(1 - probability / 2) for probability in wanted.tolist()])
     scale = np.exp(_LOG_GAMMA((n + 1) / 2) - _LOG_GAMMA(n / 2)) / np.sqrt(n * np.pi)
     for _ in range(_MOST_STEPS):
         density = scale * (1 + t * t / n) ** (-(n + 1) / 2)
@@ -79,13 +81,13 @@ def _incomplete_beta(a: Floats, b: float, x: Floats) -> Floats:
     # The fraction converges fast on one side of the mean; the other is its complement.
     is_upper = x > (a + 1) / (a + bs + 2)
     first, second = np.where(is_upper, bs, a), np.where(is_upper, a, bs)
-    at = np.where(is_upper, 1 - x, x)
+    point = np.where(is_upper, 1 - x, x)
     with np.errstate(divide="ignore"):
-        logarithm = first * np.log(at) + second * np.log1p(-at)
+        logarithm = first * np.log(point) + second * np.log1p(-point)
     scale = _LOG_GAMMA(first + second) - _LOG_GAMMA(first) - _LOG_GAMMA(second)
-    value = np.exp(logarithm + scale) / first * _fraction(first, second, at)
-    found: Floats = np.where(is_upper, 1 - value, value)
-    return found
+    value = np.exp(logarithm + scale) / first * _fraction(first, second, point)
+    probability: Floats = np.where(is_upper, 1 - value, value)
+    return probability
 
 
 def _fraction(a: Floats, b: Floats, x: Floats) -> Floats:
@@ -144,22 +146,22 @@ class Changes:
     @property
     def is_tested(self) -> Bools:
         """Whether the row has enough sessions and is long enough to be tested."""
-        found: Bools = np.isfinite(self.q)
-        return found
+        is_tested: Bools = np.isfinite(self.q)
+        return is_tested
 
     @property
     def is_changed(self) -> Bools:
         """Whether the row is proven to be slower or faster by more than the threshold."""
         with np.errstate(invalid="ignore"):
-            found: Bools = (self.q < ALPHA) & (np.abs(self.log_ratio) > _LIMIT)
-        return found
+            is_changed: Bools = (self.q < ALPHA) & (np.abs(self.log_ratio) > _LIMIT)
+        return is_changed
 
     @property
     def is_unchanged(self) -> Bools:
         """Whether the whole interval is inside the threshold."""
         with np.errstate(invalid="ignore"):
-            found: Bools = self.is_tested & (self.low > -_LIMIT) & (self.high < _LIMIT)
-        return found
+            is_unchanged: Bools = self.is_tested & (self.low > -_LIMIT) & (self.high < _LIMIT)
+        return is_unchanged
 
 
 def compared(a: Floats, b: Floats, is_testable: Bools) -> Changes:
@@ -173,9 +175,9 @@ def compared(a: Floats, b: Floats, is_testable: Bools) -> Changes:
     degrees = n_a + n_b - 2
     enough = (n_a >= 2) & (n_b >= 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = np.where(enough, (square_a + square_b) / degrees, np.nan)
+        variances = np.where(enough, (square_a + square_b) / degrees, np.nan)
         tested = enough & is_testable & (np.minimum(n_a, n_b) >= LEAST_SESSIONS)
-        variance, more = _moderated(own, degrees, tested)
+        variance, more = _moderated(variances, degrees, tested)
         # Sessions without any spread, such as copies of one, prove nothing.
         tested &= (variance > _ROUNDING) | (np.abs(mean_b - mean_a) < np.sqrt(_ROUNDING))
         error = np.sqrt(variance * (1 / n_a + 1 / n_b))
@@ -220,17 +222,17 @@ def distinct_times(a: Floats, b: Floats) -> tuple[Ints, Ints]:
     shape (sessions, sums); sums without any time in both arms have no place (-1).
     """
     times = np.ascontiguousarray(np.concatenate([a, b]).T)
-    known = np.flatnonzero(np.isfinite(times).any(axis=1))
-    found = np.full(len(times), -1)
-    if not len(known):
-        return known, found
-    rows = times[known].view(np.dtype((np.void, times.dtype.itemsize * times.shape[1])))
+    index = np.flatnonzero(np.isfinite(times).any(axis=1))
+    places = np.full(len(times), -1)
+    if not len(index):
+        return index, places
+    rows = times[index].view(np.dtype((np.void, times.dtype.itemsize * times.shape[1])))
     _, first, place = np.unique(rows.reshape(-1), return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    found[known] = rank[place.reshape(-1)]
-    return known[first[order]], found
+    places[index] = rank[place.reshape(-1)]
+    return index[first[order]], places
 
 
 def _moments(times: Floats) -> tuple[Floats, Floats, Floats]:
@@ -239,38 +241,38 @@ def _moments(times: Floats) -> tuple[Floats, Floats, Floats]:
         logs = np.where(times > 0, np.log(times), np.nan)
     is_known = np.isfinite(logs)
     count = is_known.sum(axis=0).astype(np.float64)
-    known = np.where(is_known, logs, 0)
+    values = np.where(is_known, logs, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = known.sum(axis=0) / count
-    around = np.where(is_known, known - mean, 0)
+        mean = values.sum(axis=0) / count
+    around = np.where(is_known, values - mean, 0)
     return np.where(count > 0, mean, np.nan), (around * around).sum(axis=0), count
 
 
-def _moderated(own: Floats, degrees: Floats, tested: Bools) -> tuple[Floats, float]:
+def _moderated(variances: Floats, degrees: Floats, tested: Bools) -> tuple[Floats, float]:
     """Variances moderated by those of all tested rows, and the degrees of freedom of the prior."""
-    used = tested & (own > _ROUNDING)
+    used = tested & (variances > _ROUNDING)
     if used.sum() < 3:
-        return own, 0.0
+        return variances, 0.0
     half = degrees[used] / 2
     # The logs of sample variances have this mean and spread around that of the true ones.
-    shifted = np.log(own[used]) - _digamma(half) + np.log(half)
+    shifted = np.log(variances[used]) - _digamma(half) + np.log(half)
     spread = float(shifted.var(ddof=1) - _trigamma(half).mean())
     if spread <= 0:  # all rows vary alike
         prior, more = float(np.exp(shifted.mean())), 1e6
     else:
         half_more = _inverse_trigamma(spread)
         more = 2 * half_more
-        at = np.array([half_more])
-        prior = float(np.exp(shifted.mean() + _digamma(at)[0] - log(half_more)))
-    pooled = (more * prior + degrees * own) / (more + degrees)
-    return np.where(tested, np.maximum(pooled, own), own), more
+        argument = np.array([half_more])
+        prior = float(np.exp(shifted.mean() + _digamma(argument)[0] - log(half_more)))
+    pooled = (more * prior + degrees * variances) / (more + degrees)
+    return np.where(tested, np.maximum(pooled, variances), variances), more
 
 
 def _corrected(p: Floats) -> Floats:
     """Benjamini and Hochberg's q-values, over the values that are not NaN."""
     q = np.full(p.shape, np.nan)
-    known = np.flatnonzero(np.isfinite(p))
-    order = known[np.argsort(p[known], kind="stable")]
+    index = np.flatnonzero(np.isfinite(p))
+    order = index[np.argsort(p[index], kind="stable")]
     scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
     q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
     return q

@@ -42,18 +42,18 @@ def _part_of_calls(arm: Arm, session: Session) -> Ints:
     scopes, instructions = keys.scope.tolist(), keys.instruction.tolist()
     is_event = keys.kind == KeyKind.DELEGATE_EVENT
     part = calls_of_keys(arm, session)[slices.key]
-    at = np.flatnonzero(is_event[slices.key] & (keys.instruction[slices.key] >= 0))
-    key_of_slice = slices.key[at].astype(np.int64)
-    nth = session.numbers_of_events(at, run_of_slices(trace)[at])
+    index = np.flatnonzero(is_event[slices.key] & (keys.instruction[slices.key] >= 0))
+    key_of_slice = slices.key[index].astype(np.int64)
+    nth = session.numbers_of_events(index, run_of_slices(trace)[index])
     most = int(nth.max(initial=0)) + 1
     events, event_of = np.unique(key_of_slice * most + nth, return_inverse=True)
     names = keys.name[events // most].tolist()
     part_of_event = np.empty(len(events), np.int64)
     for i, (event, name) in enumerate(zip(events.tolist(), names, strict=True)):
-        own, count = divmod(event, most)
-        part_id = PartId(method[scopes[own]], instructions[own], (trace.strings[name], count))
+        key, count = divmod(event, most)
+        part_id = PartId(method[scopes[key]], instructions[key], (trace.strings[name], count))
         part_of_event[i] = arm.number.get(part_id, -1)
-    part[at] = part_of_event[event_of.reshape(-1)]
+    part[index] = part_of_event[event_of.reshape(-1)]
     return part
 
 
@@ -65,10 +65,10 @@ def calls_of_keys(arm: Arm, session: Session) -> Ints:
     keys, method = session.table.trace.keys, _methods(session)
     scopes, instructions = keys.scope.tolist(), keys.instruction.tolist()
     is_event = keys.kind == KeyKind.DELEGATE_EVENT
-    found = np.full(len(is_event), -1)
+    part_of_key = np.full(len(is_event), -1)
     for key in np.flatnonzero((keys.instruction >= 0) & ~is_event).tolist():
-        found[key] = arm.number.get(PartId(method[scopes[key]], instructions[key]), -1)
-    return found
+        part_of_key[key] = arm.number.get(PartId(method[scopes[key]], instructions[key]), -1)
+    return part_of_key
 
 
 def _methods(session: Session) -> list[str]:
@@ -82,19 +82,19 @@ def outermost(
 
     run: only those that start in it; None for all.
     """
-    own: Ints = np.flatnonzero(np.isin(row_of_slice, np.array(rows, np.int64)))
-    own = own[trace.keys.kind[trace.slices.key[own]] != KeyKind.KERNEL]
+    index: Ints = np.flatnonzero(np.isin(row_of_slice, np.array(rows, np.int64)))
+    index = index[trace.keys.kind[trace.slices.key[index]] != KeyKind.KERNEL]
     if run is not None:
-        own = starts_in_run(trace, run, own)
-    if not len(own):
-        return own
+        index = starts_in_run(trace, run, index)
+    if not len(index):
+        return index
     shape = tree(trace.slices)
     parent = np.full(len(shape.index), -1)
     parent[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
-    inside = np.zeros(len(own), np.bool_)
-    above = parent[own]
+    inside = np.zeros(len(index), np.bool_)
+    above = parent[index]
     while (above >= 0).any():
-        inside |= (above >= 0) & (row_of_slice[above] == row_of_slice[own])
+        inside |= (above >= 0) & (row_of_slice[above] == row_of_slice[index])
         above = np.where(above >= 0, parent[above], -1)
-    found: Ints = own[~inside]
-    return found
+    outer: Ints = index[~inside]
+    return outer

@@ -56,8 +56,8 @@ def steps_of(comparison: Comparison) -> Steps:
         sums = comparison.sum_ns(0), comparison.sum_ns(1)
         return Steps(sums[0], (), sums[1], *sums)
     rows = [
-        (i, row, one)
-        for i, (row, one) in enumerate(zip(comparison.rows, comparison.compared, strict=True))
+        (i, row, compared)
+        for i, (row, compared) in enumerate(zip(comparison.rows, comparison.compared, strict=True))
         if row.level != DELEGATE_EVENT
     ]
     # Too few sessions prove nothing: then the largest changes are shown without a verdict.
@@ -66,22 +66,25 @@ def steps_of(comparison: Comparison) -> Steps:
         (each for each in rows if each[2].verdict in CHANGED or (untested and _is_paired(each[2]))),
         key=lambda each: -abs(each[2].change_ns),
     )
-    steps = [Step(row.label, one.change_ns, one.verdict, i) for i, row, one in changed[:MOST_STEPS]]
+    steps = [
+        Step(row.label, compared.change_ns, compared.verdict, i)
+        for i, row, compared in changed[:MOST_STEPS]
+    ]
     more = changed[MOST_STEPS:]
     if more:
         what = "more rows" if untested else "more changed"
         steps.append(Step(f"{len(more)} {what}", _sum(more)))
     for verdict, label in ((Verdict.NO_CHANGE, "no change"), (Verdict.CANNOT_TELL, "inconclusive")):
-        own = [each for each in rows if each[2].verdict is verdict and _is_paired(each[2])]
-        if own and not untested:
-            steps.append(Step(label, _sum(own), verdict))
-    for label, own in (
+        chosen = [each for each in rows if each[2].verdict is verdict and _is_paired(each[2])]
+        if chosen and not untested:
+            steps.append(Step(label, _sum(chosen), verdict))
+    for label, chosen in (
         ("only in A", [each for each in rows if each[2].b_ns is None]),
         ("only in B", [each for each in rows if each[2].a_ns is None]),
     ):
-        if own:
-            steps.append(Step(label, _sum(own)))
-    a = sum(one.a_ns or 0.0 for _, _, one in rows)
+        if chosen:
+            steps.append(Step(label, _sum(chosen)))
+    a = sum(compared.a_ns or 0.0 for _, _, compared in rows)
     b = a + sum(step.ns for step in steps)
     whole = comparison.inference
     if whole.a_ns is None or whole.b_ns is None:
@@ -104,9 +107,9 @@ def _fewest(comparison: Comparison) -> int:
     return min(len(comparison.a.sessions), len(comparison.b.sessions))
 
 
-def _is_paired(one: Compared) -> bool:
-    return one.a_ns is not None and one.b_ns is not None
+def _is_paired(compared: Compared) -> bool:
+    return compared.a_ns is not None and compared.b_ns is not None
 
 
 def _sum(rows: list[tuple[int, Row, Compared]]) -> float:
-    return sum(one.change_ns for _, _, one in rows)
+    return sum(compared.change_ns for _, _, compared in rows)

@@ -27,8 +27,8 @@ def typical_run(arm: Arm, method: str = "") -> tuple[Session, Run] | None:
     of_methods: dict[str, float] = {}
     for session in arm.sessions:
         for times in session.methods:
-            own = float(np.nansum(usual[[arm.number[part.id] for part in times.parts]]))
-            of_methods[times.method] = max(of_methods.get(times.method, 0.0), own)
+            usual_ns = float(np.nansum(usual[[arm.number[part.id] for part in times.parts]]))
+            of_methods[times.method] = max(of_methods.get(times.method, 0.0), usual_ns)
     if not of_methods:
         return _of_median_duration(arm)
     chosen = method if method in of_methods else max(of_methods, key=lambda name: of_methods[name])
@@ -53,7 +53,7 @@ def _usual_gap(arm: Arm) -> dict[str, float]:
     for session in arm.sessions:
         for times in session.methods:
             gaps.setdefault(times.method, []).append(_gaps(session, times))
-    return {method: median(np.concatenate(own)) for method, own in gaps.items()}
+    return {method: median(np.concatenate(method_gaps)) for method, method_gaps in gaps.items()}
 
 
 def _gaps(session: Session, times: MethodTimes) -> Floats:
@@ -61,8 +61,8 @@ def _gaps(session: Session, times: MethodTimes) -> Floats:
     is_call = np.array([part.id.event is None for part in times.parts], np.bool_)
     in_calls = np.nan_to_num(times.ticks[:, is_call]).sum(axis=1)
     durations = np.array([run.end - run.start for run in times.runs], np.float64)
-    found: Floats = (durations - in_calls) * session.ns_per_tick
-    return found
+    gaps: Floats = (durations - in_calls) * session.ns_per_tick
+    return gaps
 
 
 def _of_median_duration(arm: Arm) -> tuple[Session, Run] | None:
@@ -74,4 +74,4 @@ def _of_median_duration(arm: Arm) -> tuple[Session, Run] | None:
     if not every:
         return None
     middle = median([took for took, _, _ in every])
-    return min(every, key=lambda one: (abs(one[0] - middle), one[0]))[1:]
+    return min(every, key=lambda candidate: (abs(candidate[0] - middle), candidate[0]))[1:]

@@ -49,7 +49,7 @@ def text_flow(program: Program) -> MethodFlow:
     # Per operation with regions (-1: top level), the values defined in its regions.
     named: dict[int, dict[str, int | ExternalInput]] = {}
     pairs: set[tuple[int, int]] = set()
-    given: dict[int, dict[ExternalInput, None]] = {}
+    external_inputs: dict[int, dict[ExternalInput, None]] = {}
     entered: set[int] = set()
     unknown: set[int] = set()
     for number, operation in enumerate(operation_texts):
@@ -65,7 +65,7 @@ def text_flow(program: Program) -> MethodFlow:
         for name in _operands(operation):
             maker = _maker(name, reader.parent(number), named, reader)
             if isinstance(maker, ExternalInput):
-                given.setdefault(index[number], {})[maker] = None
+                external_inputs.setdefault(index[number], {})[maker] = None
             elif maker is None:
                 unknown.add(index[number])
             elif maker != number:
@@ -74,7 +74,7 @@ def text_flow(program: Program) -> MethodFlow:
     return MethodFlow(
         tuple(consumer for consumer, _ in ordered),
         tuple(producer for _, producer in ordered),
-        {operator: tuple(v) for operator, v in given.items() if operator not in unknown},
+        {operator: tuple(v) for operator, v in external_inputs.items() if operator not in unknown},
         frozenset(unknown),
     )
 

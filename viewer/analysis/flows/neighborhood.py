@@ -97,25 +97,25 @@ def neighborhood(
     valid_seeds = np.unique(np.asarray(seeds, np.int64))
     valid_seeds = valid_seeds[(valid_seeds >= 0) & (valid_seeds < count)]
     hop = _hops(flow, valid_seeds, min(max(hops, 0), MOST_HOPS), direction)
-    found = np.flatnonzero(hop >= 0)
+    operators = np.flatnonzero(hop >= 0)
     cost = np.zeros(count, np.int64) if cost_order is None else cost_order
-    found = found[np.lexsort((found, -cost[found], hop[found]))]
-    shown = found[: max(most, 0)]
-    latest = np.maximum(*_edges_among(flow, shown))
+    operators = operators[np.lexsort((operators, -cost[operators], hop[operators]))]
+    nearest = operators[: max(most, 0)]
+    latest = np.maximum(*_edges_among(flow, nearest))
     if len(latest) > most_edges:
         # The largest number of operators whose edges fit the limit.
-        shown = shown[: max(int(np.sort(latest)[most_edges]), 1)]
-    shown = np.sort(shown)
-    producer, consumer = _edges_among(flow, shown)
+        nearest = nearest[: max(int(np.sort(latest)[most_edges]), 1)]
+    nearest = np.sort(nearest)
+    producer, consumer = _edges_among(flow, nearest)
     return Neighborhood(
-        shown,
-        hop[shown],
+        nearest,
+        hop[nearest],
         producer,
         consumer,
-        np.diff(flow.input_ptr)[shown] - np.bincount(consumer, minlength=len(shown)),
-        np.diff(flow.output_ptr)[shown] - np.bincount(producer, minlength=len(shown)),
+        np.diff(flow.input_ptr)[nearest] - np.bincount(consumer, minlength=len(nearest)),
+        np.diff(flow.output_ptr)[nearest] - np.bincount(producer, minlength=len(nearest)),
         len(valid_seeds),
-        len(found),
+        len(operators),
         "" if cost_order is None else best,
         _reason(flow, valid_seeds),
     )
@@ -132,19 +132,19 @@ def _hops(flow: Dataflow, seeds: Ints, hops: int, direction: Direction) -> Ints:
             reached.append(_rows(flow.input_ptr, flow.inputs, front)[1])
         if direction is not Direction.PRODUCERS:
             reached.append(_rows(flow.output_ptr, flow.outputs, front)[1])
-        found = np.unique(np.concatenate(reached))
-        front = found[hop[found] < 0]
+        operators = np.unique(np.concatenate(reached))
+        front = operators[hop[operators] < 0]
         if not len(front):
             break
         hop[front] = number
     return hop
 
 
-def _edges_among(flow: Dataflow, shown: Ints) -> tuple[Ints, Ints]:
+def _edges_among(flow: Dataflow, operators: Ints) -> tuple[Ints, Ints]:
     """Return producers and consumers of the edges among some operators, as positions."""
     position = np.full(len(flow.input_ptr) - 1, -1, np.int64)
-    position[shown] = np.arange(len(shown))
-    consumer, producer = _rows(flow.input_ptr, flow.inputs, shown)
+    position[operators] = np.arange(len(operators))
+    consumer, producer = _rows(flow.input_ptr, flow.inputs, operators)
     producer = position[producer]
     inside: Bools = producer >= 0
     return producer[inside], consumer[inside]

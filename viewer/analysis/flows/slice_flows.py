@@ -134,15 +134,15 @@ class FlowIndex:
         program = self.table.program
         if program is None:
             return SliceFlows(before_jobs, after_jobs, reason=NO_PROGRAM)
-        own = self.table.links[int(self._slices.key[i])].operators
-        if not own:
+        operators = self.table.links[int(self._slices.key[i])].operators
+        if not operators:
             return SliceFlows(before_jobs, after_jobs, reason=NO_OPERATOR)
         flow = dataflow_of(program)
         effort = _Effort(most)
-        reasons = [flow.unknown[operator] for operator in own if operator in flow.unknown]
+        reasons = [flow.unknown[operator] for operator in operators if operator in flow.unknown]
         try:
-            before, lost_before = self._ends(flow, i, own, effort, forward=False)
-            after, lost_after = self._ends(flow, i, own, effort, forward=True)
+            before, lost_before = self._ends(flow, i, operators, effort, forward=False)
+            after, lost_after = self._ends(flow, i, operators, effort, forward=True)
         except _TooMuch:
             return None
         return SliceFlows(
@@ -163,28 +163,34 @@ class FlowIndex:
     def _stated_ends(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
         """Return the ends of the file's own flows: outputs by start, inputs by latest end."""
         start, stop = self._slices.start, self._slices.end
-        found = self._stated.next_to(i, forward=forward)
-        found.sort(key=lambda j: (start[j], j) if forward else (-stop[j], j))
-        return tuple(FlowEnd(j, (), is_stated=True) for j in found)
+        neighbors = self._stated.next_to(i, forward=forward)
+        neighbors.sort(key=lambda j: (start[j], j) if forward else (-stop[j], j))
+        return tuple(FlowEnd(j, (), is_stated=True) for j in neighbors)
 
     def _job(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
         """Return the job that slice i starts or waits for, or the action at that end of job i."""
-        found = self._jobs.next_to(i, forward=forward) if self._jobs else None
-        return () if found is None else (FlowEnd(found, (), is_job=True),)
+        neighbor = self._jobs.next_to(i, forward=forward) if self._jobs else None
+        return () if neighbor is None else (FlowEnd(neighbor, (), is_job=True),)
 
     def _ends(
-        self, flow: Dataflow, i: int, own: tuple[int, ...], effort: _Effort, *, forward: bool
+        self,
+        flow: Dataflow,
+        i: int,
+        slice_operators: tuple[int, ...],
+        effort: _Effort,
+        *,
+        forward: bool,
     ) -> tuple[tuple[FlowEnd, ...], list[int]]:
         """Return the ends on one side, and the operators there that lead to none."""
         place = _Place(self, i)
         by_slice: dict[int, FlowEnd] = {}
         lost: list[int] = []
-        seen = set(own)
-        todo: list[tuple[int, tuple[int, ...]]] = [(operator, ()) for operator in own]
-        at = 0
-        while at < len(todo) and at <= len(own) + MOST_PASSED:
-            operator, passed = todo[at]
-            at += 1
+        seen = set(slice_operators)
+        todo: list[tuple[int, tuple[int, ...]]] = [(operator, ()) for operator in slice_operators]
+        position = 0
+        while position < len(todo) and position <= len(slice_operators) + MOST_PASSED:
+            operator, passed = todo[position]
+            position += 1
             for other in flow.next_to(operator, forward=forward).tolist():
                 if other in seen:
                     continue
@@ -196,11 +202,11 @@ class FlowIndex:
                     continue
                 if place.is_inside(slices):
                     continue
-                found = place.nearest(slices, forward=forward)
-                if found is None:
+                nearest = place.nearest(slices, forward=forward)
+                if nearest is None:
                     lost.append(other)
                     continue
-                end, overlaps = found
+                end, overlaps = nearest
                 flow_end = by_slice.get(end)
                 operators = (*flow_end.operators, other) if flow_end else (other,)
                 by_slice[end] = FlowEnd(
@@ -215,19 +221,19 @@ class FlowIndex:
 
     def _slices_of(self, operator: int, run: int) -> Codes:
         """Return an operator's slices in a run, from its smallest sets that have any, by start."""
-        found: list[Codes] = []
+        parts: list[Codes] = []
         size = 0
         for number in self._sets_of.get(operator, ()):
-            if found and len(self.table.sets[number]) > size:
+            if parts and len(self.table.sets[number]) > size:
                 break
             group = number * self._runs + run + 1
-            at = int(np.searchsorted(self._groups, group))
-            if at < len(self._groups) and self._groups[at] == group:
-                found.append(self._order[self._group_ptr[at] : self._group_ptr[at + 1]])
+            place = int(np.searchsorted(self._groups, group))
+            if place < len(self._groups) and self._groups[place] == group:
+                parts.append(self._order[self._group_ptr[place] : self._group_ptr[place + 1]])
                 size = len(self.table.sets[number])
-        if len(found) < 2:
-            return found[0] if found else self._order[:0]
-        united = np.concatenate(found)
+        if len(parts) < 2:
+            return parts[0] if parts else self._order[:0]
+        united = np.concatenate(parts)
         return united[np.argsort(self._slices.start[united], kind="stable")]
 
     def run_of(self, i: int) -> int:
@@ -248,8 +254,8 @@ class StatedFlows:
         _, other = self._ends if forward else self._ends[::-1]
         first, last = self._between(i, i + 1, forward=forward)
         order = self._order[0 if forward else 1]
-        found: list[int] = other[order[first : min(last, first + MOST_STATED)]].tolist()
-        return list(dict.fromkeys(found))
+        others: list[int] = other[order[first : min(last, first + MOST_STATED)]].tolist()
+        return list(dict.fromkeys(others))
 
     def has_inside(self, i: int, *, forward: bool) -> bool:
         """Return whether a flow starts (forward) or ends at a slice of i's thread, within i."""
@@ -257,9 +263,9 @@ class StatedFlows:
         start, end, ptr = slices.start[i], slices.end[i], slices.row_ptr
         for row in np.flatnonzero(slices.row_track == slices.track(i)).tolist():
             # Slices of a row follow one another, so those within i are a range.
-            own = slice(int(ptr[row]), int(ptr[row + 1]))
-            lo = own.start + int(np.searchsorted(slices.start[own], start, "left"))
-            hi = own.start + int(np.searchsorted(slices.end[own], end, "right"))
+            row_span = slice(int(ptr[row]), int(ptr[row + 1]))
+            lo = row_span.start + int(np.searchsorted(slices.start[row_span], start, "left"))
+            hi = row_span.start + int(np.searchsorted(slices.end[row_span], end, "right"))
             first, last = self._between(lo, hi, forward=forward)
             if first < last:
                 return True
@@ -282,13 +288,14 @@ class _Runs:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         processes = [track.process for track in trace.tracks]
-        own: dict[int | str, list[tuple[int, int, int]]] = {}  # by track, and by process
+        spans_of: dict[int | str, list[tuple[int, int, int]]] = {}  # by track, and by process
         for position, run in enumerate(trace.runs):
             span = run.start, trace.last_start(run), position
             for place in (run.track, processes[run.track]):
-                own.setdefault(place, []).append(span)
+                spans_of.setdefault(place, []).append(span)
         runs_of = {
-            place: np.array(sorted(spans), np.int64).reshape(-1, 3) for place, spans in own.items()
+            place: np.array(sorted(spans), np.int64).reshape(-1, 3)
+            for place, spans in spans_of.items()
         }
         none = np.empty((0, 3), np.int64)
         everywhere = next((run.track for run in trace.runs if run.all_tracks), None)
@@ -308,28 +315,28 @@ class _Runs:
         trace = self._trace
         if self._listed:
             return run_of_slices(trace)
-        found = np.full(len(trace.slices), -1)
+        run_of_slice = np.full(len(trace.slices), -1)
         ptr = trace.slices.row_ptr
         for row, track in enumerate(trace.slices.row_track.tolist()):
-            own = slice(int(ptr[row]), int(ptr[row + 1]))
-            found[own] = self._at(track, trace.slices.start[own])
-        return found
+            row_span = slice(int(ptr[row]), int(ptr[row + 1]))
+            run_of_slice[row_span] = self._at(track, trace.slices.start[row_span])
+        return run_of_slice
 
     def of(self, i: int) -> int:
         """Return the run of slice i, or -1."""
         slices = self._trace.slices
         if self._listed:
-            at = int(np.searchsorted(self._rows, int(slices.source_row[i]), "right")) - 1
-            return int(self._by_row[at]) if at >= 0 else -1
+            position = int(np.searchsorted(self._rows, int(slices.source_row[i]), "right")) - 1
+            return int(self._by_row[position]) if position >= 0 else -1
         return int(self._at(slices.track(i), slices.start[i : i + 1])[0])
 
     def _at(self, track: int, begins: Ints) -> Ints:
         start, end, number = self._of_track[track].T
         if not len(start):
             return np.full(len(begins), -1)
-        at = np.searchsorted(start, begins, "right") - 1
-        is_inside = (at >= 0) & (begins <= end[np.maximum(at, 0)])
-        return np.where(is_inside, number[np.maximum(at, 0)], -1)
+        index = np.searchsorted(start, begins, "right") - 1
+        is_inside = (index >= 0) & (begins <= end[np.maximum(index, 0)])
+        return np.where(is_inside, number[np.maximum(index, 0)], -1)
 
 
 class _TooMuch(Exception):
@@ -373,11 +380,11 @@ class _Place:
         """Return whether one of an operator's slices is this one, around it or inside it."""
         slices = self._window(slices)
         start, end, rows = self._columns(slices)
-        own, depth = self._slices.row_track[rows] == self._track, self._slices.row_depth[rows]
-        own &= self._slices.row_lane[rows] == self._lane
+        mask, depth = self._slices.row_track[rows] == self._track, self._slices.row_depth[rows]
+        mask &= self._slices.row_lane[rows] == self._lane
         inside = (depth > self._depth) & (start >= self._start) & (end <= self._end)
         around = (depth < self._depth) & (start <= self._start) & (end >= self._end)
-        return bool(((slices == self._i) | own & (inside | around)).any())
+        return bool(((slices == self._i) | mask & (inside | around)).any())
 
     def nearest(self, slices: Codes, *, forward: bool) -> tuple[int, bool] | None:
         """Return the operator's producing (or consuming) slice, and whether it overlaps."""
@@ -389,14 +396,14 @@ class _Place:
         else:
             clear, overlapping = end <= self._start, start < self._start
         for chosen, overlaps in ((clear, False), (overlapping, True)):
-            at = np.flatnonzero(chosen)
-            if len(at):
-                at = at[near[at] == near[at].max()]
+            index = np.flatnonzero(chosen)
+            if len(index):
+                index = index[near[index] == near[index].max()]
                 if forward:
-                    best = np.lexsort((slices[at], end[at] if overlaps else start[at]))[0]
+                    best = np.lexsort((slices[index], end[index] if overlaps else start[index]))[0]
                 else:
-                    best = np.lexsort((slices[at], start[at] if overlaps else end[at]))[-1]
-                return int(slices[at[best]]), overlaps
+                    best = np.lexsort((slices[index], start[index] if overlaps else end[index]))[-1]
+                return int(slices[index[best]]), overlaps
         return None
 
     def _columns(self, slices: Codes) -> tuple[Ints, Ints, Ints]:
@@ -411,10 +418,10 @@ class _Place:
         depth = self._slices.row_depth[rows]
         is_outermost = np.ones(len(slices), np.bool_)
         for each in np.unique(place):
-            own = np.flatnonzero(place == each)
-            own = own[np.lexsort((depth[own], -end[own], start[own]))]
-            reach = np.maximum.accumulate(end[own])[:-1]
-            is_outermost[own[1:]] = (end[own[1:]] > reach) | (start[own[1:]] >= reach)
+            index = np.flatnonzero(place == each)
+            index = index[np.lexsort((depth[index], -end[index], start[index]))]
+            reach = np.maximum.accumulate(end[index])[:-1]
+            is_outermost[index[1:]] = (end[index[1:]] > reach) | (start[index[1:]] >= reach)
         return slices[is_outermost]
 
     def _window(self, slices: Codes) -> Codes:
@@ -422,8 +429,8 @@ class _Place:
         if len(slices) <= MOST_COMPARED:
             return slices
         starts = self._slices.start
-        at = bisect_left(slices, self._start, key=lambda i: int(starts[i]))
-        first = max(at - MOST_COMPARED // 2, 0)
+        position = bisect_left(slices, self._start, key=lambda i: int(starts[i]))
+        first = max(position - MOST_COMPARED // 2, 0)
         return slices[first : first + MOST_COMPARED]
 
 
@@ -476,7 +483,7 @@ class JobFlows:
         """
         slices = self._trace.slices
         times = slices.end if at_end else slices.start
-        found: list[int] = []
+        neighbors: list[int] = []
         for row in self._rows.get((process, unit), ()):
             # Slices of one row do not overlap, so their ends are sorted too.
             lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
@@ -484,9 +491,9 @@ class JobFlows:
                 lo + int(np.searchsorted(times[lo:hi], times[i], side))
                 for side in ("left", "right")
             )
-            found += [
+            neighbors += [
                 j
                 for j in range(first, min(last, first + 8))
                 if (self._trace.name(j) in words if words else self.is_job(j))
             ]
-        return found[0] if len(found) == 1 else None
+        return neighbors[0] if len(neighbors) == 1 else None

@@ -36,7 +36,7 @@ def agreed(program: Program, links: Mapping[str, Link], *, is_whole: bool) -> Li
         return first
     if all(link.reason.state is LinkState.LINKED for link in links.values()):
         ran = [_what_ran(program, link, is_whole) for link in links.values()]
-        if all(one == ran[0] for one in ran):
+        if all(other == ran[0] for other in ran):
             return _linked(links)
     near = tuple(dict.fromkeys(i for link in links.values() for i in link.operators or link.near))
     reasons = {link.reason for link in links.values()}

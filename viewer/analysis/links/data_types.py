@@ -109,16 +109,16 @@ class _Graph:
                 self._used_by.setdefault(tensor.name, []).append(node)
 
     def rated(self, node: GraphNode) -> PreciseNode:
-        at = _INPUT[base_name(node.op)]
-        if at >= len(node.inputs):
+        position = _INPUT[base_name(node.op)]
+        if position >= len(node.inputs):
             return PreciseNode(node.debug_handle, Precision.UNKNOWN)
-        source = self._behind(node.inputs[at].name)
+        source = self._behind(node.inputs[position].name)
         weights = [
             graph_node
             for i, tensor in enumerate(node.inputs)
-            if i != at and (graph_node := self._behind(tensor.name)) is not None
+            if i != position and (graph_node := self._behind(tensor.name)) is not None
         ]
-        weight = next((made for made in weights if _is_dequantize(made)), None)
+        weight = next((graph_node for graph_node in weights if _is_dequantize(graph_node)), None)
         if source is None or not _is_dequantize(source):
             if weight is not None:
                 around = frozenset({weight.debug_handle})
@@ -137,7 +137,7 @@ class _Graph:
         outputs = list(self._quantized_to(node))
         if not outputs or None in outputs:
             return PreciseNode(node.debug_handle, Precision.UNKNOWN)
-        around |= {made.debug_handle for made in outputs if made is not None}
+        around |= {graph_node.debug_handle for graph_node in outputs if graph_node is not None}
         return PreciseNode(node.debug_handle, Precision.STATIC, around)
 
     def _behind(self, tensor: str) -> GraphNode | None:
@@ -296,24 +296,24 @@ def _of_layers(
     handles = frozenset(recorded.method.handles[instruction])
     if not handles <= recorded.method.by_handle.keys():
         return NO_CONTRADICTIONS
-    known = Counter(
+    precisions = Counter(
         # What quantizes an operator may be outside the call, which then computes in other types.
         node.precision if node.around <= handles and node.precision in _CERTAIN else _UNKNOWN
         for node in recorded.layers
         if node.handle in handles
     )
-    more = {precision: events[known[precision] :] for precision, events in layers.items()}
+    more = {precision: events[precisions[precision] :] for precision, events in layers.items()}
     less = {
         precision: count - len(layers.get(precision, ()))
-        for precision, count in known.items()
+        for precision, count in precisions.items()
         if precision is not _UNKNOWN and count > len(layers.get(precision, ()))
     }
-    excess = sum(map(len, more.values())) - known[_UNKNOWN]
+    excess = sum(map(len, more.values())) - precisions[_UNKNOWN]
     count = max(min(excess, sum(less.values())), 0)
     compared = sum(map(len, layers.values()))
     if not count:
         return TypeContradictions(0, compared)
-    precision, events = next((precision, own) for precision, own in more.items() if own)
+    precision, events = next((precision, names) for precision, names in more.items() if names)
     return TypeContradictions(
-        count, compared, events[0], precision.value, max(less, key=lambda one: less[one]).value
+        count, compared, events[0], precision.value, max(less, key=lambda other: less[other]).value
     )

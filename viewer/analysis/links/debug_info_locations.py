@@ -60,13 +60,13 @@ def located(trace: Trace, dispatches: Sequence[Dispatch], *, in_text: bool = Fal
     in_text: use the positions of the operations in the debug info text itself, for a trace without
     any location of its own. Columns and slices are shared with the given trace.
     """
-    found = _Placement(trace, dispatches).locations(in_text and not states_locations(trace))
-    if not found:
+    locations = _Placement(trace, dispatches).locations(in_text and not states_locations(trace))
+    if not locations:
         return trace
     kind, location = trace.keys.kind.copy(), trace.keys.location.copy()
-    at = np.fromiter(found, np.int64, len(found))
-    kind[at] = _LOCATION
-    location[at] = np.array(list(found.values()), np.object_)
+    index = np.fromiter(locations, np.int64, len(locations))
+    kind[index] = _LOCATION
+    location[index] = np.array(list(locations.values()), np.object_)
     return replace(trace, keys=replace(trace.keys, kind=kind, location=location))
 
 
@@ -167,16 +167,16 @@ class _Placement:
     def locations(self, in_text: bool) -> dict[int, str]:
         """Map keys to their new location; all numbers of a key's slices must agree on it."""
         keys = self._trace.keys
-        found: dict[int, set[str]] = {}
-        for one in self._stated:
-            dispatch = self._of(one.key)
-            if dispatch is None or not self._may_gain(one.key):
+        locations_of: dict[int, set[str]] = {}
+        for stated in self._stated:
+            dispatch = self._of(stated.key)
+            if dispatch is None or not self._may_gain(stated.key):
                 continue
-            places = found.setdefault(one.key, set())
-            places.add(self._place(dispatch, one, in_text))
+            places = locations_of.setdefault(stated.key, set())
+            places.add(self._place(dispatch, stated, in_text))
         return {
             key: text
-            for key, places in found.items()
+            for key, places in locations_of.items()
             if len(places) == 1 and (text := next(iter(places))) and text != keys.location[key]
         }
 
@@ -192,9 +192,9 @@ class _Placement:
         dispatch = self._of(key)
         if dispatch is None:
             return False, self.why_no_dispatch(self._trace.scopes[scope].name)
-        known = dispatch.jobs if is_job else dispatch.actions
-        if number not in known:
-            return True, f"The debug info of {dispatch.name} has no {what}, of {len(known)}"
+        listed = dispatch.jobs if is_job else dispatch.actions
+        if number not in listed:
+            return True, f"The debug info of {dispatch.name} has no {what}, of {len(listed)}"
         return True, f"The debug info of {dispatch.name} was printed without locations"
 
     @property
@@ -204,17 +204,17 @@ class _Placement:
 
     def own_names(self) -> list[str]:
         """Return the names of the dispatches of the trace, as in the file."""
-        scopes = {int(self._trace.keys.scope[one.key]) for one in self._stated}
+        scopes = {int(self._trace.keys.scope[stated.key]) for stated in self._stated}
         return [self._trace.scopes[scope].name for scope in sorted(scopes)]
 
-    def why_no_dispatch(self, own: str) -> str:
-        """Return why no open debug info matches the dispatch `own`."""
-        known = list(dict.fromkeys(d.name or os.path.basename(d.path) for d in self._dispatches))
-        names = " and ".join(known[:3])
-        if len(known) > 3:
-            names += f" and {len(known) - 3} more"
+    def why_no_dispatch(self, name: str) -> str:
+        """Return why no open debug info matches the dispatch `name`."""
+        every = list(dict.fromkeys(d.name or os.path.basename(d.path) for d in self._dispatches))
+        names = " and ".join(every[:3])
+        if len(every) > 3:
+            names += f" and {len(every) - 3} more"
         if self._names_dispatches:
-            return f"The open debug info is for {names}, but this ran in {own}"
+            return f"The open debug info is for {names}, but this ran in {name}"
         if self._ambiguous:
             return f"The file does not name its dispatch, and matches each of {names}"
         return f"The file does not name its dispatch, and does not match the debug info of {names}"
@@ -241,30 +241,35 @@ class _Placement:
 
     def _contradicted(self, named: Sequence[Dispatch | None]) -> dict[int, str]:
         """Return the scopes whose debug info, by name, has another kind of action for a number."""
-        found: dict[int, str] = {}
-        for one in self._stated:
-            scope = int(self._trace.keys.scope[one.key])
+        reasons: dict[int, str] = {}
+        for stated in self._stated:
+            scope = int(self._trace.keys.scope[stated.key])
             dispatch = named[scope]
-            if one.sort != ACTION_ID or dispatch is None or scope in found:
+            if stated.sort != ACTION_ID or dispatch is None or scope in reasons:
                 continue
-            action = dispatch.actions.get(one.number)
-            if action is not None and action_contradicts(self._name(one.key), action):
-                found[scope] = (
-                    f"The profile has a {self._name(one.key)} as action {one.number}, the debug "
+            action = dispatch.actions.get(stated.number)
+            name = self._name(stated.key)
+            if action is not None and action_contradicts(name, action):
+                reasons[scope] = (
+                    f"The profile has a {name} as action {stated.number}, the debug "
                     f"info of {dispatch.name} a {action.op}: it is from another compilation"
                 )
-        return found
+        return reasons
 
     def _fits(self, dispatch: Dispatch) -> bool:
         """Return whether a dispatch has every number of the trace and contradicts nothing in it."""
-        for one in self._stated:
-            known = _look_up(dispatch, one)
-            if known is None:
+        for stated in self._stated:
+            entry = _look_up(dispatch, stated)
+            if entry is None:
                 return False
-            if isinstance(known, Action) and action_contradicts(self._name(one.key), known):
+            if isinstance(entry, Action) and action_contradicts(self._name(stated.key), entry):
                 return False
-            own = self._trace.keys.location[one.key]
-            if own and _is_itself(one) and _contradict(own, self._place(dispatch, one, False)):
+            location = self._trace.keys.location[stated.key]
+            if (
+                location
+                and _is_itself(stated)
+                and _contradict(location, self._place(dispatch, stated, False))
+            ):
                 return False
         return True
 
@@ -272,19 +277,19 @@ class _Placement:
         keys = self._trace.keys
         return int(keys.kind[key]) in (_ACTION, _JOB) or not positions_of(keys.location[key] or "")
 
-    def _place(self, dispatch: Dispatch, one: _Stated, in_text: bool) -> str:
+    def _place(self, dispatch: Dispatch, stated: _Stated, in_text: bool) -> str:
         """Return the location of the thing with a number; "" if it has none."""
-        known = _look_up(dispatch, one)
-        if isinstance(known, NssTask) and not in_text:
+        entry = _look_up(dispatch, stated)
+        if isinstance(entry, NssTask) and not in_text:
             # The row is only one part of the task's work.
-            places = {w.location for w in known.work if w.unit is one.unit}
+            places = {w.location for w in entry.work if w.unit is stated.unit}
             return places.pop() if len(places) == 1 else ""
-        if isinstance(known, NssJob):
-            actions = (known.start_action, known.wait_action)
-            known = next((dispatch.actions[a] for a in actions if a is not None), None)
-        if known is None or not _is_itself(one):
+        if isinstance(entry, NssJob):
+            actions = (entry.start_action, entry.wait_action)
+            entry = next((dispatch.actions[a] for a in actions if a is not None), None)
+        if entry is None or not _is_itself(stated):
             return ""
-        return _position(dispatch.path, known.line, known.col) if in_text else known.location
+        return _position(dispatch.path, entry.line, entry.col) if in_text else entry.location
 
     def _name(self, key: int) -> str:
         return self._trace.strings[int(self._trace.keys.name[key])]
@@ -304,28 +309,28 @@ def _stated(trace: Trace) -> Iterator[_Stated]:
         distinct, code = np.unique(values, return_inverse=True)
         width = max(len(trace.keys), 1)
         packed: Ints = (code * width + slices.key[index]) * len(Unit) + unit[index]
-        for one in np.unique(packed).tolist():
-            rest, of_unit = divmod(one, len(Unit))
-            at, key = divmod(rest, width)
-            yield _Stated(sort, int(distinct[at]), Unit(of_unit), key)
+        for packed_code in np.unique(packed).tolist():
+            rest, of_unit = divmod(packed_code, len(Unit))
+            place, key = divmod(rest, width)
+            yield _Stated(sort, int(distinct[place]), Unit(of_unit), key)
 
 
-def _look_up(dispatch: Dispatch, one: _Stated) -> Action | NssJob | NssTask | None:
-    if one.sort == ACTION_ID:
-        return dispatch.actions.get(one.number)
-    if one.sort == JOB_ID:
-        return dispatch.jobs.get(one.number)
-    return dispatch.tasks.get(one.number)
+def _look_up(dispatch: Dispatch, stated: _Stated) -> Action | NssJob | NssTask | None:
+    if stated.sort == ACTION_ID:
+        return dispatch.actions.get(stated.number)
+    if stated.sort == JOB_ID:
+        return dispatch.jobs.get(stated.number)
+    return dispatch.tasks.get(stated.number)
 
 
-def _is_itself(one: _Stated) -> bool:
+def _is_itself(stated: _Stated) -> bool:
     """Return whether the row is the numbered thing; rows of C2 are parts of their action."""
-    return one.sort != ACTION_ID or one.unit is Unit.HOST
+    return stated.sort != ACTION_ID or stated.unit is Unit.HOST
 
 
-def _contradict(own: str, other: str) -> bool:
+def _contradict(location: str, other: str) -> bool:
     """Return whether two known locations have no position in common."""
-    positions, other_positions = positions_of(own), positions_of(other)
+    positions, other_positions = positions_of(location), positions_of(other)
     return bool(positions and other_positions) and not any(
         _is_same(a, b) for a in positions for b in other_positions
     )
@@ -346,11 +351,11 @@ def _stem(path: str) -> str:
 
 def _distinct(dispatches: Iterable[Dispatch]) -> list[Dispatch]:
     """Return the dispatches without duplicates, such as one text opened from two folders."""
-    found: dict[object, Dispatch] = {}
+    distinct: dict[object, Dispatch] = {}
     for dispatch in dispatches:
         content = (dispatch.actions, dispatch.jobs, dispatch.tasks)
-        found.setdefault((dispatch.name, *(tuple(part.values()) for part in content)), dispatch)
-    return list(found.values())
+        distinct.setdefault((dispatch.name, *(tuple(part.values()) for part in content)), dispatch)
+    return list(distinct.values())
 
 
 def _position(path: str, line: int, col: int) -> str:

@@ -44,7 +44,7 @@ def clock_names(table: LinkTable) -> tuple[str, ...]:
 
 def timed_clocks(table: LinkTable) -> dict[str, str]:
     """Return the clocks of a trace that need no rate, with their units: {"VulkanBackend": "ns"}."""
-    clocks = [one for one in _clocks(table.trace)[2] if unit_ns(table, *one)]
+    clocks = [clock for clock in _clocks(table.trace)[2] if unit_ns(table, *clock)]
     return {clock_name(table, *clock): _time_unit(table, *clock) for clock in clocks}
 
 
@@ -62,7 +62,7 @@ def with_clock_rates(table: LinkTable, chosen: Mapping[str, Fraction]) -> LinkTa
     """Return a table with rates, given as ns per cycle or tick by the names of `clock_names`."""
     if not chosen:
         return table
-    clocks = [one for one in _clocks(table.trace)[2] if not unit_ns(table, *one)]
+    clocks = [clock for clock in _clocks(table.trace)[2] if not unit_ns(table, *clock)]
     named = {clock: clock_name(table, *clock) for clock in clocks}
     rates = {clock: chosen[name] for clock, name in named.items() if name in chosen}
     return replace(table, clock_rates=rates)
@@ -76,9 +76,9 @@ def native_ns(table: LinkTable) -> Column | None:
 def own_clock_ns(table: LinkTable) -> Column | None:
     """Return the same, also for clocks that count units of time, whose rate is known."""
     rates = dict(table.clock_rates)
-    for one in _clocks(table.trace)[2]:
-        if ns := unit_ns(table, *one):
-            rates[one] = Fraction(ns)
+    for clock in _clocks(table.trace)[2]:
+        if ns := unit_ns(table, *clock):
+            rates[clock] = Fraction(ns)
     return _in_ns(table, rates) if rates else None
 
 
@@ -89,13 +89,13 @@ def clocks_of_slices(table: LinkTable) -> tuple[Ints, Ints, list[Clock]]:
 
 def _in_ns(table: LinkTable, of_clock: Mapping[Clock, Fraction]) -> Column | None:
     slices = table.trace.slices
-    at, clock, clocks = _clocks(table.trace)
+    index, clock, clocks = _clocks(table.trace)
     rates = [of_clock.get(clock) for clock in clocks]
     values, valid = np.zeros(len(slices), np.int64), np.zeros(len(slices), np.bool_)
     for rate in {rate for rate in rates if rate is not None}:
-        own = at[np.array([other == rate for other in rates])[clock]]
-        values[own] = ticks_to_ns(slices.columns[NATIVE_DURATION].values[own], rate)
-        valid[own] = True
+        rows = index[np.array([other == rate for other in rates])[clock]]
+        values[rows] = ticks_to_ns(slices.columns[NATIVE_DURATION].values[rows], rate)
+        valid[rows] = True
     return Column(values, valid) if valid.any() else None
 
 
@@ -150,16 +150,16 @@ def _clocks(trace: Trace) -> tuple[Ints, Ints, list[Clock]]:
     none = np.empty(0, np.int64)
     if duration is None or duration.strings is not None or duration.values.dtype.kind not in "iu":
         return none, none, []
-    at = foreign(slices)
+    index = foreign(slices)
     units: tuple[str, ...] = (_UNIT,)
-    code = np.zeros(len(at), np.int64)
+    code = np.zeros(len(index), np.int64)
     if unit is not None and unit.strings is not None:
         units = (*unit.strings, _UNIT)
-        code = unit.values[at].astype(np.int64)
+        code = unit.values[index].astype(np.int64)
         if unit.valid is not None:
-            code[~unit.valid[at]] = len(units) - 1
+            code[~unit.valid[index]] = len(units) - 1
     timed: Bools = ~np.array([is_value(unit) for unit in units], np.bool_)[code]
-    at, code = at[timed], code[timed]
-    pairs, clock = np.unique(slices.key[at] * np.int64(len(units)) + code, return_inverse=True)
-    found = [(pair // len(units), units[pair % len(units)]) for pair in pairs.tolist()]
-    return at, clock, found
+    index, code = index[timed], code[timed]
+    pairs, clock = np.unique(slices.key[index] * np.int64(len(units)) + code, return_inverse=True)
+    clocks = [(pair // len(units), units[pair % len(units)]) for pair in pairs.tolist()]
+    return index, clock, clocks

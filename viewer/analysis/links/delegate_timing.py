@@ -50,7 +50,7 @@ def with_backends(table: LinkTable) -> LinkTable:
 
 def _backends(table: LinkTable) -> dict[tuple[int, int], str]:
     """The backends of calls by scope and instruction: of the program file, else of the record."""
-    keys, found = table.trace.keys, dict[tuple[int, int], str]()
+    keys, backends = table.trace.keys, dict[tuple[int, int], str]()
     states = table.program is not None and not table.program.delegates_only
     for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_CALL).tolist():
         scope, instruction = int(keys.scope[key]), int(keys.instruction[key])
@@ -58,8 +58,8 @@ def _backends(table: LinkTable) -> dict[tuple[int, int], str]:
         backend = delegate_of(ran, instruction).backend if ran is not None else ""
         backend = backend or (table.links[key].backend if states else "")
         if backend:
-            found[scope, instruction] = backend
-    return found
+            backends[scope, instruction] = backend
+    return backends
 
 
 def _in_whole_us(table: LinkTable, is_event: Bools) -> Bools:
@@ -69,5 +69,5 @@ def _in_whole_us(table: LinkTable, is_event: Bools) -> Bools:
     places = np.stack([keys.scope.astype(np.int64), keys.instruction.astype(np.int64)], axis=1)
     _, place = np.unique(places, axis=0, return_inverse=True)
     of_slice = place.reshape(-1)[slices.key]
-    found: Bools = ~np.isin(of_slice, of_slice[odd])
-    return found
+    is_whole: Bools = ~np.isin(of_slice, of_slice[odd])
+    return is_whole

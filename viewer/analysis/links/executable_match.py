@@ -219,10 +219,10 @@ def _share_of_nodes(method: Method, delegate: Delegate) -> float:
 
     1 if that cannot be compared, as for other backends.
     """
-    found = [
+    matches = [
         not names.isdisjoint(operator.base_names)
         for node in delegate.nodes
         if (operator := method.by_handle.get(node.debug_handle)) is not None
         and (names := operators_of([short_type(node.type)]))
     ]
-    return sum(found) / len(found) if found else 1.0
+    return sum(matches) / len(matches) if matches else 1.0

@@ -60,7 +60,7 @@ def methods_that_ran(
         events[scope][instruction] = [str(trace.keys.identifier[key]) for key in keys]
     is_complete = trace.format == _COMPLETE
     counts = [_counts(method) for method in executable.methods]
-    found: list[tuple[str, ...]] = []
+    names_of_scopes: list[tuple[str, ...]] = []
     evidence = 0
     for signatures, texts in zip(runs, events, strict=True):
         finished = is_complete and all(run.finished for run in signatures)
@@ -77,8 +77,8 @@ def methods_that_ran(
         evidence += sum(
             xnnpack_operator(text) is not None for value in texts.values() for text in value
         )
-        found.append(names)
-    return found if evidence else None
+        names_of_scopes.append(names)
+    return names_of_scopes if evidence else None
 
 
 def methods_of_scopes(
@@ -88,12 +88,12 @@ def methods_of_scopes(
 
     ran: per scope the methods that they may have executed. Of several, the links decide.
     """
-    found = []
+    methods = []
     for scope, names in enumerate(ran):
         linked = table.method_of_scope(scope)
         name = linked if linked in names else names[0] if len(names) == 1 else None
-        found.append(None if name is None else executable.method(name))
-    return tuple(found)
+        methods.append(None if name is None else executable.method(name))
+    return tuple(methods)
 
 
 _Counts = tuple[int, int, bool]  # kernel calls, delegate calls, and whether there is any jump
@@ -115,8 +115,9 @@ def _is_run_of(
     if any(kernel_name(method.instructions[i]) not in ops for i, ops in logged.kernels.items()):
         return False
     if any(
-        delegate_of(method, i).backend == XNNPACK and any(not isinstance(x, str) for x in own)
-        for i, own in logged.identifiers.items()
+        delegate_of(method, i).backend == XNNPACK
+        and any(not isinstance(x, str) for x in identifiers)
+        for i, identifiers in logged.identifiers.items()
     ):
         return False
     # Without a jump, a run that finished executed all instructions.
@@ -127,8 +128,8 @@ def _is_run_of(
 def _logged_its_nodes(method: ExecutableMethod, texts: _Events, finished: bool) -> bool:
     """Return whether the delegates of a method may have logged the events of their calls."""
     differences = explained = 0
-    for at, events in texts.items():
-        alignment = _alignment(delegate_of(method, at), events, finished)
+    for instruction, events in texts.items():
+        alignment = _alignment(delegate_of(method, instruction), events, finished)
         if not alignment.is_possible:
             return False
         differences += alignment.differences

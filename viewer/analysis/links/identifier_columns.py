@@ -110,19 +110,19 @@ def column_names(trace: Trace) -> list[str]:
 
     In file order; the slice's own name is last.
     """
-    found = [
+    names = [
         name
         for name, column in trace.slices.columns.items()
         if column.strings is not None or (column.values.dtype.kind in "iu" and not column.unit)
     ]
-    return found if NAME in found else [*found, NAME]
+    return names if NAME in names else [*names, NAME]
 
 
 def identifier_columns(trace: Trace, program: Program) -> list[ColumnMatch]:
     """Return the columns that match identifiers of the program's maps, best first."""
     # The identifiers of all maps of a program, as one map without handles.
     maps = (d for method in program.methods for d in method.delegates.values())
-    delegate_map = DelegateMap("", {key: () for one in maps for key in one.entries or ()})
+    delegate_map = DelegateMap("", {key: () for source in maps for key in source.entries or ()})
     if not delegate_map.is_filled or not len(trace.slices) or not takes_column(trace):
         return []
     in_file = program.delegates_only
@@ -136,8 +136,8 @@ def sure_column(trace: Trace, matches: Sequence[ColumnMatch]) -> str | None:
     sure = {match.column: match for match in reversed(matches) if match.is_sure}
     columns = list(dict.fromkeys(match.column for match in matches if match.is_sure))
     of_file = [match.of_file for match in sure.values() if match.of_file is not None]
-    known = frozenset().union(*of_file) if len(of_file) == len(sure) else None
-    if not sure or not all(_same_values(trace, columns[0], c, known) for c in columns[1:]):
+    texts = frozenset().union(*of_file) if len(of_file) == len(sure) else None
+    if not sure or not all(_same_values(trace, columns[0], c, texts) for c in columns[1:]):
         return None
     return columns[0]
 
@@ -238,21 +238,21 @@ def _distinct(trace: Trace, name: str) -> tuple[Sequence[int | str], Ints]:
     has = np.ones(len(slices), np.bool_) if column.valid is None else column.valid.copy()
     if slices.derived is not None:
         has &= ~slices.derived
-    own = column.values[has]
+    column_values = column.values[has]
     number = np.full(len(slices), -1, np.int64)
-    if not len(own):
+    if not len(column_values):
         return (), number
-    low, high = int(own.min()), int(own.max())
-    if high - low <= 4 * len(own):
+    low, high = int(column_values.min()), int(column_values.max())
+    if high - low <= 4 * len(column_values):
         # Codes and IDs are dense: counting them is several times faster than sorting.
-        offset = (own - own.dtype.type(low)).astype(np.int64)
+        offset = (column_values - column_values.dtype.type(low)).astype(np.int64)
         used = np.flatnonzero(np.bincount(offset))
         place = np.full(high - low + 1, -1, np.int64)
         place[used] = np.arange(len(used))
         number[has] = place[offset]
         values = [low + step for step in used.tolist()]
     else:
-        distinct, number[has] = np.unique(own, return_inverse=True)
+        distinct, number[has] = np.unique(column_values, return_inverse=True)
         values = distinct.tolist()
     if column.strings is None:
         return values, number
@@ -271,24 +271,24 @@ def _length(values: Sequence[int | str]) -> int:
 
 def _objects(values: Sequence[int | str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
     """Return values as an array of objects, whatever their type."""
-    made = np.empty(len(values), np.object_)
-    made[:] = values
-    return made
+    array = np.empty(len(values), np.object_)
+    array[:] = values
+    return array
 
 
-def _same_values(trace: Trace, one: str, other: str, known: frozenset[str] | None) -> bool:
+def _same_values(trace: Trace, name: str, other: str, texts: frozenset[str] | None) -> bool:
     """Return whether two columns have the same text, or none, on every slice.
 
-    known: only these texts count, others are treated as none; None: all texts count.
+    texts: only these texts count, others are treated as none; None: all texts count.
     """
     codes: dict[str, int] = {}
 
     def coded(name: str) -> Ints:
         values, number = _distinct(trace, name)
         common = [
-            codes.setdefault(text, len(codes)) if known is None or text in known else -1
+            codes.setdefault(text, len(codes)) if texts is None or text in texts else -1
             for text in map(str, values)
         ]
         return np.array([*common, -1], np.int64)[number]
 
-    return bool(np.array_equal(coded(one), coded(other)))
+    return bool(np.array_equal(coded(name), coded(other)))

@@ -48,7 +48,7 @@ def key_labels(table: LinkTable) -> list[str]:
         for key, link in enumerate(table.links):
             labels[key] = set_label(table, link.operators) or labels[key]
     kernels = _only_kernels(trace)
-    known: dict[tuple[int, str, tuple[int, ...]], str] = {}
+    label_of: dict[tuple[int, str, tuple[int, ...]], str] = {}
     calls = (keys.kind == KeyKind.DELEGATE_CALL) | (keys.kind == KeyKind.OPERATOR_CALL)
     for key in np.flatnonzero(calls).tolist():
         link = table.links[key]
@@ -58,25 +58,27 @@ def key_labels(table: LinkTable) -> list[str]:
             labels[key] = kernels.get(place) or labels[key]
             continue
         what = (kind, link.backend, link.operators)
-        if what not in known:
-            known[what] = _call_label(table, *what)
-        labels[key] = known[what] or labels[key]
+        if what not in label_of:
+            label_of[what] = _call_label(table, *what)
+        labels[key] = label_of[what] or labels[key]
     return labels
 
 
 def _label_locations(table: LinkTable, labels: list[str]) -> None:
     """Add operations to the labels of linked locations; skip those linked to a function alone."""
-    keys, known = table.trace.keys, dict[tuple[int, ...], str]()
+    keys, label_of = table.trace.keys, dict[tuple[int, ...], str]()
     for key in np.flatnonzero(keys.kind == KeyKind.LOCATION).tolist():
         operators = table.links[key].operators
         if not operators:
             continue
-        if operators not in known:
+        if operators not in label_of:
             is_function = all(op.is_function for op in table.operators(key))
-            known[operators] = "" if is_function else set_label(table, operators)
-        if known[operators]:
+            label_of[operators] = "" if is_function else set_label(table, operators)
+        if label_of[operators]:
             is_unit = _UNIT_ALONE.fullmatch(labels[key])
-            labels[key] = known[operators] if is_unit else f"{labels[key]} · {known[operators]}"
+            labels[key] = (
+                label_of[operators] if is_unit else f"{labels[key]} · {label_of[operators]}"
+            )
 
 
 def _call_label(table: LinkTable, kind: int, backend: str, operators: tuple[int, ...]) -> str:
@@ -89,12 +91,12 @@ def _call_label(table: LinkTable, kind: int, backend: str, operators: tuple[int,
 def _only_kernels(trace: Trace) -> dict[tuple[int, int], str]:
     """Map (scope, instruction) to its kernel, "add.out"; "" if several kernels ran there."""
     keys = trace.keys
-    found: dict[tuple[int, int], str] = {}
+    kernels: dict[tuple[int, int], str] = {}
     for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist():
         place = (int(keys.scope[key]), int(keys.instruction[key]))
         name = trace.strings[int(keys.name[key])].removeprefix(KERNEL_PREFIX)
-        found[place] = name if found.get(place, name) == name else ""
-    return found
+        kernels[place] = name if kernels.get(place, name) == name else ""
+    return kernels
 
 
 def set_label(table: LinkTable, operators: Sequence[int]) -> str:
@@ -125,11 +127,14 @@ def set_labels(table: LinkTable) -> list[tuple[str, str]]:
     The hint names its debug handles, if it has any.
     """
     operators = () if table.program is None else table.program.operators
-    labels = [set_label(table, own) for own in table.sets]
+    labels = [set_label(table, operator_set) for operator_set in table.sets]
     often = Counter(labels)
     return [
-        (label, _handles([operators[i].debug_handle for i in own]) if often[label] > 1 else "")
-        for label, own in zip(labels, table.sets, strict=True)
+        (
+            label,
+            _handles([operators[i].debug_handle for i in operator_set]) if often[label] > 1 else "",
+        )
+        for label, operator_set in zip(labels, table.sets, strict=True)
     ]
 
 
@@ -162,15 +167,15 @@ def series_names(table: LinkTable, series: Collection[Series]) -> dict[Series, s
     """
     if len(series) < 2:
         return dict.fromkeys(series, "")
-    is_one = len({one[:3] for one in series}) == 1
-    found = {}
+    is_one = len({key[:3] for key in series}) == 1
+    names = {}
     for process, scope, part, phase in series:
         load = f" from load {part}" if part else ""
         method = f"{scope_name(table, scope)}{load}"
         parts = (phase,) if is_one and phase else (method, phase)
-        found[process, scope, part, phase] = ", ".join(filter(None, parts))
-    named = Counter(found.values())
-    return {one: f"{name} of {one[0]}" if named[name] > 1 else name for one, name in found.items()}
+        names[process, scope, part, phase] = ", ".join(filter(None, parts))
+    named = Counter(names.values())
+    return {key: f"{name} of {key[0]}" if named[name] > 1 else name for key, name in names.items()}
 
 
 def run_label(table: LinkTable, run: Run) -> str:
@@ -241,15 +246,17 @@ def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
     track = np.array([run.track for run in runs], np.int64)
     start = np.array([run.start for run in runs], np.int64)
     end = np.array([run.end for run in runs], np.int64)
-    at = np.full(len(runs), -1)
+    slice_of_run = np.full(len(runs), -1)
     outermost = (slices.row_lane == 0) & (slices.row_depth == 0)
     for row in np.flatnonzero(outermost & np.isin(slices.row_track, track)).tolist():
         lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
-        own = np.flatnonzero(track == slices.row_track[row])
-        found = lo + np.searchsorted(slices.start[lo:hi], start[own])
-        own, found = own[found < hi], found[found < hi]
-        spans = (slices.start[found] == start[own]) & (slices.end[found] == end[own])
-        at[own[spans]] = found[spans]
+        index = np.flatnonzero(track == slices.row_track[row])
+        slice_index = lo + np.searchsorted(slices.start[lo:hi], start[index])
+        index, slice_index = index[slice_index < hi], slice_index[slice_index < hi]
+        spans = (slices.start[slice_index] == start[index]) & (
+            slices.end[slice_index] == end[index]
+        )
+        slice_of_run[index[spans]] = slice_index[spans]
     if len(trace.lane_starts) > 1 or any(run.all_tracks for run in runs):
         number_of = {(run.track, run.start, run.end): i for i, run in enumerate(runs)}
         scopes = np.flatnonzero((trace.keys.kind == KeyKind.FRAMEWORK)[slices.key])
@@ -261,9 +268,9 @@ def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
         )
         for i, place in zip(scopes.tolist(), places, strict=True):
             if place in number_of:
-                at[number_of[place]] = i
-    spanned = np.flatnonzero(at >= 0)
-    return [runs[i] for i in spanned.tolist()], at[spanned]
+                slice_of_run[number_of[place]] = i
+    spanned = np.flatnonzero(slice_of_run >= 0)
+    return [runs[i] for i in spanned.tolist()], slice_of_run[spanned]
 
 
 def describe_near(link: Link) -> str:

@@ -238,21 +238,21 @@ class _Linker:
         place = scope, instruction, method.name
         if place not in self._ran_kernels:
             ran = self._ran(key)
-            found = self._kernels(key, method, ran) if ran else self._instruction(key, method)
-            self._ran_kernels[place] = self._with_nodes(found, scope, instruction, method)
+            linked = self._kernels(key, method, ran) if ran else self._instruction(key, method)
+            self._ran_kernels[place] = self._with_nodes(linked, scope, instruction, method)
         return self._ran_kernels[place]
 
-    def _with_nodes(self, found: Link, scope: int, instruction: int, method: Method) -> Link:
+    def _with_nodes(self, linked: Link, scope: int, instruction: int, method: Method) -> Link:
         """Return the link of an instruction with the graph nodes that it ran, if they are known."""
-        nodes = self._kernel_nodes(scope, method).nodes(instruction) if found.operators else ()
+        nodes = self._kernel_nodes(scope, method).nodes(instruction) if linked.operators else ()
         if not nodes:
-            return found
-        every = sum(len(self.program.operators[i].nodes) for i in found.operators)
+            return linked
+        every = sum(len(self.program.operators[i].nodes) for i in linked.operators)
         if len(nodes) == 1:
             what = f"node {self.program.nodes[nodes[0]].name}, one of its {every}"
         else:
             what = f"one of {len(nodes)} nodes with this operator, of its {every}"
-        return replace(found, detail=f"{found.detail}. It ran {what}", nodes=nodes)
+        return replace(linked, detail=f"{linked.detail}. It ran {what}", nodes=nodes)
 
     def _kernel_nodes(self, scope: int, method: Method) -> KernelNodes:
         place = scope, method.name
@@ -263,37 +263,37 @@ class _Linker:
 
     def _kernels(self, key: int, method: Method, ran: set[str]) -> Link:
         """Return the link of an instruction that ran kernels, after comparing their names."""
-        found = self._instruction(key, method)
-        if not found.operators or found.reason is Reason.BY_BRANCH:
-            return found
-        known = {name for handle in found.handles for name in method.kernel_names(handle)}
-        if not ran & known:
-            return self._other_kernels(key, found, sorted(ran), sorted(known))
-        recorded = {n for i in found.operators for n in self.program.operators[i].base_names}
-        kernel = " / ".join(sorted(ran & known))
+        linked = self._instruction(key, method)
+        if not linked.operators or linked.reason is Reason.BY_BRANCH:
+            return linked
+        names = {name for handle in linked.handles for name in method.kernel_names(handle)}
+        if not ran & names:
+            return self._other_kernels(key, linked, sorted(ran), sorted(names))
+        recorded = {n for i in linked.operators for n in self.program.operators[i].base_names}
+        kernel = " / ".join(sorted(ran & names))
         if not ran & recorded:
             return replace(
-                found,
+                linked,
                 reason=Reason.REPLACED,
-                detail=f"{found.detail}. A transform pass replaced {', '.join(sorted(recorded))} "
+                detail=f"{linked.detail}. A transform pass replaced {', '.join(sorted(recorded))} "
                 f"with {kernel}",
             )
-        return found
+        return linked
 
-    def _other_kernels(self, key: int, found: Link, ran: list[str], known: list[str]) -> Link:
+    def _other_kernels(self, key: int, linked: Link, ran: list[str], names: list[str]) -> Link:
         """Return the link of an instruction whose kernels its debug handles do not name."""
-        kernels, operators = " / ".join(ran), ", ".join(known)
+        kernels, operators = " / ".join(ran), ", ".join(names)
         if self._id[key] in self.trace_match.replaced[self._scope[key]]:
             why = f"A pass, or another version of the model, replaced {operators} with {kernels}"
-            return replace(found, reason=Reason.REPLACED, detail=f"{found.detail}. {why}")
+            return replace(linked, reason=Reason.REPLACED, detail=f"{linked.detail}. {why}")
         if self._insisted:
             why = f"You chose this ETRecord; {kernels} ran instead of {operators}"
-            return replace(found, reason=Reason.CHOSEN_RECORD, detail=f"{found.detail}. {why}")
+            return replace(linked, reason=Reason.CHOSEN_RECORD, detail=f"{linked.detail}. {why}")
         return Link(
             Reason.OTHER_OPERATOR,
-            f"The kernel {kernels} is not an operator of debug handle{_numbers(found.handles)} "
+            f"The kernel {kernels} is not an operator of debug handle{_numbers(linked.handles)} "
             f"({operators})",
-            near=found.operators,
+            near=linked.operators,
         )
 
     def _ran(self, key: int) -> set[str]:
@@ -364,20 +364,20 @@ class _Linker:
         return Link(Reason.ONLY_DELEGATES, f"A debug handle map does not include {what}")
 
     def _delegate_call(self, key: int, method: Method) -> Link:
-        found = self._instruction(key, method)
+        linked = self._instruction(key, method)
         delegate = method.delegate_at(self._id[key])
         backend = delegate.backend if delegate else ""
         kernel_nodes = self._kernel_nodes(self._scope[key], method)
-        nodes = kernel_nodes.delegated(found.handles, self._id[key])
-        return replace(found, backend=backend, nodes=nodes)
+        nodes = kernel_nodes.delegated(linked.handles, self._id[key])
+        return replace(linked, backend=backend, nodes=nodes)
 
     def _delegate_event(self, key: int, method: Method) -> Link:
-        found = self._unselected_event(key, method)
-        if found.nodes:
-            return found
+        linked = self._unselected_event(key, method)
+        if linked.nodes:
+            return linked
         kernel_nodes = self._kernel_nodes(self._scope[key], method)
-        nodes = kernel_nodes.delegated(found.handles, self._id[key])
-        return replace(found, nodes=nodes) if nodes else found
+        nodes = kernel_nodes.delegated(linked.handles, self._id[key])
+        return replace(linked, nodes=nodes) if nodes else linked
 
     def _unselected_event(self, key: int, method: Method) -> Link:
         """Return the link of a delegate event to all nodes of its operators."""
@@ -424,16 +424,16 @@ class _Linker:
             return Link(Reason.INSERTED, detail, near=call.operators, backend=XNNPACK)
         handles = tuple(dict.fromkeys(node.debug_handle for node in xnnpack_nodes))
         detail = f"{what} → debug handle{_numbers(handles)}"
-        found = self._found(method, handles, Reason.BY_XNNPACK_NODE, detail)
+        linked = self._found(method, handles, Reason.BY_XNNPACK_NODE, detail)
         # Quantize nodes also have the handle of a neighbor: the type distinguishes them.
-        every = [i for op in found.operators for i in self.program.node_numbers(op)]
+        every = [i for op in linked.operators for i in self.program.node_numbers(op)]
         names = frozenset[str]().union(
             *(operators_behind(short_type(x.type)) for x in xnnpack_nodes)
         )
         nodes = tuple(i for i in every if base_name(self.program.nodes[i].op) in names)
         if len(nodes) == len(every):
             nodes = ()
-        return replace(found, near=call.operators, backend=XNNPACK, nodes=nodes)
+        return replace(linked, near=call.operators, backend=XNNPACK, nodes=nodes)
 
     def _identifier_anywhere(self, identifier: int | str, method: Method) -> Link:
         """Link an identifier without an instruction if it is unambiguous in the method."""
@@ -475,13 +475,13 @@ class _Linker:
             )
         exact = entry.via is Via.EXACT
         key = repr(identifier) if exact else f"{entry.via.value} {entry.key!r}"
-        found = self._found(
+        linked = self._found(
             method,
             entry.handles,
             _BY_ENTRY[entry.via],
             f"{backend} maps {key} → debug handle{_numbers(entry.handles)}",
         )
-        return replace(found, near=near, backend=delegate.backend)
+        return replace(linked, near=near, backend=delegate.backend)
 
     def _found(self, method: Method, handles: tuple[int, ...], reason: Reason, detail: str) -> Link:
         operators = [method.by_handle[h] for h in dict.fromkeys(handles) if h in method.by_handle]
@@ -496,12 +496,12 @@ class _Linker:
         return Link(reason, detail, handles, tuple(op.index for op in operators))
 
     def _location(self, location: str) -> Link:
-        found = operators_at(location, self._texts)
-        if not found:
+        positions = operators_at(location, self._texts)
+        if not positions:
             places = ", ".join(f"{p.file}:{p.line}:{p.col}" for p in positions_of(location))
             return Link(Reason.NOT_IN_TEXT, f"No operation starts at {places}")
-        places = ", ".join(f"{p.line}:{p.col}" for p in found.values())
-        return Link(Reason.BY_LOCATION, f"Operation at {places}", (), tuple(found))
+        places = ", ".join(f"{p.line}:{p.col}" for p in positions.values())
+        return Link(Reason.BY_LOCATION, f"Operation at {places}", (), tuple(positions))
 
 
 def _in_no_map(identifier: int | str, method: Method) -> Link:

@@ -79,20 +79,20 @@ def scope_identities(trace: Trace, scopes: Collection[int] | None = None) -> lis
 
 def signatures(trace: Trace) -> list[Signature]:
     """Return the distinct sets of keys that runs logged; a scope without runs is one signature."""
-    found: list[Signature] = []
+    collected: list[Signature] = []
     kinds = _kinds_of_runs(trace)
     executes = execute_keys(trace)
     has_scopes = bool((trace.keys.kind == KeyKind.FRAMEWORK).any())
     for scope in range(len(trace.scopes)):
-        own = [(count, keys) for (s, keys), count in kinds.items() if s == scope]
-        own.sort(key=lambda kind: -kind[0])
-        for count, packed in own[:MOST_KINDS]:
+        kinds_of_scope = [(count, keys) for (s, keys), count in kinds.items() if s == scope]
+        kinds_of_scope.sort(key=lambda kind: -kind[0])
+        for count, packed in kinds_of_scope[:MOST_KINDS]:
             keys = np.frombuffer(packed, np.int64)
             finished = not has_scopes or bool(executes[keys].any())
-            found.append(Signature(scope, count, _collected(trace, keys), finished))
-    alone = set(range(len(trace.scopes))) - {signature.scope for signature in found}
+            collected.append(Signature(scope, count, _collected(trace, keys), finished))
+    alone = set(range(len(trace.scopes))) - {signature.scope for signature in collected}
     logged = scope_identities(trace, alone)
-    return found + [Signature(scope, 1, logged[scope]) for scope in sorted(alone)]
+    return collected + [Signature(scope, 1, logged[scope]) for scope in sorted(alone)]
 
 
 def _kinds_of_runs(trace: Trace) -> dict[tuple[int, bytes], int]:
@@ -129,16 +129,16 @@ def _collected(trace: Trace, logged: Ints) -> LoggedIdentities:
     kind, instruction = keys.kind[logged], keys.instruction[logged]
 
     def ids(of: KeyKind) -> list[int]:
-        found: list[int] = instruction[(kind == of) & (instruction >= 0)].tolist()
-        return found
+        numbers: list[int] = instruction[(kind == of) & (instruction >= 0)].tolist()
+        return numbers
 
     codes = keys.name[logged[(kind == KeyKind.KERNEL) & (instruction >= 0)]]
     names = {
         code: base_name(kernel_operator(trace.strings[code])) for code in np.unique(codes).tolist()
     }
     kernels: dict[int, set[str]] = {}
-    for at, code in zip(ids(KeyKind.KERNEL), codes.tolist(), strict=True):
-        kernels.setdefault(at, set()).add(names[code])
+    for number, code in zip(ids(KeyKind.KERNEL), codes.tolist(), strict=True):
+        kernels.setdefault(number, set()).add(names[code])
     identifiers: dict[int, set[Identifier]] = {}
     for key in logged[kind == KeyKind.DELEGATE_EVENT].tolist():
         if not is_outside_calls(trace, key):

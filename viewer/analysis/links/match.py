@@ -93,11 +93,11 @@ class Match:
         """Whether a checkable pair is accepted, but below `IN_PART`."""
         return self.checkable and BELONG <= self.value < IN_PART
 
-    def with_types(self, found: TypeContradictions) -> Match:
+    def with_types(self, checked: TypeContradictions) -> Match:
         """Return the match after comparing data types: a contradiction lowers it."""
-        if not found.count:
+        if not checked.count:
             return self
-        return Match(self.value * found.agreeing, max(self.evidence, found.compared))
+        return Match(self.value * checked.agreeing, max(self.evidence, checked.compared))
 
     @property
     def checkable(self) -> bool:
@@ -147,8 +147,8 @@ def _match_of_names(
         if instruction not in method.handles and is_never_mapped(ops, method, bool(logged.jumps)):
             in_branches += 1
             continue
-        known = left.take(instruction, ops) / len(ops)
-        score += REPLACED if instruction in replaced else known
+        share = left.take(instruction, ops) / len(ops)
+        score += REPLACED if instruction in replaced else share
         evidence += len(ops)
         ids.add(instruction)
     for instruction in logged.operator_calls - set(logged.kernels):
@@ -164,8 +164,8 @@ def _match_of_names(
         delegate = method.delegates.get(instruction)
         if delegate is None:
             continue
-        found = {i: delegate.handles(i) for i in logged.identifiers.get(instruction, set())}
-        compared = [h for i, h in found.items() if h is not None or not is_of_whole_call(i)]
+        handles_of = {i: delegate.handles(i) for i in logged.identifiers.get(instruction, set())}
+        compared = [h for i, h in handles_of.items() if h is not None or not is_of_whole_call(i)]
         if delegate.is_filled and compared:
             score += sum(handles is not None for handles in compared) / len(compared)
             evidence += len(compared)
@@ -204,14 +204,14 @@ def _match_of_types(events: Collection[Identifier], method: Method, instruction:
         for event in events
         if isinstance(event, str) and (operators := operators_of(types_that_log(event)))
     ]
-    found = 0
+    matches = 0
     # Events that few operators can become have the first choice.
     for operators in sorted(possible, key=len):
         name = max(operators, key=lambda each: left[each])
-        found += left[name] > 0
+        matches += left[name] > 0
         left[name] -= 1
     most = max(len(possible), alone)
-    return Match(found / most, len(possible)) if possible and method.handles else Match(0.0, 0)
+    return Match(matches / most, len(possible)) if possible and method.handles else Match(0.0, 0)
 
 
 def _replaced_in_run(run: Signature, method: Method) -> frozenset[int]:
@@ -258,14 +258,16 @@ def _match_of_delegates(logged: LoggedIdentities, method: Method, finished: bool
         delegate = method.delegate_at(instruction)
         if delegate is None or not delegate.is_filled:
             continue
-        found = {i: delegate.handles(i) is not None for i in identifiers}
-        compared = [i for i, known in found.items() if known or not is_of_whole_call(i)]
-        if instruction not in method.delegates and not any(found.values()):
+        is_mapped = {i: delegate.handles(i) is not None for i in identifiers}
+        compared = [
+            i for i, has_handles in is_mapped.items() if has_handles or not is_of_whole_call(i)
+        ]
+        if instruction not in method.delegates and not any(is_mapped.values()):
             unknown += len(compared)
         elif compared:
             calls += 1
-            score += sum(found[i] for i in compared) / len(compared)
-            evidence += sum(not found[i] or is_word(i) for i in compared)
+            score += sum(is_mapped[i] for i in compared) / len(compared)
+            evidence += sum(not is_mapped[i] or is_word(i) for i in compared)
     ran = logged.delegate_calls | set(logged.identifiers)
     for instruction in method.delegates.keys() - ran - {NO_INSTRUCTION}:
         # A call in the file that no run made is a mismatch, unless the run was cut short.
@@ -276,14 +278,14 @@ def _match_of_delegates(logged: LoggedIdentities, method: Method, finished: bool
 def _match_without_calls(unplaced: Collection[Identifier], method: Method) -> Match:
     """Return the match of identifiers without calls, with all maps treated as one."""
     maps = [d for d in method.delegates.values() if d.is_filled]
-    known = {i: {entry.key for d in maps if (entry := d.find(i)) is not None} for i in unplaced}
-    met = {key for keys in known.values() for key in keys}
+    keys_of = {i: {entry.key for d in maps if (entry := d.find(i)) is not None} for i in unplaced}
+    met = {key for keys in keys_of.values() for key in keys}
     stated = {key for d in maps for key in d.entries or ()}
-    shared = sum(bool(keys) for keys in known.values())
+    shared = sum(bool(keys) for keys in keys_of.values())
     if not shared:
         return Match(0.0, len(unplaced))
     value = max(shared / len(unplaced), len(met) / len(stated))
-    return Match(value, sum(is_word(i) for i, keys in known.items() if keys))
+    return Match(value, sum(is_word(i) for i, keys in keys_of.items() if keys))
 
 
 def is_never_mapped(ops: Collection[str], method: Method, has_jumps: bool) -> bool:
@@ -299,8 +301,8 @@ def _may_log_no_kernel(instruction: int, method: Method) -> bool:
 
     These are size operators and custom operators.
     """
-    found = (method.by_handle.get(h) for h in method.handles.get(instruction, ()))
-    ops = (op for operator in found if operator for op in operator.ops)
+    operators = (method.by_handle.get(h) for h in method.handles.get(instruction, ()))
+    ops = (op for operator in operators if operator for op in operator.ops)
     return any(not op.startswith("aten.") or op.startswith("aten.sym_") for op in ops)
 
 
@@ -315,8 +317,8 @@ class _Kernels:
         """Match an instruction's kernels to its remaining operators; return how many matched."""
         handles = self._method.handles.get(instruction, ())
         if handles not in self._left:
-            found = (self._method.by_handle.get(h) for h in dict.fromkeys(handles))
-            nodes = (node for operator in found if operator for node in operator.nodes)
+            operators = (self._method.by_handle.get(h) for h in dict.fromkeys(handles))
+            nodes = (node for operator in operators if operator for node in operator.nodes)
             self._left[handles] = Counter(base_name(node.op) for node in nodes)
         left = self._left[handles]
         later = {n for h in handles for n in self._method.later_names.get(h, ())}
@@ -385,7 +387,7 @@ def with_types(
 ) -> TraceMatch:
     """Return a match that states how many events contradict the data types of its methods."""
     names = zip(trace_match.methods, trace_match.undecided, strict=True)
-    methods = {scope: (one,) if one else several for scope, (one, several) in enumerate(names)}
+    methods = {scope: (name,) if name else several for scope, (name, several) in enumerate(names)}
     return replace(trace_match, types=type_contradictions(logged, program, methods))
 
 
@@ -403,16 +405,19 @@ def _fit_methods(
         [x for x in logged if x.scope == number and not x.identities.is_empty]
         for number in range(len(trace.scopes))
     ]
-    plain = [{m.name: _mean(own, m) for m in mapped} if own else {} for own in runs]
+    plain = [
+        {m.name: _mean(signatures_of_run, m) for m in mapped} if signatures_of_run else {}
+        for signatures_of_run in runs
+    ]
     replaced = _replaced_kernels(trace, runs, mapped, plain)
-    for number, (scope, own) in enumerate(zip(trace.scopes, runs, strict=True)):
+    for number, (scope, run_signatures) in enumerate(zip(trace.scopes, runs, strict=True)):
         run_method = chosen.get(number) or scope.method
         rated = dict(plain[number])
         for method in mapped:
             if run_method and method.name != run_method:
                 rated.pop(method.name, None)
             elif (number, method.name) in replaced:
-                rated[method.name] = _mean(own, method, replaced[number, method.name])
+                rated[method.name] = _mean(run_signatures, method, replaced[number, method.name])
         best = max((match.value for match in rated.values()), default=0.0)
         top = [name for name, match in rated.items() if match.value == best]
         methods.append(top[0] if len(top) == 1 else None)
@@ -442,7 +447,7 @@ def _replaced_kernels(
     If another method has the same instructions, the kernels may be its own: its graph may not be in
     the record. plain: per scope, the match with each method, with no kernel replaced.
     """
-    found = {}
+    instructions_of = {}
     instructions = Counter(map(_instructions, methods))
     for method in methods:
         values = [rated[method.name].value if rated else -1.0 for rated in plain]
@@ -455,8 +460,8 @@ def _replaced_kernels(
         for scope in scopes:
             replaced = frozenset[int]().union(*(_replaced_in_run(x, method) for x in runs[scope]))
             if replaced:
-                found[scope, method.name] = replaced
-    return found
+                instructions_of[scope, method.name] = replaced
+    return instructions_of
 
 
 def _instructions(method: Method) -> frozenset[int]:
@@ -475,10 +480,13 @@ def mean_match(matches: Sequence[Match]) -> Match:
 
 
 def _mean(
-    own: Sequence[Signature], method: Method, replaced: Collection[int] = frozenset()
+    run_signatures: Sequence[Signature], method: Method, replaced: Collection[int] = frozenset()
 ) -> Match:
     """Return the match averaged over runs; the evidence is the largest of any signature."""
-    rated = [(match_with_method(x.identities, method, x.finished, replaced), x.runs) for x in own]
+    rated = [
+        (match_with_method(x.identities, method, x.finished, replaced), x.runs)
+        for x in run_signatures
+    ]
     runs = sum(count for _, count in rated)
     return Match(
         sum(a.value * count for a, count in rated) / runs, max(a.evidence for a, _ in rated)

@@ -91,8 +91,8 @@ def what_ran(trace: Trace, fitting: Sequence[Executable]) -> Executable | None:
     alike. None if that does not decide.
     """
     named = [e for e in fitting if stem(e.path) == stem(trace.path)]
-    found = named if len(named) == 1 else fitting
-    return found[0] if found and all(_runs_alike(e, found[0]) for e in found[1:]) else None
+    likely = named if len(named) == 1 else fitting
+    return likely[0] if likely and all(_runs_alike(e, likely[0]) for e in likely[1:]) else None
 
 
 def stem(path: str) -> str:

@@ -55,8 +55,8 @@ def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
     key.flags.writeable = False
     first = len(trace.scopes)
     runs = [
-        run if own < 0 else replace(run, scope=first + own, load=0)
-        for run, own in zip(trace.runs, part[:-1].tolist(), strict=True)
+        run if number < 0 else replace(run, scope=first + number, load=0)
+        for run, number in zip(trace.runs, part[:-1].tolist(), strict=True)
     ]
     if any(run.load for run in trace.runs):
         # What warms up was decided for each load, or for no run where several could be its own.
@@ -77,7 +77,7 @@ def _part_of(run: Run, parts: Sequence[ScopePart]) -> int:
 
 def _keys(keys: Keys, old: Ints, part: Ints, first: int) -> Keys:
     """Return copies of some keys; those with a part (not -1) are in the scope `first` + part."""
-    made = Keys(
+    copy = Keys(
         kind=keys.kind[old],
         scope=np.where(part < 0, keys.scope[old], first + part).astype(np.uint32),
         name=keys.name[old],
@@ -86,7 +86,7 @@ def _keys(keys: Keys, old: Ints, part: Ints, first: int) -> Keys:
         location=keys.location[old],
     )
     for array in (
-        made.kind, made.scope, made.name, made.instruction, made.identifier, made.location,
+        copy.kind, copy.scope, copy.name, copy.instruction, copy.identifier, copy.location,
     ):  # fmt: skip
         array.flags.writeable = False
-    return made
+    return copy

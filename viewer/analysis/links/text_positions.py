@@ -55,12 +55,12 @@ def operators_at(location: str, texts: TextPositions) -> dict[int, FilePosition]
 
     Functions are only the callers of their operations, so they are returned only if alone.
     """
-    found: dict[int, FilePosition] = {}
+    position_of: dict[int, FilePosition] = {}
     inner: dict[int, FilePosition] = {}
     for position in positions_of(location):
         operator = texts.operator_at(position)
         if operator is not None:
-            found.setdefault(operator.index, position)
+            position_of.setdefault(operator.index, position)
             if not operator.is_function:
                 inner.setdefault(operator.index, position)
-    return inner or found
+    return inner or position_of

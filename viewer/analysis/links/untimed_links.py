@@ -24,8 +24,8 @@ OUTSIDE = "logged outside any instruction"
 def keys_of(trace: Trace) -> Ints:
     """Return per event the key of the slice that its value belongs to, -1 if there is none."""
     keys = np.append(trace.slices.key.astype(np.int64), -1)
-    found: Ints = keys[trace.untimed.call]
-    return found
+    key_of_event: Ints = keys[trace.untimed.call]
+    return key_of_event
 
 
 def link_reason(table: LinkTable, i: int) -> str:

@@ -54,8 +54,8 @@ class Loop:
 def loops_of(ran: ExecutableMethod) -> list[Loop]:
     """Return the loops of a method, inner ones first, as they end."""
     jumps = (x for x in ran.instructions if x.kind is InstructionKind.JUMP_FALSE_CALL)
-    found = (_loop(ran, jump) for jump in jumps if 0 <= jump.target < jump.number)
-    return [loop for loop in found if loop is not None]
+    loops = (_loop(ran, jump) for jump in jumps if 0 <= jump.target < jump.number)
+    return [loop for loop in loops if loop is not None]
 
 
 def _loop(ran: ExecutableMethod, jump: Instruction) -> Loop | None:
@@ -80,8 +80,8 @@ def _loop(ran: ExecutableMethod, jump: Instruction) -> Loop | None:
     copied = list(_downwards(ran, tail, _COPY))[: len(carried)]
     if len(copied) != len(carried):
         return None
-    own = {first, end - 2, end - 1, end, end + 1, *carried, *selects, *stores, *copied}
-    return Loop(first, end + 1, frozenset(own))
+    numbers = {first, end - 2, end - 1, end, end + 1, *carried, *selects, *stores, *copied}
+    return Loop(first, end + 1, frozenset(numbers))
 
 
 def _at(ran: ExecutableMethod, number: int) -> Instruction | None:
@@ -145,10 +145,10 @@ def branch_nodes(program: Program, method: Method, ran: ExecutableMethod) -> dic
     parts = _parts(ran)
     if [group.is_loop for group in groups] != [part.is_loop for part in parts]:
         return {}
-    found: dict[int, int] = {}
+    node_of: dict[int, int] = {}
     for group, part in zip(groups, parts, strict=True):
-        found |= _aligned(program, method, ran, group, part)
-    return found
+        node_of |= _aligned(program, method, ran, group, part)
+    return node_of
 
 
 @dataclass(slots=True)
@@ -175,7 +175,7 @@ class _Part:
 
 def _groups(program: Program, ordered: Sequence[int]) -> list[_Group]:
     """Return the conditionals and loops of a graph; what is in them comes before their node."""
-    found: list[_Group] = []
+    groups: list[_Group] = []
     group = _Group()
     for i in ordered:
         node = program.nodes[i]
@@ -185,11 +185,11 @@ def _groups(program: Program, ordered: Sequence[int]) -> list[_Group]:
                 group.loops.append(i)
             if not node.branch:
                 group.is_loop = is_loop
-                found.append(group)
+                groups.append(group)
                 group = _Group()
         elif node.branch:
             group.nodes.append(i)
-    return found
+    return groups
 
 
 def _parts(ran: ExecutableMethod) -> list[_Part]:
@@ -198,20 +198,20 @@ def _parts(ran: ExecutableMethod) -> list[_Part]:
     of_first: dict[int, Loop] = {}
     for loop in loops:
         of_first[loop.first] = loop  # of several that begin here, the outer one ends last
-    found: list[_Part] = []
-    at, count = 0, len(ran.instructions)
-    while at < count:
-        here = ran.instructions[at]
-        last = at - 1
-        if at in of_first:
-            last = of_first[at].last
-        elif here.kind is _JUMP and here.target > at:
+    parts: list[_Part] = []
+    position, count = 0, len(ran.instructions)
+    while position < count:
+        here = ran.instructions[position]
+        last = position - 1
+        if position in of_first:
+            last = of_first[position].last
+        elif here.kind is _JUMP and here.target > position:
             last = _end_of_conditional(ran, here) - 1
-        if last >= at:
-            inside = tuple(x for x in loops if at <= x.first and x.last <= last)
-            found.append(_Part(at in of_first, at, last, inside))
-        at = max(last, at) + 1
-    return found
+        if last >= position:
+            inside = tuple(x for x in loops if position <= x.first and x.last <= last)
+            parts.append(_Part(position in of_first, position, last, inside))
+        position = max(last, position) + 1
+    return parts
 
 
 def _end_of_conditional(ran: ExecutableMethod, jump: Instruction) -> int:
@@ -229,21 +229,21 @@ def _aligned(
     """Return instruction -> node of one conditional or loop."""
     if len(group.loops) != len(part.loops):
         return {}
-    found = {
+    node_of = {
         number: node
         for node, loop in zip(group.loops, part.loops, strict=True)
         for number in loop.own
         if _is_unmapped_kernel(method, ran.instructions[number])
     }
-    own = frozenset[int]().union(*(loop.own for loop in part.loops))
-    body = [x for x in ran.instructions[part.first : part.last + 1] if x.number not in own]
+    in_loops = frozenset[int]().union(*(loop.own for loop in part.loops))
+    body = [x for x in ran.instructions[part.first : part.last + 1] if x.number not in in_loops]
     kernels = [x for x in body if _is_unmapped_kernel(method, x)]
     names = [base_name(program.nodes[i].op) for i in group.nodes]
     is_delegated = any(x.kind is _DELEGATE for x in body)
     places = (_unique if is_delegated else _in_order)([kernel_name(x) for x in kernels], names)
     if places is None:
         return {}
-    return found | {
+    return node_of | {
         x.number: group.nodes[place]
         for x, place in zip(kernels, places, strict=True)
         if place is not None
@@ -265,14 +265,14 @@ def _in_order(kernels: Sequence[str], names: Sequence[str]) -> list[int | None] 
 
 
 def _greedy(kernels: Sequence[str], names: Sequence[str]) -> list[int] | None:
-    found: list[int] = []
+    places: list[int] = []
     for place, name in enumerate(names):
-        at = len(found)
-        if at < len(kernels) and _runs(kernels[at], name):
-            found.append(place)
+        count = len(places)
+        if count < len(kernels) and _runs(kernels[count], name):
+            places.append(place)
         elif name not in _VIEWS:
             return None
-    return found if len(found) == len(kernels) else None
+    return places if len(places) == len(kernels) else None
 
 
 def _runs(kernel: str, name: str) -> bool:

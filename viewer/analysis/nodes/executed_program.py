@@ -47,13 +47,13 @@ def view_nodes(program: Program, method: Method, ran: ExecutableMethod) -> dict[
         return {}
     graph = _Graph(program, method, ran)
     fits = {instruction.number: graph.nodes_of(instruction) for instruction in views}
-    found = dict[int, int]()
+    node_of = dict[int, int]()
     for nodes in set(fits.values()):
-        same = sorted(number for number, own in fits.items() if own == nodes)
+        same = sorted(number for number, value in fits.items() if value == nodes)
         others = frozenset().union(*(value for value in fits.values() if value != nodes))
         if len(same) == len(nodes) and not nodes & others:
-            found.update(zip(same, sorted(nodes, key=graph.position), strict=True))
-    return found
+            node_of.update(zip(same, sorted(nodes, key=graph.position), strict=True))
+    return node_of
 
 
 class _Graph:
@@ -76,10 +76,10 @@ class _Graph:
         by_number = {instruction.number: instruction for instruction in ran.instructions}
         delegated, copied = set[int](), set[int]()
         for instruction, handles in method.handles.items():
-            one = by_number.get(instruction)
-            if one is None or one.kind is InstructionKind.DELEGATE_CALL:
+            executed = by_number.get(instruction)
+            if executed is None or executed.kind is InstructionKind.DELEGATE_CALL:
                 delegated.update(handles)
-            elif kernel_name(one) == _COPY:
+            elif kernel_name(executed) == _COPY:
                 copied.update(handles)
         self._views = frozenset(
             number
@@ -142,7 +142,7 @@ def _writers(ran: ExecutableMethod, method: Method) -> dict[int, Instruction]:
 
     A kernel writes its last value; a delegate the last ones, which it is the first to use.
     """
-    found: dict[int, Instruction] = {}
+    writers: dict[int, Instruction] = {}
     used = set(ran.inputs)
     for instruction in ran.instructions:
         if instruction.kind is InstructionKind.KERNEL_CALL and instruction.values:
@@ -154,9 +154,9 @@ def _writers(ran: ExecutableMethod, method: Method) -> dict[int, Instruction]:
         else:
             written = set[int]()
         for value in written:
-            found.setdefault(value, instruction)
+            writers.setdefault(value, instruction)
         used.update(instruction.values)
-    return found
+    return writers
 
 
 XnnpackNodes = tuple[XnnpackNode, ...]
@@ -207,8 +207,8 @@ class ExecutedProgram:
         """Return the node of an instruction in a branch, as index into `Program.nodes`."""
         if method.name not in self._branches:
             ran = self._executable.method(method.name)
-            found = {} if ran is None else branch_nodes(program, method, ran)
-            self._branches[method.name] = found
+            node_of = {} if ran is None else branch_nodes(program, method, ran)
+            self._branches[method.name] = node_of
         return self._branches[method.name].get(instruction)
 
     def view_node(self, instruction: int, program: Program, method: Method) -> int | None:

@@ -106,9 +106,9 @@ class _Calls:
             earliest = max((first[j] for j in self._inputs[i] if j in first), default=0)
             first[i] = max(earliest, min(self._calls[i], default=earliest))
         for i in reversed(self._numbers):
-            known = self._calls[i]
-            if known:
-                last[i] = min(last.get(i, max(known)), max(known))
+            calls = self._calls[i]
+            if calls:
+                last[i] = min(last.get(i, max(calls)), max(calls))
             if i in last:
                 for j in self._inputs[i]:
                     last[j] = min(last.get(j, last[i]), last[i])
@@ -122,22 +122,22 @@ class _Calls:
 
     def _by_count(self) -> bool:
         """Give a call its nodes if no more may be in it, and no others once it has all of them."""
-        kept: dict[int, set[int]] = {}
+        calls_of: dict[int, set[int]] = {}
         for (handle, call), count in self._listed.items():
             if handle not in self._shared:
                 continue
             may = [i for i in self._of_handle[handle] if call in self._calls[i]]
             must = [i for i in may if len(self._calls[i]) == 1]
             if sum(self._weight[i] for i in may) == count:
-                kept.update((i, {call}) for i in may)
+                calls_of.update((i, {call}) for i in may)
             elif sum(self._weight[i] for i in must) == count:
-                kept.update((i, self._calls[i] - {call}) for i in may if i not in must)
-        return self._keep(kept)
+                calls_of.update((i, self._calls[i] - {call}) for i in may if i not in must)
+        return self._keep(calls_of)
 
-    def _keep(self, kept: Mapping[int, set[int]]) -> bool:
+    def _keep(self, calls_of: Mapping[int, set[int]]) -> bool:
         """Leave out calls; False if nothing changed. What contradicts itself is not shared."""
         changed = False
-        for i, calls in kept.items():
+        for i, calls in calls_of.items():
             if not calls:
                 self._shared.discard(self._handle[i])
             elif calls != self._calls[i]:
@@ -229,8 +229,8 @@ class KernelNodes:
 
     def _nodes_of(self, handles: _Handles) -> list[int]:
         """Return the nodes of some debug handles, without those in branches of control flow."""
-        found = (self._method.by_handle.get(handle) for handle in handles)
-        numbers = (i for op in found if op for i in self._program.node_numbers(op.index))
+        operators = (self._method.by_handle.get(handle) for handle in handles)
+        numbers = (i for op in operators if op for i in self._program.node_numbers(op.index))
         return [i for i in numbers if not self._program.nodes[i].branch]
 
     def _agree(self, instructions: list[int], nodes: list[int]) -> bool:

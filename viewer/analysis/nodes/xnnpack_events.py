@@ -108,11 +108,11 @@ def may_have_logged(
 
     If not, the events belong to another model. Events of other delegates are ignored.
     """
-    own = [event for event in events if xnnpack_operator(event) is not None]
-    if not fits(len(nodes), len(own)):
+    logged = [event for event in events if xnnpack_operator(event) is not None]
+    if not fits(len(nodes), len(logged)):
         return True
-    call = _Call(own, nodes, flow)
-    return explains(call.choices, len(own), call.inserted)
+    call = _Call(logged, nodes, flow)
+    return explains(call.choices, len(logged), call.inserted)
 
 
 def types_that_log(event: str) -> frozenset[str]:
@@ -144,18 +144,18 @@ class _Call:
         distinct = _Choices(self._names, self._words).of(self._loggers)
         self.choices = [distinct[which] for which in self._loggers.which]
         converts = self._loggers.converts
-        places = [at for at, name in enumerate(self._names) if is_inserted(name, converts)]
+        places = [place for place, name in enumerate(self._names) if is_inserted(name, converts)]
         self.inserted = bits_of(places, len(events))
 
     def answers(self) -> list[int]:
         """Return a number per node; nodes with the same are the same operator and type."""
         lookup, number = self._loggers.lookup, dict[object, int]()
-        found = []
-        for at, node in enumerate(self._nodes):
-            handles = tuple(self._nodes[i].debug_handle for i in lookup.get(at, ()))
+        numbers = []
+        for index, node in enumerate(self._nodes):
+            handles = tuple(self._nodes[i].debug_handle for i in lookup.get(index, ()))
             key = node.debug_handle, node.type, handles
-            found.append(number.setdefault(key, len(number)))
-        return found
+            numbers.append(number.setdefault(key, len(number)))
+        return numbers
 
     def may_be_of_it(self) -> bool:
         """Return whether the nodes that no rewrite removes are those that logged such events.
@@ -165,15 +165,17 @@ class _Call:
         types = [types_of(name) for name in self._names]
         new = [not is_known(name) for name in self._names]
         lasting = [
-            at
-            for at, (own, is_new) in enumerate(zip(types, new, strict=True))
-            if is_new or not _LASTING.isdisjoint(own)
+            index
+            for index, (event_types, is_new) in enumerate(zip(types, new, strict=True))
+            if is_new or not _LASTING.isdisjoint(event_types)
         ]
-        of_any = bits_of([i for i, at in enumerate(lasting) if new[at]], len(lasting))
-        names = [self._names[at] for at in lasting]
+        of_any = bits_of([i for i, index in enumerate(lasting) if new[index]], len(lasting))
+        names = [self._names[index] for index in lasting]
         distinct = [
             Choice((*choice.runs, (1, of_any)), choice.may_be_silent)
-            for choice in _Choices(names, [self._words[at] for at in lasting]).of(self._loggers)
+            for choice in _Choices(names, [self._words[index] for index in lasting]).of(
+                self._loggers
+            )
         ]
         choices = [
             distinct[which]
@@ -185,20 +187,20 @@ class _Call:
     def alignment(self, ways: Ways, reasons: Sequence[str]) -> Alignment:
         """Return the nodes of the events that have no reason against it."""
         nodes, whys = [], []
-        for at, (owner, why) in enumerate(zip(ways.owners, reasons, strict=True)):
+        for index, (owner, why) in enumerate(zip(ways.owners, reasons, strict=True)):
             if not why and owner < 0:
-                why = self._why_unowned(ways, at)
-            is_table = self._names[at] == LOOKUP
+                why = self._why_unowned(ways, index)
+            is_table = self._names[index] == LOOKUP
             of_table = self._loggers.lookup.get(owner) if is_table else None
             nodes.append(() if why else of_table or (owner,))
             whys.append(why)
         explained = len(self._events) - ways.unexplained.bit_count()
         return Alignment(tuple(nodes), tuple(whys), ways.differences, explained)
 
-    def _why_unowned(self, ways: Ways, at: int) -> str:
-        if ways.inserted >> at & 1:
-            return f"XNNPACK may have inserted {self._events[at]!r} itself"
-        return f"{self._events[at]!r} may be one of several nodes"
+    def _why_unowned(self, ways: Ways, index: int) -> str:
+        if ways.inserted >> index & 1:
+            return f"XNNPACK may have inserted {self._events[index]!r} itself"
+        return f"{self._events[index]!r} may be one of several nodes"
 
     def near_differences(self, ways: Ways) -> list[str]:
         """Return per event why its neighbors leave it uncertain, "" if they do not.
@@ -208,15 +210,17 @@ class _Call:
         """
         owners, count = ways.owners, len(self._events)
         is_firm = self._firm(ways)
-        found = []
-        for at in range(count):
-            if ways.unexplained >> at & 1:
-                found.append(f"the program file has no node for {self._events[at]!r} at its place")
-            elif owners[at] >= 0 and not (is_firm[at] and is_firm[at + 1]):
-                found.append(self._nearest(ways, at))
+        clauses = []
+        for index in range(count):
+            if ways.unexplained >> index & 1:
+                clauses.append(
+                    f"the program file has no node for {self._events[index]!r} at its place"
+                )
+            elif owners[index] >= 0 and not (is_firm[index] and is_firm[index + 1]):
+                clauses.append(self._nearest(ways, index))
             else:
-                found.append("")
-        return found
+                clauses.append("")
+        return clauses
 
     def _firm(self, ways: Ways) -> list[bool]:
         """Return before which events, and whether after the last one, the order is certain.
@@ -225,14 +229,14 @@ class _Call:
         a long row of events is certain, or one from the start or to the end of the call.
         """
         joined = self._joined(ways)
-        found = list(joined)
+        is_firm = list(joined)
         for is_joined, group in groupby(range(len(joined)), joined.__getitem__):
             places = list(group)
             is_at_end = places[0] == 0 or places[-1] == len(joined) - 1
             if is_joined and not is_at_end and len(places) < _LONG_ROW:
                 for place in places:
-                    found[place] = False
-        return found
+                    is_firm[place] = False
+        return is_firm
 
     def _joined(self, ways: Ways) -> list[bool]:
         """Return whether nothing is unexplained before each event, and after the last one.
@@ -241,20 +245,20 @@ class _Call:
         """
         silent = np.array(ways.silent, np.int64)
         ends = [-1, *ways.owners, len(self._nodes)]
-        found: list[bool] = []
+        joined: list[bool] = []
         for before, after in pairwise(ends):
-            is_known = (before >= 0 or not found) and after >= 0
+            is_known = (before >= 0 or not joined) and after >= 0
             first, last = np.searchsorted(silent, (before, after + 1))
-            found.append(is_known and first == last)
-        return found
+            joined.append(is_known and first == last)
+        return joined
 
-    def _nearest(self, ways: Ways, at: int) -> str:
+    def _nearest(self, ways: Ways, index: int) -> str:
         """Return what is unexplained next to an event, as a clause."""
-        owner = ways.owners[at]
+        owner = ways.owners[index]
         for node in sorted(ways.silent, key=lambda node: abs(node - owner))[:1]:
             place = f"{self._nodes[node].type}, which logged nothing"
-            return f"the program file has a {place}, near {self._events[at]!r}"
-        return f"the program file has no node for an event next to {self._events[at]!r}"
+            return f"the program file has a {place}, near {self._events[index]!r}"
+        return f"the program file has no node for an event next to {self._events[index]!r}"
 
     def first_difference(self, ways: Ways) -> str:
         """Return where events and nodes differ first, as a clause."""
@@ -271,15 +275,15 @@ class _Choices:
 
     def __init__(self, names: Sequence[str], words: Sequence[tuple[int, ...]]) -> None:
         places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-        for at, key in enumerate(zip(names, words, strict=True)):
-            places.setdefault(key, []).append(at)
+        for index, key in enumerate(zip(names, words, strict=True)):
+            places.setdefault(key, []).append(index)
         self._count = len(names)
         self._places = places
         self._types = {name: types_of(name) for name in set(names)}
 
-    def of(self, found: Loggers) -> list[Choice]:
+    def of(self, node_loggers: Loggers) -> list[Choice]:
         """Return the choice of each distinct kind of node."""
-        return [self._choice(*run) for run in found.runs]
+        return [self._choice(*run) for run in node_loggers.runs]
 
     def _choice(self, node_type: str, dtypes: int, runs: tuple[tuple[str, ...], ...]) -> Choice:
         return Choice(
@@ -292,20 +296,20 @@ class _Choices:
         )
 
     def _starts(self, node_type: str, dtypes: int, run: tuple[str, ...]) -> int:
-        found = -1
+        starts = -1
         for place, symbol in enumerate(run):
-            found &= self._logged(node_type, dtypes, symbol) >> place
-        return found
+            starts &= self._logged(node_type, dtypes, symbol) >> place
+        return starts
 
     def _logged(self, node_type: str, dtypes: int, symbol: str) -> int:
         """Return the events that are those of a symbol and contradict no data type."""
-        found = [
+        matching = [
             places
             for (name, words), places in self._places.items()
             if (node_type in self._types[name] if symbol == OWN else name == symbol)
             and (not dtypes or all(dtypes & word for word in words))
         ]
-        return bits_of([place for places in found for place in places], self._count)
+        return bits_of([place for places in matching for place in places], self._count)
 
 
 def call_events(trace: Trace) -> dict[tuple[int, int], list[int]]:
@@ -317,10 +321,10 @@ def call_events(trace: Trace) -> dict[tuple[int, int], list[int]]:
     first = np.full(len(keys), np.iinfo(np.int64).max)
     np.minimum.at(first, slices.key, slices.source_row.astype(np.int64))
     of_calls = (keys.kind == KeyKind.DELEGATE_EVENT) & (keys.instruction >= 0)
-    found: dict[tuple[int, int], list[int]] = {}
+    events_of: dict[tuple[int, int], list[int]] = {}
     events = np.flatnonzero(of_calls)
     for key in events[np.argsort(first[events], kind="stable")].tolist():
         if isinstance(keys.identifier[key], str):
             place = (int(keys.scope[key]), int(keys.instruction[key]))
-            found.setdefault(place, []).append(key)
-    return found
+            events_of.setdefault(place, []).append(key)
+    return events_of

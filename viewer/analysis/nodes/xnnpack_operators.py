@@ -101,8 +101,8 @@ def operators_of(node_types: Collection[str]) -> frozenset[str]:
 
     node_types: as `short_type` has them. Empty if such nodes prove nothing.
     """
-    known = [_OPERATORS.get(node_type, frozenset[str]()) for node_type in node_types]
-    return frozenset[str]().union(*known) if all(known) else frozenset()
+    operators = [_OPERATORS.get(node_type, frozenset[str]()) for node_type in node_types]
+    return frozenset[str]().union(*operators) if all(operators) else frozenset()
 
 
 def operators_behind(node_type: str) -> frozenset[str]:

@@ -68,8 +68,8 @@ def best_ways(
         reached = [step.over_events([1])]
         for choice in choices:
             reached.append(step.over_events(step.over_node(reached[-1], choice)))
-        for differences, at in enumerate(reached[-1]):
-            if at >> events & 1:
+        for differences, mask in enumerate(reached[-1]):
+            if mask >> events & 1:
                 return step.trace(choices, reached, differences, answers)
     return Ways(TOO_DIFFERENT)
 
@@ -82,13 +82,13 @@ def fits(nodes: int, events: int) -> bool:
 def explains(choices: Sequence[Choice], events: int, inserted: int) -> bool:
     """Return whether nodes explain all events, if any of the nodes may be silent."""
     step = _Steps(events, inserted, 0)
-    at = step.over_events([1])[0]
+    mask = step.over_events([1])[0]
     for choice in choices:
-        after = at
+        after = mask
         for length, starts in choice.runs:
-            after |= (at & starts) << length
-        at = step.over_events([after])[0]
-    return bool(at >> events & 1)
+            after |= (mask & starts) << length
+        mask = step.over_events([after])[0]
+    return bool(mask >> events & 1)
 
 
 class _Steps:
@@ -101,54 +101,54 @@ class _Steps:
 
     def over_node(self, levels: _Levels, choice: Choice) -> _Levels:
         """The sets after a node."""
-        found = [0] * (len(levels) + 1)
-        for level, at in enumerate(levels):
+        new_levels = [0] * (len(levels) + 1)
+        for level, mask in enumerate(levels):
             for length, starts in choice.runs:
-                found[level] |= (at & starts) << length
-            found[level if choice.may_be_silent else level + 1] |= at
-        return found[: self._most + 1]
+                new_levels[level] |= (mask & starts) << length
+            new_levels[level if choice.may_be_silent else level + 1] |= mask
+        return new_levels[: self._most + 1]
 
     def over_events(self, levels: _Levels) -> _Levels:
         """The sets after any events without a node; each number only where it is first reached."""
         whole = (1 << self._events) - 1
 
-        def after(at: int) -> int:
-            return (at & whole & ~self._inserted) << 1
+        def after(mask: int) -> int:
+            return (mask & whole & ~self._inserted) << 1
 
-        return self._closed(levels, after, lambda at: _spread_up(at, self._inserted))
+        return self._closed(levels, after, lambda mask: _spread_up(mask, self._inserted))
 
     def over_events_back(self, levels: _Levels) -> _Levels:
         """The same in the other direction."""
         whole = (1 << self._events) - 1
 
-        def before(at: int) -> int:
-            return (at >> 1) & whole & ~self._inserted
+        def before(mask: int) -> int:
+            return (mask >> 1) & whole & ~self._inserted
 
-        return self._closed(levels, before, lambda at: _spread_down(at, self._inserted))
+        return self._closed(levels, before, lambda mask: _spread_down(mask, self._inserted))
 
     def _closed(
         self, levels: _Levels, unexplained: Callable[[int], int], free: Callable[[int], int]
     ) -> _Levels:
         seen, more = 0, 0
-        found: _Levels = []
+        closed: _Levels = []
         for level in range(self._most + 1):
-            at = (levels[level] if level < len(levels) else 0) | more
-            at = free(at & ~seen) & ~seen if self._inserted else at & ~seen
-            seen |= at
-            found.append(at)
-            more = unexplained(at)
+            mask = (levels[level] if level < len(levels) else 0) | more
+            mask = free(mask & ~seen) & ~seen if self._inserted else mask & ~seen
+            seen |= mask
+            closed.append(mask)
+            more = unexplained(mask)
             if not more and level >= len(levels):
                 break
-        return found
+        return closed
 
     def over_node_back(self, levels: _Levels, choice: Choice) -> _Levels:
         """The sets before a node, in the other direction."""
-        found = [0] * (len(levels) + 1)
-        for level, at in enumerate(levels):
+        new_levels = [0] * (len(levels) + 1)
+        for level, mask in enumerate(levels):
             for length, starts in choice.runs:
-                found[level] |= (at >> length) & starts
-            found[level if choice.may_be_silent else level + 1] |= at
-        return found[: self._most + 1]
+                new_levels[level] |= (mask >> length) & starts
+            new_levels[level if choice.may_be_silent else level + 1] |= mask
+        return new_levels[: self._most + 1]
 
     def trace(
         self,
@@ -165,13 +165,13 @@ class _Steps:
         logged_by: dict[int, int] = {}  # by answer
         for node in range(len(choices) - 1, -1, -1):
             choice, logged = choices[node], 0
-            for level, at in enumerate(reached[node][: differences + 1]):
+            for level, mask in enumerate(reached[node][: differences + 1]):
                 rest = _level(ahead, differences - level)
                 for length, starts in choice.runs:
-                    run = at & starts & (rest >> length)
+                    run = mask & starts & (rest >> length)
                     for place in range(length if run else 0):
                         logged |= run << place
-                if not choice.may_be_silent and at & _level(ahead, differences - level - 1):
+                if not choice.may_be_silent and mask & _level(ahead, differences - level - 1):
                     ways.silent.append(node)
             for event in _bits(logged & ~once):
                 ways.owners[event] = node
@@ -188,10 +188,10 @@ class _Steps:
 
     def _note_events(self, ways: Ways, levels: _Levels, ahead: _Levels) -> None:
         """Note the events that some best ways explain by no node between two nodes."""
-        for level, at in enumerate(levels[: ways.differences + 1]):
+        for level, mask in enumerate(levels[: ways.differences + 1]):
             left = ways.differences - level
-            ways.inserted |= at & self._inserted & (_level(ahead, left) >> 1)
-            ways.unexplained |= at & ~self._inserted & (_level(ahead, left - 1) >> 1)
+            ways.inserted |= mask & self._inserted & (_level(ahead, left) >> 1)
+            ways.unexplained |= mask & ~self._inserted & (_level(ahead, left - 1) >> 1)
 
 
 def bits_of(places: Sequence[int], count: int) -> int:
@@ -205,31 +205,31 @@ def _level(levels: _Levels, level: int) -> int:
     return levels[level] if 0 <= level < len(levels) else 0
 
 
-def _spread_up(at: int, over: int) -> int:
+def _spread_up(mask: int, over: int) -> int:
     """Return some bits and all that are reached from them upward over others."""
     step, shift = over, 1
     while step:
-        at |= (at & step) << shift
+        mask |= (mask & step) << shift
         step &= step >> shift
         shift *= 2
-    return at
+    return mask
 
 
-def _spread_down(at: int, over: int) -> int:
+def _spread_down(mask: int, over: int) -> int:
     """Return some bits and all that are reached from them downward over others."""
     step, shift = over, 1
     while step:
-        at |= (at >> shift) & step
+        mask |= (mask >> shift) & step
         step &= step >> shift
         shift *= 2
-    return at
+    return mask
 
 
 def _bits(number: int) -> list[int]:
     """Return the positions of the bits of a number, ascending."""
     digits = bin(number)[:1:-1]
-    found, at = [], digits.find("1")
-    while at >= 0:
-        found.append(at)
-        at = digits.find("1", at + 1)
-    return found
+    places, place = [], digits.find("1")
+    while place >= 0:
+        places.append(place)
+        place = digits.find("1", place + 1)
+    return places

@@ -372,9 +372,9 @@ def dtypes_of(words: Sequence[str]) -> tuple[int, ...]:
 
     The first of them is that of the first input: "QD8, F32, QC8W" is quantized, "F32" is not.
     """
-    known = [word for word in words if word in _BITS]
-    required = {_BITS[word] for word in known}
-    if known and known[0] in _FLOATS:
+    dtypes = [word for word in words if word in _BITS]
+    required = {_BITS[word] for word in dtypes}
+    if dtypes and dtypes[0] in _FLOATS:
         required.add(1 << _READS_FLOAT)
     return tuple(sorted(required))
 
@@ -423,13 +423,13 @@ def loggers(
     for bit, rewrite in enumerate(REWRITES):
         if rewrite.types and rewrite.types.isdisjoint(names):
             continue
-        own = np.isin(kind, [number[name] for name in rewrite.types & set(names)])
-        own = own if rewrite.types else np.ones(len(nodes), np.bool_)
+        mask = np.isin(kind, [number[name] for name in rewrite.types & set(names)])
+        mask = mask if rewrite.types else np.ones(len(nodes), np.bool_)
         if graph is not None:
-            own &= graph.matches(rewrite)
+            mask &= graph.matches(rewrite)
         elif not rewrite.types or not _UNKNOWABLE.isdisjoint(rewrite.where):
             continue
-        matched |= own.astype(np.int64) << bit
+        matched |= mask.astype(np.int64) << bit
     dtypes = np.zeros(len(nodes), np.int64) if graph is None else graph.dtypes
     rows, which = np.unique(np.stack((kind, dtypes, matched), axis=1), axis=0, return_inverse=True)
     runs = [(names[row[0]], row[1], _runs(names[row[0]], row[2])) for row in rows.tolist()]
@@ -443,11 +443,11 @@ def loggers(
 
 def _runs(name: str, matched: int) -> tuple[tuple[str, ...], ...]:
     """Return the runs of events that a node of a type may log, after some of the rewrites."""
-    found: dict[tuple[str, ...], None] = {(OWN,): None}
+    runs: dict[tuple[str, ...], None] = {(OWN,): None}
     for bit, rewrite in enumerate(REWRITES):
         if matched >> bit & 1:
-            found.update(dict.fromkeys(rewrite.runs))
-    return tuple(found)
+            runs.update(dict.fromkeys(rewrite.runs))
+    return tuple(runs)
 
 
 class _Graph:
@@ -493,15 +493,15 @@ class _Graph:
 
     def matches(self, rewrite: Rewrite) -> Bools:
         """Return which nodes a rewrite matches, whatever their types."""
-        found = np.ones(len(self._kind), np.bool_)
+        is_match = np.ones(len(self._kind), np.bool_)
         if rewrite.before:
-            found &= self._all_readers(rewrite.before, rewrite.at)
+            is_match &= self._all_readers(rewrite.before, rewrite.at)
         if rewrite.after:
             # The nodes whose first input a node of some types makes.
-            found &= self._of(self._made_by(), self._is_of(rewrite.after))
+            is_match &= self._of(self._made_by(), self._is_of(rewrite.after))
         for condition in rewrite.where:
-            found &= self._holds(condition)
-        return found
+            is_match &= self._holds(condition)
+        return is_match
 
     def _holds(self, condition: Where) -> Bools:
         flow = self._flow
@@ -531,8 +531,8 @@ class _Graph:
             case Where.READS_TWICE:
                 twice: Bools = np.bincount(self._reader, minlength=len(self._kind)) == 2
                 second = np.full(len(self._kind), -1)
-                own = self._position == 1
-                second[self._reader[own]] = self._read[own]
+                is_second = self._position == 1
+                second[self._reader[is_second]] = self._read[is_second]
                 twice &= second == self._input
                 return twice
             case Where.IS_INSIDE:
@@ -548,34 +548,34 @@ class _Graph:
             case Where.IS_BF16:
                 return (self.dtypes >> DataType.BF16 & 1) > 0
             case Where.ENDS_LOOKUP:
-                found = np.zeros(len(self._kind), np.bool_)
-                found[list(self.lookup)] = True
-                return found
+                mask = np.zeros(len(self._kind), np.bool_)
+                mask[list(self.lookup)] = True
+                return mask
             case Where.IN_LOOKUP:
                 return self._in_lookup
 
     def _of(self, of_node: Ints, holds: Bools) -> Bools:
         """Return for which nodes something holds of one of their values or neighbors, if any."""
-        found: Bools = np.append(holds, False)[of_node]
-        return found
+        mask: Bools = np.append(holds, False)[of_node]
+        return mask
 
     def _any_input(self, holds: Bools) -> Bools:
         """Return for which nodes something holds of any of their inputs."""
-        found: Bools = np.bincount(self._reader, holds[self._read], len(self._kind)) > 0
-        return found
+        mask: Bools = np.bincount(self._reader, holds[self._read], len(self._kind)) > 0
+        return mask
 
     def _is_of(self, types: frozenset[str]) -> Bools:
         return np.isin(self._kind, [i for i, name in enumerate(self._names) if name in types])
 
-    def _all_readers(self, types: frozenset[str], at: int) -> Bools:
+    def _all_readers(self, types: frozenset[str], place: int) -> Bools:
         """Return the nodes whose output only nodes of some types read, at one of their inputs."""
-        return self._only_readers(self._is_of(types), at)
+        return self._only_readers(self._is_of(types), place)
 
-    def _only_readers(self, fitting: Bools, at: int = -1) -> Bools:
+    def _only_readers(self, fitting: Bools, place: int = -1) -> Bools:
         """Return the nodes whose output is read, and only by some nodes, at one of their inputs."""
         fits = fitting[self._reader]
-        if at >= 0:
-            fits &= self._position == at
+        if place >= 0:
+            fits &= self._position == place
         values = len(self._flow.dtype)
         all_fit: Bools = np.bincount(self._read, ~fits, values) == 0
         return self._of(self._output, all_fit & (self._readers > 0) & ~self._is_result)
@@ -585,32 +585,32 @@ class _Graph:
         reshape = frozenset({"staticreshape"})
         may_be = self._is_of(reshape) & self._all_readers(reshape, -1)
         may_be &= self._holds(Where.HAS_ONE_READER)
-        whole, found = self._flow.is_whole, np.zeros(len(self._kind), np.bool_)
+        whole, mask = self._flow.is_whole, np.zeros(len(self._kind), np.bool_)
         for _ in range(_LONGEST_ROW):
-            more = may_be & self._only_readers(whole | found)
-            if (more == found).all():
+            more = may_be & self._only_readers(whole | mask)
+            if (more == mask).all():
                 break
-            found = more
-        return found
+            mask = more
+        return mask
 
     def _made_by(self) -> Ints:
         """Return the node that makes the first input of each node, -1 if none does."""
-        found: Ints = np.append(self._producer, -1)[self._input]
-        return found
+        producer: Ints = np.append(self._producer, -1)[self._input]
+        return producer
 
     def _is_unused(self) -> Bools:
         """Return the nodes that lead to no output of the graph."""
         if not self._is_result.any():
             return np.zeros(len(self._kind), np.bool_)
-        found = self._of(self._output, (self._readers == 0) & ~self._is_result)
+        mask = self._of(self._output, (self._readers == 0) & ~self._is_result)
         for _ in range(_LONGEST_ROW):
             # Those whose every reader is unused are unused too.
-            live = np.bincount(self._read, ~found[self._reader], len(self._flow.dtype))
+            live = np.bincount(self._read, ~mask[self._reader], len(self._flow.dtype))
             more = self._of(self._output, (live == 0) & ~self._is_result)
-            if (more == found).all():
+            if (more == mask).all():
                 break
-            found = more
-        return found
+            mask = more
+        return mask
 
     def _data_types(self) -> Ints:
         """Return the data types of the values of each node, as bits of numbers.
@@ -618,19 +618,19 @@ class _Graph:
         What a conversion reads counts for the nodes that read its result: they may be one.
         """
         flow, count = self._flow, len(self._kind)
-        known = np.where(flow.dtype < len(DataType), flow.dtype, DataType.UNKNOWN)
-        of_value = np.int64(1) << known.astype(np.int64)
-        found = np.zeros(count, np.int64)
-        np.bitwise_or.at(found, flow.node, of_value[flow.value])
+        dtypes = np.where(flow.dtype < len(DataType), flow.dtype, DataType.UNKNOWN)
+        of_value = np.int64(1) << dtypes.astype(np.int64)
+        bits = np.zeros(count, np.int64)
+        np.bitwise_or.at(bits, flow.node, of_value[flow.value])
         producer = self._producer[self._read]
         is_converted = (producer >= 0) & self._is_of(frozenset({_CONVERT}))[producer]
         source = self._input[producer[is_converted]]
         has = source >= 0
-        np.bitwise_or.at(found, self._reader[is_converted][has], of_value[source[has]])
+        np.bitwise_or.at(bits, self._reader[is_converted][has], of_value[source[has]])
         is_float = ~self._of(self._input, np.isin(flow.dtype, _QUANTIZED))
-        found |= is_float.astype(np.int64) << _READS_FLOAT
-        found[(found & 1) > 0] = 0  # one of them is unknown
-        return found
+        bits |= is_float.astype(np.int64) << _READS_FLOAT
+        bits[(bits & 1) > 0] = 0  # one of them is unknown
+        return bits
 
     def _find_lookups(self) -> None:
         """Find the chains of elementwise nodes between values of 8 bits, as XNNPACK does."""
@@ -647,8 +647,8 @@ class _Graph:
         is_eight = self._of(self._output, eight).tolist()
         converts = self._is_of(frozenset({_CONVERT})).tolist()
         after = [
-            node if node > at and elementwise[node] else -1
-            for at, node in enumerate(self._only_reader())
+            node if node > number and elementwise[node] else -1
+            for number, node in enumerate(self._only_reader())
         ]
         # Whether an output range before a chain is a clamp that belongs to it differs by release.
         for is_split in (False, True):
@@ -667,21 +667,21 @@ class _Graph:
         self, start: int, room: int, after: Sequence[int], needs_all: Sequence[bool]
     ) -> list[int]:
         """Return a node and those that follow it as long as they depend on its input alone."""
-        chain, made = [start], {*self._inputs(start), int(self._output[start])}
+        chain, values = [start], {*self._inputs(start), int(self._output[start])}
         while len(chain) < room:
             node = after[chain[-1]]
-            if node < 0 or (needs_all[node] and not made.issuperset(self._inputs(node))):
+            if node < 0 or (needs_all[node] and not values.issuperset(self._inputs(node))):
                 break
             chain.append(node)
-            made.add(int(self._output[node]))
+            values.add(int(self._output[node]))
         return chain
 
     def _add_lookup(self, chain: Sequence[int], converts: Sequence[bool]) -> None:
         """Add a chain that may be a lookup table; of two with one end, what both compute."""
         end = chain[-1]
         computing = tuple(node for node in chain if not converts[node]) or (end,)
-        known = self.lookup.get(end, computing)
-        self.lookup[end] = tuple(node for node in computing if node in known) or (end,)
+        nodes = self.lookup.get(end, computing)
+        self.lookup[end] = tuple(node for node in computing if node in nodes) or (end,)
         self._in_lookup[list(chain[:-1])] = True
 
     def _is_clamped(self, node: int, eight: Bools) -> bool:
@@ -707,5 +707,5 @@ class _Graph:
         reader = np.full(len(self._flow.dtype), -1)
         reader[self._read] = self._reader
         alone = (self._readers == 1) & ~self._is_result
-        found: NDArray[np.int64] = np.append(np.where(alone, reader, -1), -1)[self._output]
-        return list(found.tolist())
+        readers: NDArray[np.int64] = np.append(np.where(alone, reader, -1), -1)[self._output]
+        return list(readers.tolist())

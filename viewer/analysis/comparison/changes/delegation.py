@@ -90,7 +90,9 @@ def delegation_changes(calls: Comparison, by_delegate: Comparison) -> Delegation
         number
         for number, row in enumerate(calls.rows)
         if row.level == CALLS
-        and any(arm.parts[part].backend for arm, own in ((a, row.a), (b, row.b)) for part in own)
+        and any(
+            arm.parts[part].backend for arm, parts in ((a, row.a), (b, row.b)) for part in parts
+        )
     )
     into_b: dict[int, list[int]] = {}
     into_a: dict[int, list[int]] = {}
@@ -117,9 +119,9 @@ class _Runs:
         self.outside: dict[int, list[int]] = {}
         for number, part in enumerate(arm.parts):
             if part.id.event is None:
-                found = self.inside if part.backend else self.outside
+                parts = self.inside if part.backend else self.outside
                 for operator in part.operators:
-                    found.setdefault(operator, []).append(number)
+                    parts.setdefault(operator, []).append(number)
 
 
 def _coverage(arm: Arm, inference_ns: float | None) -> ArmCoverage:
@@ -151,21 +153,21 @@ def _moved(
     """
     arms = comparison.a, comparison.b
     outside, inside = arms[side], arms[1 - side]
-    own, other = _Runs(outside), _Runs(inside)
+    runs, other = _Runs(outside), _Runs(inside)
     calls: dict[tuple[int, ...], list[int]] = {}
     for number, part in enumerate(outside.parts):
         moved = not part.backend and part.id.event is None and any(
-            i not in own.inside and any(j in other.inside for j in into.get(i, ()))
+            i not in runs.inside and any(j in other.inside for j in into.get(i, ()))
             for i in part.operators
         )  # fmt: skip
         if moved:
             calls.setdefault(part.operators, []).append(number)
     medians = comparison.medians(side, [tuple(parts) for parts in calls.values()])
     moved_calls = []
-    for at, (operators, parts) in enumerate(calls.items()):
+    for column, (operators, parts) in enumerate(calls.items()):
         partners = [j for i in operators for j in into.get(i, ())]
         delegate_calls = sorted({n for j in partners for n in other.inside.get(j, ())})
-        times = medians[:, at]
+        times = medians[:, column]
         moved_calls.append(
             MovedCall(
                 operators,
@@ -177,4 +179,4 @@ def _moved(
                 any(j in other.outside for j in partners),
             )
         )
-    return tuple(sorted(moved_calls, key=lambda one: -(one.ns or 0.0)))
+    return tuple(sorted(moved_calls, key=lambda moved_call: -(moved_call.ns or 0.0)))

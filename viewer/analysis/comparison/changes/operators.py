@@ -52,8 +52,8 @@ class OperatorChanges:
 
     def row_of(self, operator: int) -> int:
         """The row that shows an operator, its own if it has one; -1 for none."""
-        own = int(self.own[operator])
-        return own if own >= 0 else int(self.shared[operator])
+        row = int(self.own[operator])
+        return row if row >= 0 else int(self.shared[operator])
 
     def change_of(self, operator: int) -> Compared | None:
         """The figures of that row; None for none."""
@@ -66,11 +66,11 @@ class OperatorChanges:
 
     @cached_property
     def _rows_of(self) -> dict[int, tuple[int, ...]]:
-        found: dict[int, list[int]] = {}
+        rows_of: dict[int, list[int]] = {}
         for number, operators in enumerate(self.operators):
             for operator in operators:
-                found.setdefault(operator, []).append(number)
-        return {operator: tuple(rows) for operator, rows in found.items()}
+                rows_of.setdefault(operator, []).append(number)
+        return {operator: tuple(rows) for operator, rows in rows_of.items()}
 
     @cached_property
     def only_b(self) -> int:
@@ -81,7 +81,10 @@ class OperatorChanges:
     def largest(self) -> float:
         """The largest proven change of a row, in ns; 0 for none."""
         rows = zip(self.comparison.rows, self.comparison.compared, strict=True)
-        return max((abs(one.change_ns) for row, one in rows if _is_proven(row, one)), default=0.0)
+        return max(
+            (abs(compared.change_ns) for row, compared in rows if _is_proven(row, compared)),
+            default=0.0,
+        )
 
     @cached_property
     def order(self) -> Ints:
@@ -89,8 +92,8 @@ class OperatorChanges:
         count = len(self.comparison.rows)
         size, proven = np.zeros(count), np.zeros(count, np.bool_)
         rows = zip(self.comparison.rows, self.comparison.compared, strict=True)
-        for number, (row, one) in enumerate(rows):
-            size[number], proven[number] = abs(one.change_ns), _is_proven(row, one)
+        for number, (row, compared) in enumerate(rows):
+            size[number], proven[number] = abs(compared.change_ns), _is_proven(row, compared)
         rank = np.zeros(count + 1, np.int64)
         rank[np.lexsort((size, proven))] = np.arange(1, count + 1)
         return rank[np.where(self.own >= 0, self.own, self.shared)]
@@ -100,12 +103,12 @@ def operator_changes(comparison: Comparison) -> OperatorChanges:
     """Return the changes of all operators of A, none if A has no program. comparison: by call."""
     program = comparison.a.program
     count = 0 if program is None else len(program.operators)
-    own, shared, sets = np.full(count, -1), np.full(count, -1), np.zeros(count, np.int64)
+    own_row, shared, sets = np.full(count, -1), np.full(count, -1), np.zeros(count, np.int64)
     compared = comparison.compared
-    found = _operators_of_rows(comparison)
-    for number, operators in enumerate(found):
+    operators_of_rows = _operators_of_rows(comparison)
+    for number, operators in enumerate(operators_of_rows):
         if len(operators) == 1:
-            own[operators[0]] = number
+            own_row[operators[0]] = number
             continue
         size = abs(compared[number].change_ns)
         for operator in operators:
@@ -113,7 +116,7 @@ def operator_changes(comparison: Comparison) -> OperatorChanges:
             before = int(shared[operator])
             if before < 0 or size > abs(compared[before].change_ns):
                 shared[operator] = number
-    return OperatorChanges(comparison, found, own, shared, sets)
+    return OperatorChanges(comparison, operators_of_rows, own_row, shared, sets)
 
 
 def _operators_of_rows(comparison: Comparison) -> tuple[tuple[int, ...], ...]:
@@ -122,20 +125,20 @@ def _operators_of_rows(comparison: Comparison) -> tuple[tuple[int, ...], ...]:
         of_b.setdefault(pair.b, []).append(pair.a)
     parts_a, parts_b = comparison.a.parts, comparison.b.parts
     ran_in_a = {i for part in parts_a if part.id.event is None for i in part.operators}
-    found: list[tuple[int, ...]] = []
+    operators_of_rows: list[tuple[int, ...]] = []
     for row in comparison.rows:
         if row.level == DELEGATE_EVENT:
-            found.append(())
+            operators_of_rows.append(())
             continue
-        own = {i for part in row.a for i in parts_a[part].operators}
+        operators = {i for part in row.a for i in parts_a[part].operators}
         partners = {i for part in row.b for j in parts_b[part].operators for i in of_b.get(j, ())}
         # What A runs is in the row of its own call.
-        found.append(tuple(sorted(own | (partners - ran_in_a))))
-    return tuple(found)
+        operators_of_rows.append(tuple(sorted(operators | (partners - ran_in_a))))
+    return tuple(operators_of_rows)
 
 
-def _is_proven(row: Row, one: Compared) -> bool:
-    return row.level != DELEGATE_EVENT and one.verdict in CHANGED
+def _is_proven(row: Row, compared: Compared) -> bool:
+    return row.level != DELEGATE_EVENT and compared.verdict in CHANGED
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,7 @@ class ModuleChanges:
     def rows_in(self, module: int) -> tuple[int, ...]:
         """The numbers of the rows that a module and all modules in it have."""
         inside = range(module, self.tree.modules[module].end)
-        return tuple(number for number, at in enumerate(self.place) if at in inside)
+        return tuple(number for number, module in enumerate(self.place) if module in inside)
 
     @cached_property
     def only_b(self) -> int:
@@ -169,7 +172,9 @@ def module_changes(comparison: Comparison, tree: ModuleTree) -> ModuleChanges:
     times_a = _rolled(comparison.medians(0, [row.a for row in rows]), place, tree)
     times_b = _rolled(comparison.medians(1, [row.b for row in rows]), place, tree)
     steps = [
-        _rolled(np.array([[arm.grain_ns[list(own)].sum() for own in parts]]), place, tree)
+        _rolled(
+            np.array([[arm.grain_ns[list(row_parts)].sum() for row_parts in parts]]), place, tree
+        )
         for arm, parts in ((a, [row.a for row in rows]), (b, [row.b for row in rows]))
     ]
     estimated = [
@@ -190,17 +195,17 @@ def module_changes(comparison: Comparison, tree: ModuleTree) -> ModuleChanges:
     return ModuleChanges(comparison, tree, place, compared)
 
 
-def _rolled(own: Floats, place: Iterable[int], tree: ModuleTree) -> Floats:
+def _rolled(figures: Floats, place: Iterable[int], tree: ModuleTree) -> Floats:
     """Add what is in each module to all modules around it, along the last axis.
 
-    own: per row, NaN for none. Returns the sums per module, NaN for a module without any.
+    figures: per row, NaN for none. Returns the sums per module, NaN for a module without any.
     """
-    shape = len(tree.modules), len(own)
+    shape = len(tree.modules), len(figures)
     sums, count = np.zeros(shape), np.zeros(shape, np.int64)
-    for values, at in zip(own.T, place, strict=True):
+    for values, module in zip(figures.T, place, strict=True):
         is_known = np.isfinite(values)
-        sums[at] += np.where(is_known, values, 0)
-        count[at] += is_known
+        sums[module] += np.where(is_known, values, 0)
+        count[module] += is_known
     for n in range(len(tree.modules) - 1, 0, -1):  # modules come after those around them
         around = tree.modules[n].parent
         sums[around] += sums[n]
@@ -220,13 +225,13 @@ def _places(comparison: Comparison, tree: ModuleTree) -> tuple[int, ...]:
     of_path: dict[str, set[int]] = {}
     for n, module in enumerate(tree.modules):
         of_path.setdefault(module.path, set()).add(n)
-    found = []
+    places = []
     for row in comparison.rows:
         arm = comparison.a if row.a else comparison.b
         keys = {key for part in row.a or row.b for key in arm.parts[part].id.group}
         modules = {n for key in keys for n in of_key.get(key) or _around(key, of_path)}
-        found.append(tree.around_all(modules or {0}))
-    return tuple(found)
+        places.append(tree.around_all(modules or {0}))
+    return tuple(places)
 
 
 def _around(key: str, of_path: dict[str, set[int]]) -> set[int]:

@@ -131,24 +131,24 @@ class PathChanges:
         times: tuple[list[Floats], list[Floats]] = [], []
         grain = np.zeros(len(self))
         for session in arm.sessions:
-            for own, half in zip(times, half_sessions(session), strict=True):
+            for half_times, half in zip(times, half_sessions(session), strict=True):
                 if not half.runs:
-                    own.append(np.full(len(self), np.nan))
+                    half_times.append(np.full(len(self), np.nan))
                     continue
                 path = self.of_file[session.table.trace.path]
-                found = times_of_paths(half, self.paths, path)
-                own.append(found.own)
-                grain = np.maximum(grain, found.grain)
-        first, last = (np.array(own).reshape(-1, len(self)) for own in times)
+                path_times = times_of_paths(half, self.paths, path)
+                half_times.append(path_times.own)
+                grain = np.maximum(grain, path_times.grain)
+        first, last = (np.array(rows).reshape(-1, len(self)) for rows in times)
         return self.paths.rolled(first), self.paths.rolled(last), self.paths.rolled(grain)
 
     def names_of(self, path: int) -> list[str]:
         """Return the names of the calls from the outermost to that of a path."""
-        found = list[str]()
+        names = list[str]()
         while path >= 0:
-            found.append(self.paths.labels[int(self.paths.name[path])])
+            names.append(self.paths.labels[int(self.paths.name[path])])
             path = int(self.paths.parent[path])
-        return found[::-1]
+        return names[::-1]
 
     @cached_property
     def _row_of_label(self) -> dict[int, int]:
@@ -197,19 +197,22 @@ def path_changes(
                 traces.append((session, side))
     paths = joined_paths(traces, names)
     times = [
-        [times_of_paths(one, paths, paths.of_slice[number[id(one.table)]]) for one in arm.sessions]
+        [
+            times_of_paths(session, paths, paths.of_slice[number[id(session.table)]])
+            for session in arm.sessions
+        ]
         for arm in arms
     ]
-    own = (
+    self_times = (
         calls.scaled(0, _stacked(times[0], paths)),
         calls.scaled(1, _stacked(times[1], paths)),
     )
-    total = paths.rolled(own[0]), paths.rolled(own[1])
+    total = paths.rolled(self_times[0]), paths.rolled(self_times[1])
     used, test = distinct_times(*total)
-    kept = np.flatnonzero(test >= 0)  # the others ran in no inference that counts
-    every = [one for sessions in times for one in sessions]
-    grain = paths.rolled(np.max([one.grain for one in every], axis=0))[used]
-    is_estimated = ~np.all([one.measured for one in every], axis=0)
+    index = np.flatnonzero(test >= 0)  # the others ran in no inference that counts
+    every = [path_times for sessions in times for path_times in sessions]
+    grain = paths.rolled(np.max([path_times.grain for path_times in every], axis=0))[used]
+    is_estimated = ~np.all([path_times.measured for path_times in every], axis=0)
     measured = paths.rolled(is_estimated.astype(np.float64))[used] == 0
     inference = calls.inference_times
     figures = figures_of(
@@ -221,27 +224,28 @@ def path_changes(
         None if noise is None else (noise, _deviations(noise, names, paths, used)),
         np.append(calls.confounded(len(used)), calls.is_confounded),
     )
-    paths = paths.only(kept)
+    paths = paths.only(index)
     of_file = {
-        one.table.trace.path: own for (one, _), own in zip(traces, paths.of_slice, strict=True)
+        session.table.trace.path: path_of_slice
+        for (session, _), path_of_slice in zip(traces, paths.of_slice, strict=True)
     }
-    total, own = ((a[:, kept], b[:, kept]) for a, b in (total, own))
-    return PathChanges(calls, names, paths, total, own, figures, test[kept], of_file)
+    total, self_times = ((a[:, index], b[:, index]) for a, b in (total, self_times))
+    return PathChanges(calls, names, paths, total, self_times, figures, test[index], of_file)
 
 
 def _stacked(times: Sequence[PathTimes], paths: JoinedPaths) -> Floats:
-    return np.array([one.own for one in times]).reshape(len(times), len(paths))
+    return np.array([path_times.own for path_times in times]).reshape(len(times), len(paths))
 
 
 def _deviations(noise: Noise, names: PathNames, paths: JoinedPaths, used: Ints) -> Floats:
     """The known deviations of some paths, and at last that of the inference."""
-    found = [noise.typical] * len(paths.labels)
+    deviations = [noise.typical] * len(paths.labels)
     if names.rows is not None:
         number = {text: i for i, text in enumerate(paths.labels)}
         for label, row in zip(names.labels, names.rows.rows, strict=True):
             if label in number:
-                found[number[label]] = names.rows.deviation(noise, row)
-    return np.append(np.array(found)[paths.name[used]], noise.inference)
+                deviations[number[label]] = names.rows.deviation(noise, row)
+    return np.append(np.array(deviations)[paths.name[used]], noise.inference)
 
 
 # A comparison whose rows are call paths, for the command line.
@@ -296,14 +300,14 @@ class PathComparison(Comparison):
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """All paths, from the outermost calls to the innermost."""
-        found = []
-        only_a, only_b = (some.tolist() for some in self.changes.only)
+        rows = []
+        only_a, only_b = (mask.tolist() for mask in self.changes.only)
         for path in range(len(self.changes)):
             grade, why = self.changes.grade(path)
             label = BETWEEN.join(self.changes.names_of(path))
             a, b = () if only_b[path] else (path,), () if only_a[path] else (path,)
-            found.append(Row(PATH, label, grade, why, a, b))
-        return tuple(found)
+            rows.append(Row(PATH, label, grade, why, a, b))
+        return tuple(rows)
 
     @cached_property
     def _all(self) -> tuple[Compared, ...]:
@@ -315,9 +319,9 @@ class PathComparison(Comparison):
         changes, calls = self.changes, self.changes.calls
         halves, grain = [], np.zeros(len(changes))
         for side, arm in enumerate((calls.a, calls.b)):
-            first, last, own = changes.halves(arm)
+            first, last, half_grain = changes.halves(arm)
             halves.append(calls.with_half_inferences(side, first, last))
-            grain = np.maximum(grain, own)
+            grain = np.maximum(grain, half_grain)
         return drifts_of(halves, np.append(grain, 0.0))
 
     @cached_property
@@ -335,7 +339,7 @@ class PathComparison(Comparison):
 
     def _parts(self, side: int) -> tuple[Part, ...]:
         """The paths of an arm, with what its own side of their rows runs."""
-        changes, found = self.changes, []
+        changes, parts = self.changes, []
         rows = changes.names.rows
         arm = None if rows is None else rows.b if side else rows.a
         for path in range(len(changes)):
@@ -344,5 +348,5 @@ class PathComparison(Comparison):
                 operators = {i for n in (row.b if side else row.a) for i in arm.parts[n].operators}
             names = tuple(changes.names_of(path))
             part = PartId(PATH, -1, None, names)
-            found.append(Part(part, names[-1], "", tuple(sorted(operators)), False))
-        return tuple(found)
+            parts.append(Part(part, names[-1], "", tuple(sorted(operators)), False))
+        return tuple(parts)
