@@ -39,18 +39,18 @@ def companions(
 
     A text whose name an open file already has is left out, however that file was opened.
     """
-    known = {file_name(path) for path in open_paths}
+    names = {file_name(path) for path in open_paths}
     folder = os.path.dirname(item.path)
-    found: dict[str, str] = {}  # by name, because links depend only on the name
+    paths: dict[str, str] = {}  # by name, because links depend only on the name
     for recorded in recorded_texts(item):
         name = file_name(recorded)
-        if name in known or name in found:
+        if name in names or name in paths:
             continue
         for path in (*local_paths(recorded, substitutions), os.path.join(folder, name)):
             if is_readable(path, MAX_COMPANION):
-                found[name] = path
+                paths[name] = path
                 break
-    return list(found.values())
+    return list(paths.values())
 
 
 def recorded_texts(item: Trace | Program) -> list[str]:
@@ -58,18 +58,18 @@ def recorded_texts(item: Trace | Program) -> list[str]:
 
     In order of appearance; only the first ones if there are very many.
     """
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     left = _MOST_CHARACTERS
     for location in dict.fromkeys(_locations(item)):
         left -= len(location)
-        if left < 0 or len(found) >= _MOST_NAMES:
+        if left < 0 or len(texts) >= _MOST_NAMES:
             break
         # MLIR escapes quotes in its strings, so every second part is the content of a string.
         parts = location.split('"')
         for text, after in zip(parts[1::2], parts[2::2], strict=False):
             if after[:1] == ":" and text.lower().endswith(SUFFIX):
-                found[unescape(text)] = None
-    return list(found)[:_MOST_NAMES]
+                texts[unescape(text)] = None
+    return list(texts)[:_MOST_NAMES]
 
 
 def _locations(item: Trace | Program) -> list[str]:

@@ -85,13 +85,13 @@ def arm_problem(arm: Arm) -> str:
     return ""
 
 
-def share_programs(one: Workspace, other: Workspace) -> None:
+def share_programs(workspace: Workspace, other: Workspace) -> None:
     """Use the ETRecords, and the program files, of one side for the other if that has none."""
     if not any(program.methods for program in other.programs):
-        for program in one.programs:
+        for program in workspace.programs:
             other.add(program)
     if not other.executables:
-        for executable in one.executables:
+        for executable in workspace.executables:
             other.add(executable)
 
 
@@ -114,7 +114,7 @@ def order_note(a: Arm, b: Arm) -> str:
         ends = {path: _modified_ns(path) for path in (*of_a, *of_b)}
         if not _may_be_recordings(ends, {**of_a, **of_b}):
             return ""
-        times_a, times_b = ([ends[path] or 0 for path in own] for own in (of_a, of_b))
+        times_a, times_b = ([ends[path] or 0 for path in sessions] for sessions in (of_a, of_b))
         hint = " This is only a hint, from the modification times of the files."
     if max(times_a) < min(times_b):
         first, last = "A", "B"
@@ -147,11 +147,11 @@ def _on_one_clock(a: Arm, b: Arm, side: int) -> list[int] | None:
     starts = [min(run.start for run in session.runs) for session in (b if side else a).sessions]
     if every[0].domain and all(clock == every[0] for clock in every):
         return starts
-    found = [
+    times = [
         time_of_day_ns(session.table.trace, tick_to_ns(start, Fraction(session.ns_per_tick)))
         for session, start in zip((b if side else a).sessions, starts, strict=True)
     ]
-    return None if None in found else [ns for ns in found if ns is not None]
+    return None if None in times else [ns for ns in times if ns is not None]
 
 
 def _modified_ns(path: str) -> int | None:
@@ -163,13 +163,13 @@ def _modified_ns(path: str) -> int | None:
 
 def _may_be_recordings(ends: dict[str, int | None], sessions: dict[str, Session]) -> bool:
     """Whether every file was modified later than the one before, by its length at least."""
-    known = {path: end for path, end in ends.items() if end is not None}
-    if len(known) < len(ends):
+    known_ends = {path: end for path, end in ends.items() if end is not None}
+    if len(known_ends) < len(ends):
         return False
-    order = sorted(known, key=lambda path: known[path])
+    order = sorted(known_ends, key=lambda path: known_ends[path])
     for before, after in pairwise(order):
         trace = sessions[after].table.trace
         length = (trace.end - trace.start) * sessions[after].ns_per_tick
-        if known[after] - known[before] < max(length, 1):
+        if known_ends[after] - known_ends[before] < max(length, 1):
             return False
     return True

@@ -26,10 +26,10 @@ def shared_estimates(workspace: Workspace) -> Estimates:
     Several threads may ask, for several panels.
     """
     with _computing:
-        made = _shared.get(workspace)
-        if made is None:
-            made = _shared[workspace] = of_workspace(workspace)
-        return made
+        workspace_estimates = _shared.get(workspace)
+        if workspace_estimates is None:
+            workspace_estimates = _shared[workspace] = of_workspace(workspace)
+        return workspace_estimates
 
 
 def of_snapshot(opened: Snapshot) -> Estimates:

@@ -170,7 +170,7 @@ def _prepare_untimed(opened: Snapshot, target: _Target) -> ExportJob:
     if not linked:
         raise NothingToExport(f"No open file has events without a time. {HOW_TO_LOG}")
     return lambda progress, cancelled: _write_joined(
-        target, [untimed_columns(*one) for one in linked], progress, cancelled
+        target, [untimed_columns(*pair) for pair in linked], progress, cancelled
     )
 
 

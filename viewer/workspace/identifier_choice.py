@@ -76,9 +76,9 @@ class Identifiers:
 
         If an ETRecord is linked and has any, its columns; else each column with its best ETRecord.
         """
-        own = self.of_record(trace, linked) if linked is not None else []
-        if linked is not None and own:
-            return [(linked, match) for match in own]
+        matches = self.of_record(trace, linked) if linked is not None else []
+        if linked is not None and matches:
+            return [(linked, match) for match in matches]
         best: dict[str, tuple[Program, ColumnMatch]] = {}
         for program, match in self.of_any_record(trace):
             best.setdefault(match.column, (program, match))
@@ -86,8 +86,8 @@ class Identifiers:
 
     def of_any_record(self, trace: Trace) -> list[tuple[Program, ColumnMatch]]:
         """Return the columns with identifiers of any open ETRecord, best first."""
-        found = [(p, match) for p in self.programs for match in self.of_record(trace, p)]
-        return sorted(found, key=lambda one: one[1].rank)
+        matches = [(p, match) for p in self.programs for match in self.of_record(trace, p)]
+        return sorted(matches, key=lambda pair: pair[1].rank)
 
     def of_record(self, trace: Trace, program: Program) -> Sequence[ColumnMatch]:
         """Return how the columns of a trace match an ETRecord; empty for an MLIR text."""
@@ -98,10 +98,10 @@ class Identifiers:
         """Return a hint that a column could link a trace, if none is active or refused; else ""."""
         if self.column(trace).by is not ChosenBy.NOBODY:
             return ""
-        found = self.of_any_record(trace)
-        if not found or not found[0][1].is_likely:
+        matches = self.of_any_record(trace)
+        if not matches or not matches[0][1].is_likely:
             return ""
-        program, match = found[0]
+        program, match = matches[0]
         chance = "" if match.words else " Numbers can match by chance, so they were not linked."
         return (
             f"{match.known} of the {match.values} values in column {match.column} of "

@@ -30,12 +30,12 @@ class SplitTrace:
         whole: scope of the source -> method. single: (scope, number) -> method, which takes
         precedence; the inferences of a part have the same.
         """
-        found = dict(whole)
+        methods = dict(whole)
         for scope, part in enumerate(self.parts, len(self.source.scopes)):
             method = single.get((part.scope, min(part.numbers))) or whole.get(part.scope)
             if method is not None:
-                found[scope] = method
-        return found
+                methods[scope] = method
+        return methods
 
 
 def split_by(source: Trace, choices: UserChoices, before: SplitTrace | None) -> SplitTrace | None:
@@ -49,7 +49,9 @@ def split_by(source: Trace, choices: UserChoices, before: SplitTrace | None) -> 
     groups: dict[tuple[int, tuple[tuple[str, str], ...]], set[int]] = {}
     for (scope, number), methods_of in sorted(chosen.items()):
         groups.setdefault((scope, tuple(sorted(methods_of))), set()).add(number)
-    parts = tuple(ScopePart(scope, frozenset(own)) for (scope, _), own in groups.items())
+    parts = tuple(
+        ScopePart(scope, frozenset(inferences)) for (scope, _), inferences in groups.items()
+    )
     if not parts:
         return None
     if before is not None and before.source is source and before.parts == parts:
@@ -62,10 +64,10 @@ def check_inferences(trace: Trace, scope: str, numbers: Collection[int], name: s
 
     name: the name of the trace in the error.
     """
-    known = {run.number for run in trace.inferences() if trace.scopes[run.scope].name == scope}
-    unknown = sorted(set(numbers) - known)
+    recorded = {run.number for run in trace.inferences() if trace.scopes[run.scope].name == scope}
+    unknown = sorted(set(numbers) - recorded)
     if unknown:
-        there_are = f"they are numbered {numbers_text(known)}" if known else "it has none"
+        there_are = f"they are numbered {numbers_text(recorded)}" if recorded else "it has none"
         raise ValueError(f"{scope} of {name} has no inference {numbers_text(unknown)}: {there_are}")
 
 
@@ -79,7 +81,7 @@ def numbers_text(numbers: Collection[int]) -> str:
 
 def parse_numbers(text: str, most: int) -> tuple[int, ...]:
     """Return the numbers of "1-3,7", ascending; ValueError for anything else, or above `most`."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         ends = [end.strip() for end in part.split("-")]
         if len(ends) > 2 or not all(
@@ -93,8 +95,8 @@ def parse_numbers(text: str, most: int) -> tuple[int, ...]:
             )
         if last > most:
             raise ValueError(f"there is no inference {last}: they are numbered 1-{most}")
-        found.update(range(first, last + 1))
-    return tuple(sorted(found))
+        numbers.update(range(first, last + 1))
+    return tuple(sorted(numbers))
 
 
 def single_choices(trace: Trace, choices: UserChoices) -> list[tuple[str, tuple[int, ...], str]]:

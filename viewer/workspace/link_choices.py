@@ -230,11 +230,13 @@ def _apply_delegate_clocks(
         tables = {trace.path: workspace.links(trace) for trace in workspace.traces}
         names = {of: clock_names(table) for of, table in tables.items()}
         timed = {of: timed_clocks(table) for of, table in tables.items()}
-        paths = [path] if path else [of for of, known in names.items() if name in known]
+        paths = (
+            [path] if path else [of for of, listed_names in names.items() if name in listed_names]
+        )
         written = f"--clock {path}:{name}={format_rate(rate)}"
         if not paths and not any(name in value for value in timed.values()):
             every = {clock: unit for value in timed.values() for clock, unit in value.items()}
-            listed = {one for value in names.values() for one in value}
+            listed = {name for value in names.values() for name in value}
             there_are = clocks_text(listed, every, "the clocks are", "there are none")
             complaints.append(f"{written}: no open profile has this delegate clock; {there_are}")
         for each in paths:

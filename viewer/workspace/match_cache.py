@@ -53,8 +53,8 @@ class MatchCache:
         executable: the program file that ran, which decides the match.
         """
         fits = self._fits.setdefault(trace, WeakKeyDictionary())
-        known = fits.get(program)
-        if known is None or known[:2] != (methods, executable):
+        fit = fits.get(program)
+        if fit is None or fit[:2] != (methods, executable):
             trace_match = match_trace(trace, program, methods, self._logged(trace))
             ran = None if executable is None else self.methods_that_ran(trace, executable)
             if executable is not None and ran is not None and not program.delegates_only:
@@ -62,8 +62,8 @@ class MatchCache:
                 trace_match = decided_by(
                     trace, executable, ran, trace_match, program, methods, logged
                 )
-            known = fits[program] = (methods, executable, trace_match)
-        return known[2]
+            fit = fits[program] = (methods, executable, trace_match)
+        return fit[2]
 
     def methods_that_ran(self, trace: Trace, executable: Executable) -> _Ran:
         """Return per scope the methods of a program file that may have run; None if none did."""
@@ -88,7 +88,7 @@ class MatchCache:
     def columns(self, read: Trace, program: Program) -> Sequence[ColumnMatch]:
         """Return how the columns of a trace match an ETRecord; `read` is the trace as read."""
         columns = self._columns.setdefault(read, WeakKeyDictionary())
-        known = columns.get(program)
-        if known is None:
-            known = columns[program] = identifier_columns(read, program)
-        return known
+        matches = columns.get(program)
+        if matches is None:
+            matches = columns[program] = identifier_columns(read, program)
+        return matches

@@ -65,46 +65,47 @@ def _apply(
             readings.append((text, _read(text, workspace)))
         except ValueError as error:
             complaints.append(f"{option} {text}: {error}")
-    given: dict[tuple[str, str, int, bool], str] = {}
-    for text, one in sorted(readings, key=lambda both: both[1].rank):
-        for trace in _profiles(one.file, one.runs, workspace):
+    methods: dict[tuple[str, str, int, bool], str] = {}
+    for text, reading in sorted(readings, key=lambda both: both[1].rank):
+        for trace in _profiles(reading.file, reading.runs, workspace):
             try:
-                numbers = _numbers(trace, one)
-                places = [(trace.path, one.runs, n, one.file is not None) for n in numbers]
+                numbers = _numbers(trace, reading)
+                places = [(trace.path, reading.runs, n, reading.file is not None) for n in numbers]
                 for place in places:
-                    if given.setdefault(place, one.method) != one.method:
+                    if methods.setdefault(place, reading.method) != reading.method:
                         raise ValueError(
-                            f"inference {place[2]} of {one.runs} is {given[place]} by another "
-                            f"{option}"
+                            f"inference {place[2]} of {reading.runs} is {methods[place]} by "
+                            f"another {option}"
                         )
-                choose(trace.path, one.runs, one.method, numbers)
+                choose(trace.path, reading.runs, reading.method, numbers)
             except ValueError as error:
                 complaints.append(f"{option} {text}: {error}")
     return complaints
 
 
-def _numbers(trace: Trace, one: _Reading) -> tuple[int, ...]:
+def _numbers(trace: Trace, reading: _Reading) -> tuple[int, ...]:
     """Return the numbers of the inferences, () for all; ValueError if they are none."""
-    if one.numbers is None:
+    if reading.numbers is None:
         return ()
-    own = (run for run in trace.inferences() if trace.scopes[run.scope].name == one.runs)
-    most = max((run.number for run in own), default=0)
+    runs = (run for run in trace.inferences() if trace.scopes[run.scope].name == reading.runs)
+    most = max((run.number for run in runs), default=0)
     if not most:
-        raise ValueError(f"{one.runs} of {trace.path} has no inferences")
-    return parse_numbers(one.numbers, most)
+        raise ValueError(f"{reading.runs} of {trace.path} has no inferences")
+    return parse_numbers(reading.numbers, most)
 
 
 def _read(text: str, workspace: Workspace) -> _Reading:
     """Return the reading of a text whose profile has such runs; ValueError if there is none."""
     methods = {method.name for program in workspace.programs for method in program.methods}
-    found = [
+    readings = [
         reading
         for reading in _readings(text, workspace)
         if _profiles(reading.file, reading.runs, workspace)
     ]
-    found.sort(key=lambda one: one.method not in methods)  # a stable sort: else the first
-    if found:
-        return found[0]
+    # A stable sort: else the first.
+    readings.sort(key=lambda reading: reading.method not in methods)
+    if readings:
+        return readings[0]
     files = [reading.file for reading in _readings(text, workspace) if reading.file is not None]
     names = {s.name for t in workspace.traces for s in t.scopes if t.path == (files or [t.path])[0]}
     raise ValueError(f"no inferences have this name; the names are {', '.join(sorted(names))}")
@@ -128,14 +129,14 @@ def _files(text: str, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield an open profile that a text begins with, and what follows its ":"; longest first."""
     listed = list(paths)
     for typed, rest in reversed(list(_cut(text, ":"))):
-        found = find_path(listed, typed) if typed else None
-        if found is not None:
-            yield found, rest
+        path = find_path(listed, typed) if typed else None
+        if path is not None:
+            yield path, rest
 
 
-def _cut(text: str, at: str) -> Iterator[tuple[str, str]]:
+def _cut(text: str, separator: str) -> Iterator[tuple[str, str]]:
     """Yield the text split at each occurrence of a character."""
-    return ((text[:i], text[i + 1 :]) for i, character in enumerate(text) if character == at)
+    return ((text[:i], text[i + 1 :]) for i, character in enumerate(text) if character == separator)
 
 
 def _profiles(file: str | None, runs: str, workspace: Workspace) -> list[Trace]:

@@ -46,7 +46,7 @@ def find_path(paths: Iterable[str], typed: str) -> str | None:
 
 def with_file(files: Sequence[_File], path: str, item: _File | None) -> list[_File]:
     """Return the files with an item at its path, which replaces an earlier one; None removes it."""
-    at = next((i for i, old in enumerate(files) if old.path == path), len(files))
-    found = list(files)
-    found[at : at + 1] = [] if item is None else [item]
-    return found
+    index = next((i for i, old in enumerate(files) if old.path == path), len(files))
+    changed = list(files)
+    changed[index : index + 1] = [] if item is None else [item]
+    return changed

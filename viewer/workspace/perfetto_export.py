@@ -119,7 +119,7 @@ class PerfettoJob:
             for number in range(len(opened.traces))
             if perfetto_options.only is None or number in perfetto_options.only
         ]
-        place = {number: at for at, number in enumerate(self._kept)}
+        place = {number: index for index, number in enumerate(self._kept)}
         self._place(opened)
         facts: dict[str, int | str] = {"range": perfetto_options.what}
         if self._ns_range is not None:
@@ -135,9 +135,9 @@ class PerfettoJob:
         )
         # Numbered after the inputs that an imported trace was made with.
         alone = opened.traces[self._kept[0]] if len(self._kept) == 1 else None
-        known = inputs_of(alone.trace) if alone is not None else 0
+        inputs = inputs_of(alone.trace) if alone is not None else 0
         self._inputs = [
-            (f"input{known + n}", program.path) for n, program in enumerate(opened.programs, 1)
+            (f"input{inputs + n}", program.path) for n, program in enumerate(opened.programs, 1)
         ]
 
     def _place(self, opened: Snapshot) -> None:
@@ -146,17 +146,17 @@ class PerfettoJob:
         `_ns_range` is the range of the whole file if it has one, else `_ranges` are those of its
         traces; `_shifts` are empty unless several clocks of the file are aligned.
         """
-        perfetto_options, kept = self._wish, self._kept
+        perfetto_options, numbers = self._wish, self._kept
         clock_of = [linked_trace.place.key for linked_trace in opened.traces]
-        self._clocks = {clock_of[number] for number in kept}
-        aligned = {clock_of[number] for number in kept if number in perfetto_options.shifts}
+        self._clocks = {clock_of[number] for number in numbers}
+        aligned = {clock_of[number] for number in numbers if number in perfetto_options.shifts}
         self._shifts = perfetto_options.shifts if len(aligned) > 1 else {}
         self._ranges = perfetto_options.ranges
         self._ns_range = perfetto_options.ns_range
         if self._ranges and len(self._clocks) == 1:
-            self._ns_range, self._ranges = self._ranges[kept[0]], {}
+            self._ns_range, self._ranges = self._ranges[numbers[0]], {}
         elif self._ns_range is not None and self._shifts:
-            self._ranges, self._ns_range = dict.fromkeys(kept, self._ns_range), None
+            self._ranges, self._ns_range = dict.fromkeys(numbers, self._ns_range), None
 
     def _marks(self, opened: Snapshot) -> Iterator[PerfettoBookmark]:
         """Yield the bookmarks on the clocks of the file, on its axis."""
@@ -296,8 +296,8 @@ def _key_facts(table: LinkTable, expected: Mapping[int, tuple[int, float]]) -> K
         modules=[
             set_label(table, link.operators) if link.operators else None for link in table.links
         ],
-        sources=["; ".join(own.sources) or None for own in texts],
-        callers=["; ".join(own.callers) or None for own in texts],
+        sources=["; ".join(node_texts.sources) or None for node_texts in texts],
+        callers=["; ".join(node_texts.callers) or None for node_texts in texts],
         reasons=[link.reason.text for link in table.links],
         estimates=expected,
     )

@@ -34,8 +34,8 @@ class RunChoice:
 
 def of_numbers(numbers: Collection[int]) -> RunChoice:
     """Return the inferences with some numbers, also those that warm up."""
-    own = frozenset(numbers)
-    return RunChoice(_words(sorted(own)), lambda _, run: run.number in own, warm_up=True)
+    chosen = frozenset(numbers)
+    return RunChoice(_words(sorted(chosen)), lambda _, run: run.number in chosen, warm_up=True)
 
 
 def of_scope(
@@ -45,14 +45,14 @@ def of_scope(
 
     paths: the profiles whose links name its method.
     """
-    own = frozenset(numbers)
+    chosen = frozenset(numbers)
     tables = [workspace.links(trace) for trace in workspace.traces if trace.path in paths]
     runs = ((table, run) for table in tables for run in table.trace.inferences())
-    found = (_method_of(table, run) for table, run in runs if _scope_of(table, run) == scope)
-    method = next(found, scope)
+    methods = (_method_of(table, run) for table, run in runs if _scope_of(table, run) == scope)
+    method = next(methods, scope)
     return RunChoice(
-        f"{_words(sorted(own))} of {method}",
-        lambda table, run: run.number in own and _scope_of(table, run) == scope,
+        f"{_words(sorted(chosen))} of {method}",
+        lambda table, run: run.number in chosen and _scope_of(table, run) == scope,
         method,
         warm_up=True,
     )
@@ -76,11 +76,11 @@ def of_method(workspace: Workspace, name: str) -> RunChoice:
     name: of the method, or of its runs as the profile has it. Raises ValueError if no inference has
     it, or if the runs of that name are of several methods.
     """
-    found = _names(workspace)
-    methods = {method for method, runs in found if name in (method, runs)}
+    names = _names(workspace)
+    methods = {method for method, runs in names if name in (method, runs)}
     if name in methods:
         methods = {name}
-    every = ", ".join(sorted({method for method, _ in found})) or "none"
+    every = ", ".join(sorted({method for method, _ in names})) or "none"
     if not methods:
         raise ValueError(f"no inference runs a method {name!r}; the methods are: {every}")
     if len(methods) > 1:
@@ -106,13 +106,13 @@ def all_of(choices: Iterable[RunChoice]) -> RunChoice | None:
 
 def _names(workspace: Workspace) -> set[tuple[str, str]]:
     """The method of every inference, and the name of its runs."""
-    found = set()
+    names = set()
     for trace in workspace.traces:
         table = workspace.links(trace)
         for scope in {run.scope for run in trace.inferences()}:
             name = trace.scopes[scope].name
-            found.add((table.method_of_scope(scope) or name, name))
-    return found
+            names.add((table.method_of_scope(scope) or name, name))
+    return names
 
 
 def _method_of(table: LinkTable, run: Run) -> str:

@@ -175,7 +175,7 @@ class Axes:
 
         By the time of day, traces may be of any hour.
         """
-        found = []
+        doubts = []
         for statement in statements:
             paths = [path for path in statement.paths if path in self._traces]
             for a, b in pairwise(paths) if not statement.by_date else ():
@@ -184,12 +184,12 @@ class Axes:
                 spans = [(self._span(self._traces[path]), path) for path in (a, b)]
                 ((_, end), early), ((start, _), late) = sorted(spans)
                 if start - end > _HOUR_NS:
-                    found.append(
+                    doubts.append(
                         f"{display_name(early)} ends {_text(start - end)} before "
                         f"{display_name(late)} starts. Do they count from the same moment? Many "
                         "runtimes count from the start of their program."
                     )
-        return found
+        return doubts
 
 
 def own_key(trace: Trace) -> str:
@@ -233,8 +233,8 @@ def _link(a: Trace, b: Trace) -> _Link:
                 return _Link(-zeros[name].ns, -others[name].ns, reason)
         return _date_link(a, b)
     if STEADY in zeros or STEADY in others:
-        at, at_other = (known[STEADY].ns if known else 0 for known in (zeros, others))
-        return _Link(-at, -at_other, f"{AS_STATED}: {STEADY}", _YEAR_NS)
+        steady, at_other = (clocks[STEADY].ns if clocks else 0 for clocks in (zeros, others))
+        return _Link(-steady, -at_other, f"{AS_STATED}: {STEADY}", _YEAR_NS)
     return _Link(0, 0, AS_STATED, _YEAR_NS)
 
 
@@ -243,7 +243,7 @@ def _check_boot(a: Trace, b: Trace, name: str) -> None:
     zeros, others = _zeros(a), _zeros(b)
     if TIME_OF_DAY not in zeros or TIME_OF_DAY not in others:
         return
-    boot, other = (known[TIME_OF_DAY].ns - known[name].ns for known in (zeros, others))
+    boot, other = (clocks[TIME_OF_DAY].ns - clocks[name].ns for clocks in (zeros, others))
     if abs(boot - other) > _ONE_BOOT_NS:
         raise NotOneClock(
             f"{display_name(a.path)} and {display_name(b.path)} state the time of two boots, "

@@ -94,7 +94,7 @@ def _processes(traces: Sequence[Trace], trace: Trace) -> tuple[str, ...]:
     """Return the name of each track's process."""
     # Not `process_name` for each: that walks all tracks, of which there can be 100,000.
     earlier = Counter[str]()
-    for other in takewhile(lambda one: one is not trace, traces):
+    for other in takewhile(lambda other: other is not trace, traces):
         earlier.update({track.process for track in other.tracks})
     names = (track.process for track in trace.tracks)
     return tuple(f"{name} ({earlier[name] + 1})" if earlier[name] else name for name in names)
