@@ -84,10 +84,10 @@ def run_anchors(
         if trace in group.traces:
             anchors[group.key] = _run_anchor(traces[trace], chosen)
             continue
-        found = [(traces[n], run) for n in group.traces for run in _alike(traces[n], chosen)]
-        found.sort(key=lambda one: one[1].series != chosen.series)
-        if found:
-            anchors[group.key] = _run_anchor(*found[0])
+        runs = [(traces[n], run) for n in group.traces for run in _alike(traces[n], chosen)]
+        runs.sort(key=lambda pair: pair[1].series != chosen.series)
+        if runs:
+            anchors[group.key] = _run_anchor(*runs[0])
     return anchors
 
 
@@ -122,8 +122,8 @@ def slice_anchors(
     if run is not None and span == run_span_ns(open_trace, run):
         return run_anchors(groups, traces, ref.trace, open_trace.trace.runs.index(run))
     reason = f"start of “{label}”"
-    own = _labeled(open_trace, label, kind, run).tolist()
-    place = own.index(ref.index)
+    rows = _labeled(open_trace, label, kind, run).tolist()
+    place = rows.index(ref.index)
     anchors = {}
     for group in groups:
         if ref.trace in group.traces:
@@ -147,12 +147,12 @@ def inference_of(open_trace: OpenTrace, index: int) -> Run | None:
 
 def _match(open_trace: OpenTrace, label: str, kind: int, run: Run | None, place: int) -> int | None:
     if run is None or not _inferences(open_trace):
-        found = _labeled(open_trace, label, kind, None)
-        return int(found[0]) if len(found) else None
-    for one in _alike(open_trace, run):
-        found = _labeled(open_trace, label, kind, one)
-        if len(found) > place:
-            return int(found[place])
+        rows = _labeled(open_trace, label, kind, None)
+        return int(rows[0]) if len(rows) else None
+    for other in _alike(open_trace, run):
+        rows = _labeled(open_trace, label, kind, other)
+        if len(rows) > place:
+            return int(rows[place])
     return None
 
 
@@ -169,14 +169,14 @@ def _labeled(open_trace: OpenTrace, label: str, kind: int, run: Run | None) -> I
     trace = open_trace.trace
     if label not in open_trace.label_strings:
         return np.empty(0, np.int64)
-    found = np.flatnonzero(open_trace.labels == open_trace.label_strings.index(label))
+    rows = np.flatnonzero(open_trace.labels == open_trace.label_strings.index(label))
     if run is not None:
-        found = starts_in(trace, TimeScope(run=run), found)
-    found = found[np.argsort(trace.slices.start[found], kind="stable")]
-    kinds = trace.keys.kind[trace.slices.key[found]]
-    if len(found) and not (kinds == kind).any():
+        rows = starts_in(trace, TimeScope(run=run), rows)
+    rows = rows[np.argsort(trace.slices.start[rows], kind="stable")]
+    kinds = trace.keys.kind[trace.slices.key[rows]]
+    if len(rows) and not (kinds == kind).any():
         kind = int(kinds[0])
-    alike: Ints = found[kinds == kind]
+    alike: Ints = rows[kinds == kind]
     return alike
 
 
@@ -213,11 +213,11 @@ def aligned(state: ViewState, groups: Sequence[ClockGroup], anchors: Anchors) ->
     result = replace(state.unstretched, ties=ties)
     lead = state.clock if state.clock in anchors else next(iter(anchors))
     t0, t1 = result.range_of(lead)
-    at, longest = anchors[lead].at_ns, max(anchor.length_ns for anchor in anchors.values())
+    at_ns, longest = anchors[lead].at_ns, max(anchor.length_ns for anchor in anchors.values())
     if longest:
-        t0, t1 = with_margin(at, at + longest)
-    elif not t0 <= at < t1:
-        t0, t1 = at - (t1 - t0) // 2, at - (t1 - t0) // 2 + (t1 - t0)
+        t0, t1 = with_margin(at_ns, at_ns + longest)
+    elif not t0 <= at_ns < t1:
+        t0, t1 = at_ns - (t1 - t0) // 2, at_ns - (t1 - t0) // 2 + (t1 - t0)
     return placed_by(state, with_ranges(result, {lead: (t0, t1)}), groups, lead)
 
 
@@ -268,23 +268,23 @@ def shifted(state: ViewState, groups: Sequence[ClockGroup], clock: str, by_ns: i
     if clock not in keys or not others:
         return state
     before, state = state, state.unstretched
-    known = aligned_keys(state.ties)
+    tied_keys = aligned_keys(state.ties)
     lead = next(
-        (key for key in others if key in known),
+        (key for key in others if key in tied_keys),
         state.clock if state.clock in others else others[0],
     )
     ties = {**state.ties, lead: _tie_now(state, lead)}
     (first, last), (t0, t1) = state.range_of(lead), state.range_of(clock)
-    at = ties[lead].anchor
-    if lead not in known or at is None:
-        at = (first + last) // 2
-        ties[lead] = replace(ties[lead], anchor=at, reason=BY_HAND)
+    lead_anchor = ties[lead].anchor
+    if lead not in tied_keys or lead_anchor is None:
+        lead_anchor = (first + last) // 2
+        ties[lead] = replace(ties[lead], anchor=lead_anchor, reason=BY_HAND)
     tie = _tie_now(replace(state, ties=ties), clock)
     anchor = tie.anchor
-    if clock not in known or anchor is None:
-        anchor = round(t0 + (at - first) * Fraction(t1 - t0, last - first))
+    if clock not in tied_keys or anchor is None:
+        anchor = round(t0 + (lead_anchor - first) * Fraction(t1 - t0, last - first))
     ties[clock] = replace(tie, anchor=anchor + by_ns, reason=BY_HAND)
-    for key in known:
+    for key in tied_keys:
         # What is left of an alignment is no longer one with the group that was moved away.
         shared = sum(ties[other].reason == ties[key].reason for other in aligned_keys(ties))
         ties[key] = ties[key] if shared > 1 else replace(ties[key], reason=BY_HAND)
@@ -297,9 +297,9 @@ def shifted(state: ViewState, groups: Sequence[ClockGroup], clock: str, by_ns: i
 
 def _tie_now(state: ViewState, key: str) -> Tie:
     """The tie of a group, or one with its current span in proportion to those of tied groups."""
-    own = state.ties.get(key)
-    if own is not None:
-        return own
+    own_tie = state.ties.get(key)
+    if own_tie is not None:
+        return own_tie
     t0, t1 = state.range_of(key)
     for other, tie in state.ties.items():
         first, last = state.range_of(other)
@@ -347,12 +347,12 @@ def alignment_text(state: ViewState, groups: Sequence[ClockGroup], clock: str) -
     tie = state.ties.get(clock)
     if tie is None:
         return ""
-    known = aligned_keys(state.ties)
-    if clock not in known:
+    tied_keys = aligned_keys(state.ties)
+    if clock not in tied_keys:
         scales = {tie.scale for tie in state.ties.values()}
         return "same scale" if len(scales) == 1 else "zoom locked"
     keys = state.strips.ordered([group.key for group in groups])
-    reference = next(key for key in keys if key in known)
+    reference = next(key for key in keys if key in tied_keys)
     text = "stretched by pair" if clock in state.gaps else f"aligned: {tie.reason}"
     offset = offset_ns(state.ties, reference, clock)
     if not offset or tie.scale != state.ties[reference].scale:

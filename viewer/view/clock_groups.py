@@ -68,11 +68,11 @@ class ClockGroups(Sequence[ClockGroup]):
         return len(self._all)
 
     @overload
-    def __getitem__(self, at: int) -> ClockGroup: ...
+    def __getitem__(self, index: int) -> ClockGroup: ...
     @overload
-    def __getitem__(self, at: slice) -> tuple[ClockGroup, ...]: ...
-    def __getitem__(self, at: int | slice) -> ClockGroup | tuple[ClockGroup, ...]:
-        return self._all[at]
+    def __getitem__(self, index: slice) -> tuple[ClockGroup, ...]: ...
+    def __getitem__(self, index: int | slice) -> ClockGroup | tuple[ClockGroup, ...]:
+        return self._all[index]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ClockGroups) and self._all == other._all
@@ -87,8 +87,8 @@ def clock_groups(traces: Sequence[OpenTrace]) -> ClockGroups:
     for number, open_trace in enumerate(traces):
         members.setdefault(group_key(open_trace), []).append(number)
     return ClockGroups(
-        ClockGroup(key, tuple(own), _length(traces[number] for number in own))
-        for key, own in members.items()
+        ClockGroup(key, tuple(numbers), _length(traces[number] for number in numbers))
+        for key, numbers in members.items()
     )
 
 

@@ -40,9 +40,9 @@ def opened(
     once the file is.
     """
     keys = [group.key for group in groups]
-    known = state.all_ranges
-    fresh = [group for group in groups if group.key not in known]
-    ranges = {key: span for key, span in known.items() if key in keys}
+    all_ranges = state.all_ranges
+    fresh = [group for group in groups if group.key not in all_ranges]
+    ranges = {key: span for key, span in all_ranges.items() if key in keys}
     ranges |= {key: (first.t0, first.t1) for key, first in first_views(fresh, traces).items()}
     active = state.clock if state.clock in keys else keys[0]
     t0, t1 = ranges.pop(active)
@@ -59,14 +59,14 @@ def axis_moves(before: Sequence[OpenTrace], now: Sequence[OpenTrace]) -> dict[st
     groups that keep a trace count: their clock is the same. before, now: all open traces.
     """
     rates = {id(open_trace.file.slices.start): open_trace.axis.ns_per_tick for open_trace in before}
-    zeros, found = axis_zeros(before), axis_zeros(now)
-    kept = [
+    zeros, moves = axis_zeros(before), axis_zeros(now)
+    keys = [
         group_key(open_trace)
         for open_trace in now
         if rates.get(id(open_trace.file.slices.start)) == open_trace.axis.ns_per_tick
     ]
     return {
-        key: zeros[key] - found[key] for key in kept if key in zeros and zeros[key] != found[key]
+        key: zeros[key] - moves[key] for key in keys if key in zeros and zeros[key] != moves[key]
     }
 
 
@@ -84,12 +84,12 @@ def regrouped(
     files: dict[str, set[int]] = {}
     for number, (old, new) in enumerate(zip(before, now, strict=False)):
         first, last = (
-            open_trace.place.shift_ns - known.get(group_key(open_trace), 0)
-            for open_trace, known in zip((old, new), zeros, strict=True)
+            open_trace.place.shift_ns - zero.get(group_key(open_trace), 0)
+            for open_trace, zero in zip((old, new), zeros, strict=True)
         )
         moved.setdefault(group_key(old), (group_key(new), last - first))
         files.setdefault(group_key(old), set()).add(number)
-    kept = {group.key for group in groups if files.get(group.key) == set(group.traces)}
+    keys = {group.key for group in groups if files.get(group.key) == set(group.traces)}
 
     def placed(key: str, span: Range) -> tuple[str, Range]:
         new, by = moved.get(key, (key, 0))
@@ -101,7 +101,7 @@ def regrouped(
         _, (t0, t1) = placed(group_key(before[min(area.tracks)[0]]), (area.t0, area.t1))
         area = replace(area, t0=t0, t1=t1)
     ranges = {group.key: with_margin(0, group.span_ns) for group in groups}
-    ranges |= {key: span for key, span in state.all_ranges.items() if key in kept}
+    ranges |= {key: span for key, span in state.all_ranges.items() if key in keys}
     active = moved.get(state.clock, (state.clock, 0))[0]
     active = active if active in ranges else groups[0].key
     t0, t1 = ranges.pop(active)
@@ -112,8 +112,8 @@ def regrouped(
         t0=t0,
         t1=t1,
         ranges=ranges,
-        ties=without(state.ties, set(state.ties) - kept),
-        strips=state.strips.renamed(names, kept),
+        ties=without(state.ties, set(state.ties) - keys),
+        strips=state.strips.renamed(names, keys),
         area=area,
     )
 
@@ -261,10 +261,14 @@ def revealed(
 
 def tied(before: ViewState, after: ViewState) -> ViewState:
     """Return a view in which groups that are tied to the active one have followed its range."""
-    own = before.range_of(after.clock)
-    if after.clock not in after.ties or own == (after.t0, after.t1) or after.ties != before.ties:
+    range_before = before.range_of(after.clock)
+    if (
+        after.clock not in after.ties
+        or range_before == (after.t0, after.t1)
+        or after.ties != before.ties
+    ):
         return after
-    ranges = moved_together(after.ties, after.all_ranges, after.clock, own)
+    ranges = moved_together(after.ties, after.all_ranges, after.clock, range_before)
     return with_ranges(after, ranges)
 
 

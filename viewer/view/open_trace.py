@@ -179,19 +179,19 @@ class OpenTrace:
         now = self.axis, self.place, self.rate, self.table.clock_rates
         if now == (axis, place, rate, rates):
             return self
-        own, findings, delegation = self.table, self.findings, self.delegation
-        if own.clock_rates != rates:
-            own = replace(own, clock_rates=rates)
-            findings, delegation = FindingsAnalysis(own, self.costs), Delegation(own)
+        link_table, findings, delegation = self.table, self.findings, self.delegation
+        if link_table.clock_rates != rates:
+            link_table = replace(link_table, clock_rates=rates)
+            findings, delegation = FindingsAnalysis(link_table, self.costs), Delegation(link_table)
         grouping = self.grouping
-        if own is not self.table or axis.ns_per_tick != self.axis.ns_per_tick:
-            grouping = Grouping(own, axis.ns_per_tick)
+        if link_table is not self.table or axis.ns_per_tick != self.axis.ns_per_tick:
+            grouping = Grouping(link_table, axis.ns_per_tick)
         return replace(
             self,
             axis=axis,
             place=place,
             rate=rate,
-            table=own,
+            table=link_table,
             grouping=grouping,
             findings=findings,
             delegation=delegation,
@@ -315,7 +315,10 @@ Work = Callable[[OpenTrace], object]
 
 
 def views_of(
-    space: Workspace, wanted: Collection[Inferences], known: Views, prepare: Sequence[Work] = ()
+    space: Workspace,
+    wanted: Collection[Inferences],
+    known_views: Views,
+    prepare: Sequence[Work] = (),
 ) -> dict[tuple[Trace, Inferences], OpenTrace]:
     """Return the wanted views of every trace of a workspace, and all known ones still valid.
 
@@ -326,7 +329,7 @@ def views_of(
         table, rate = space.links(trace), space.clocks.rate(trace)
         place = space.clocks.place(trace)
         for view in Inferences:
-            old = known.get((trace, view))
+            old = known_views.get((trace, view))
             if old is None and view not in wanted:
                 continue
             axis = _axis(space, trace, view)
@@ -354,14 +357,14 @@ def _opened(
 ) -> OpenTrace:
     """Return one trace as displayed; the links of its keys are the same for every view of it."""
     axis, place, rate = clock
-    shown = view_of(trace, inferences)
-    if shown is not trace:
-        table = replace(table, trace=shown)
+    view = view_of(trace, inferences)
+    if view is not trace:
+        table = replace(table, trace=view)
     labels, strings = slice_labels(table)
     costs = Costs(table)
     return OpenTrace(
         trace,
-        shown,
+        view,
         table,
         axis,
         place,

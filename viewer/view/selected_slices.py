@@ -26,20 +26,20 @@ def same_label(open_trace: OpenTrace, index: int) -> Codes:
     return np.flatnonzero(open_trace.labels == open_trace.labels[index]).astype(np.uint32)
 
 
-def between(slices: Slices, one: int, other: int) -> Ints | None:
+def between(slices: Slices, slice_a: int, slice_b: int) -> Ints | None:
     """Return the slices of a row from one to another, inclusive; None if on different rows.
 
     Slices with a length and zero-length ones are drawn on separate lines: a range between two of
     one kind does not include the other kind.
     """
-    first, last = sorted((one, other))
+    first, last = sorted((slice_a, slice_b))
     if slices.row_of(first) != slices.row_of(last):
         return None
-    found = np.arange(first, last + 1)
+    indexes = np.arange(first, last + 1)
     zero = slices.start[first : last + 1] == slices.end[first : last + 1]
     if zero[0] != zero[-1]:
-        return found
-    alike: Ints = found[zero == zero[0]]
+        return indexes
+    alike: Ints = indexes[zero == zero[0]]
     return alike
 
 
@@ -123,15 +123,15 @@ def everything(traces: Sequence[OpenTrace], group: ClockGroup) -> Area:
 
 def chosen_in(area: Area, traces: Sequence[OpenTrace]) -> dict[int, SelectedSlices]:
     """Return what an area selects, for statistics: by trace the slices that touch it, cut."""
-    found = {}
+    of_trace = {}
     for number in sorted({trace for trace, _ in area.tracks}):
         open_trace = traces[number]
         first, last = (open_trace.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
         tracks = [track for trace, track in area.tracks if trace == number]
-        found[number] = chosen_within(
+        of_trace[number] = chosen_within(
             open_trace.table, open_trace.labels, open_trace.label_strings, tracks, first, last
         )
-    return found
+    return of_trace
 
 
 class SelectedSpan:
@@ -159,7 +159,7 @@ class SelectedSpan:
         if not same:
             self._asked = arguments
             self._span = span_ns(traces, SliceSet.of_refs(others).among(members))
-        one = traces[first.trace].span_ns(first.index)
+        span = traces[first.trace].span_ns(first.index)
         if self._span is None:
-            return one
-        return min(self._span[0], one[0]), max(self._span[1], one[1])
+            return span
+        return min(self._span[0], span[0]), max(self._span[1], span[1])

@@ -49,24 +49,24 @@ class StripView:
         """Return a copy with a strip moved before another one, or to the end; keys: all groups."""
         if key == before:
             return self
-        rest = [one for one in self.ordered(keys) if one != key]
-        at = rest.index(before) if before in rest else len(rest)
-        return replace(self, order=(*rest[:at], key, *rest[at:]))
+        rest = [other for other in self.ordered(keys) if other != key]
+        index = rest.index(before) if before in rest else len(rest)
+        return replace(self, order=(*rest[:index], key, *rest[index:]))
 
-    def renamed(self, names: Mapping[str, str], kept: Collection[str]) -> StripView:
+    def renamed(self, names: Mapping[str, str], keys: Collection[str]) -> StripView:
         """Return a copy for groups with other keys, by the old ones; only those kept stay as set.
 
         The first of several that became one gives it its place. All groups have strips again.
         """
         return StripView(
             tuple(dict.fromkeys(names.get(key, key) for key in self.order)),
-            self.collapsed & frozenset(kept),
-            {key: px for key, px in self.heights.items() if key in kept},
+            self.collapsed & frozenset(keys),
+            {key: px for key, px in self.heights.items() if key in keys},
         )
 
     def with_height(self, key: str, height: int | None) -> StripView:
         """Return a copy with another height of a strip's rows in px; None: as tall as its rows."""
-        heights = {one: px for one, px in self.heights.items() if one != key}
+        heights = {other: px for other, px in self.heights.items() if other != key}
         if height is not None:
             heights[key] = min(max(height, LOWEST_STRIP), HIGHEST_STRIP)
         return replace(self, heights=heights)

@@ -48,16 +48,16 @@ def moved_together(ties: Ties, ranges: Ranges, moved: str, before: Range) -> dic
     zoom is tied keeps the moment at the place on screen around which `moved` was zoomed.
     """
     result = dict(ranges)
-    own = ties.get(moved)
-    if own is None:
+    moved_tie = ties.get(moved)
+    if moved_tie is None:
         return result
     t0, t1 = ranges[moved]
     for key, tie in ties.items():
         if key == moved or key not in ranges:
             continue
-        factor = tie.scale / own.scale
-        if own.anchor is not None and tie.anchor is not None:
-            result[key] = _aligned(own.anchor, tie.anchor, (t0, t1), factor)
+        factor = tie.scale / moved_tie.scale
+        if moved_tie.anchor is not None and tie.anchor is not None:
+            result[key] = _aligned(moved_tie.anchor, tie.anchor, (t0, t1), factor)
         else:
             result[key] = _zoomed(ranges[key], before, (t0, t1), factor)
     return result
@@ -69,13 +69,13 @@ def _aligned(anchor: int, other: int, span: Range, factor: Fraction) -> Range:
     return t0, t0 + max(round((span[1] - span[0]) * factor), 1)
 
 
-def _zoomed(own: Range, before: Range, after: Range, factor: Fraction) -> Range:
+def _zoomed(own_range: Range, before: Range, after: Range, factor: Fraction) -> Range:
     """Return a range with the new span, around the place on screen that another one kept."""
     span = max(round((after[1] - after[0]) * factor), 1)
     grown = (after[1] - after[0]) - (before[1] - before[0])
     share = Fraction(before[0] - after[0], grown) if grown else Fraction(1, 2)
     share = min(max(share, Fraction(0)), Fraction(1))
-    t0 = round(own[0] + share * (own[1] - own[0]) - share * span)
+    t0 = round(own_range[0] + share * (own_range[1] - own_range[0]) - share * span)
     return t0, t0 + span
 
 
@@ -95,16 +95,16 @@ def same_place(ties: Ties, key: str, ns: int, other: str) -> int | None:
 
     None if the two are not aligned.
     """
-    own, tie = ties.get(key), ties.get(other)
-    if own is None or tie is None or own.anchor is None or tie.anchor is None:
+    own_tie, tie = ties.get(key), ties.get(other)
+    if own_tie is None or tie is None or own_tie.anchor is None or tie.anchor is None:
         return None
-    return round(tie.anchor + (ns - own.anchor) * tie.scale / own.scale)
+    return round(tie.anchor + (ns - own_tie.anchor) * tie.scale / own_tie.scale)
 
 
 def aligned_keys(ties: Ties) -> list[str]:
     """Return the aligned groups; fewer than two are no alignment."""
-    found = [key for key, tie in ties.items() if tie.anchor is not None]
-    return found if len(found) > 1 else []
+    keys = [key for key, tie in ties.items() if tie.anchor is not None]
+    return keys if len(keys) > 1 else []
 
 
 def shifts_of(ties: Ties, keys: Sequence[str]) -> dict[int, tuple[int, str]]:
@@ -114,21 +114,21 @@ def shifts_of(ties: Ties, keys: Sequence[str]) -> dict[int, tuple[int, str]]:
     none are aligned; traces whose group is not aligned are missing.
     """
     aligned = set(aligned_keys({key: tie for key, tie in ties.items() if key in keys}))
-    found: dict[int, tuple[int, str]] = {}
+    shifts: dict[int, tuple[int, str]] = {}
     reference = next((key for key in keys if key in aligned), "")
     for number, key in enumerate(keys):
         by = offset_ns(ties, reference, key) if key in aligned else None
         if by is not None:
-            found[number] = by, ties[key].reason
-    return found
+            shifts[number] = by, ties[key].reason
+    return shifts
 
 
 def without(ties: Ties, gone: set[str]) -> dict[str, Tie]:
     """Return the ties without some groups; a single tie or anchor that would remain is dropped."""
-    kept = {key: tie for key, tie in ties.items() if key not in gone}
-    if not aligned_keys(kept):
-        kept = {key: replace(tie, anchor=None, reason="") for key, tie in kept.items()}
-    return kept if len(kept) > 1 else {}
+    ties_left = {key: tie for key, tie in ties.items() if key not in gone}
+    if not aligned_keys(ties_left):
+        ties_left = {key: replace(tie, anchor=None, reason="") for key, tie in ties_left.items()}
+    return ties_left if len(ties_left) > 1 else {}
 
 
 def bounds(ties: Ties, spans: Mapping[str, int], key: str) -> Range:

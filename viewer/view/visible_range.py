@@ -171,9 +171,9 @@ def with_ticks_kept(
     area, measured = state.area, state.measured
     if area is not None and any(owner in group.traces for owner, _ in area.tracks):
         # An area on tracks of several traces cannot keep the ticks of all of them.
-        own = all(owner == trace for owner, _ in area.tracks)
+        is_of_trace = all(owner == trace for owner, _ in area.tracks)
         first, last = at_same_ticks(area.t0, area.t1, before, axis)
-        area = replace(area, t0=first, t1=last) if own else None
+        area = replace(area, t0=first, t1=last) if is_of_trace else None
     if measured is not None and state.measured_on == group.key:
         measured = moved_span(*measured, before, axis)
     marks = [

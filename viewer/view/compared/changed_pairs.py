@@ -88,8 +88,8 @@ def changed_pairs(
         row_of, (number, open_trace) = open_comparison.rows_of_slices(path), traces[path]
         if row_of is None or len(row_of) != len(open_trace.trace.slices):
             return None
-        own = outermost(open_trace.trace, row_of, rows, run)
-        sides.append((number, open_trace.trace, own, row_of[own]))
+        calls_here = outermost(open_trace.trace, row_of, rows, run)
+        sides.append((number, open_trace.trace, calls_here, row_of[calls_here]))
         ns_per_tick.append(float(open_trace.axis.ns_per_tick))
     if sides[0][0] == sides[1][0]:
         return None  # both are in one strip
@@ -105,8 +105,8 @@ def changed_pairs(
         in_order = len(calls[0]) == len(calls[1])
         count = min(len(calls[0]) if in_order else 1, room)
         ends = [
-            _spans(trace, one[:count] if in_order else one, whole=not in_order)
-            for (_, trace, _, _), one in zip(sides, calls, strict=True)
+            _spans(trace, rows_of_calls[:count] if in_order else rows_of_calls, whole=not in_order)
+            for (_, trace, _, _), rows_of_calls in zip(sides, calls, strict=True)
         ]
         for side in (0, 1):
             spans[side].append(ends[side])

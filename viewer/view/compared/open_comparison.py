@@ -43,8 +43,8 @@ class OpenComparison:
     def __init__(self, space: Workspace, chosen: ComparedArms) -> None:
         self.chosen = chosen
         self.arms = tuple(
-            arm_of(space, choice_of(space, one), frozenset(one.paths))
-            for one in (chosen.a, chosen.b)
+            arm_of(space, choice_of(space, chosen_arm), frozenset(chosen_arm.paths))
+            for chosen_arm in (chosen.a, chosen.b)
         )
         self.problem = next(
             (
@@ -71,16 +71,16 @@ class OpenComparison:
 
     def at(self, level: str) -> Comparison:
         """The comparison at a level of `rollups`."""
-        known = self._levels.get(level)
-        if known is None:
-            known = self._levels[level] = Comparison(
+        comparison = self._levels.get(level)
+        if comparison is None:
+            comparison = self._levels[level] = Comparison(
                 self.arms[0],
                 self.arms[1],
                 level,
                 by_hand=self.chosen.by_hand,
                 relative=self.chosen.relative,
             )
-        return known
+        return comparison
 
     def paths(self, by: str) -> PathChanges:
         """The changes of call paths; by: what calls are named by, "name", `CALLS` or `MODULE`."""
@@ -97,7 +97,7 @@ class OpenComparison:
     @property
     def size(self) -> int:
         """The number of slices of all profiles: the time that a level takes grows with it."""
-        every = (one.table.trace for arm in self.arms for one in arm.sessions)
+        every = (session.table.trace for arm in self.arms for session in arm.sessions)
         return sum({trace.path: len(trace.slices) for trace in every}.values())
 
     @property
@@ -135,13 +135,13 @@ class OpenComparison:
             return None
         made_for = path, level
         if made_for not in self._rows_of_slices:
-            compared, found = self.at(level), np.full(len(session.table.trace.slices), -1)
+            compared, rows = self.at(level), np.full(len(session.table.trace.slices), -1)
             for side, chosen in enumerate((self.chosen.a, self.chosen.b)):
                 if path in chosen.paths:
                     arm = compared.b if side else compared.a
-                    own = rows_of_slices(arm, side, compared.rows, session)
-                    found = np.where(found >= 0, found, own)
-            self._rows_of_slices[made_for] = found
+                    rows_here = rows_of_slices(arm, side, compared.rows, session)
+                    rows = np.where(rows >= 0, rows, rows_here)
+            self._rows_of_slices[made_for] = rows
         return self._rows_of_slices[made_for]
 
     def slices_of_row(self, path: str, row: int, run: Run, level: str = CALLS) -> Ints:
@@ -157,27 +157,27 @@ class OpenComparison:
         is_wanted = np.zeros(len(self.at(level).rows) + 1, np.bool_)  # the last one is for no row
         is_wanted[list(rows)] = True
         wanted = is_wanted[row_of]
-        own = np.flatnonzero(wanted)
-        kinds = trace.keys.kind[trace.slices.key[own]]
+        indexes = np.flatnonzero(wanted)
+        kinds = trace.keys.kind[trace.slices.key[indexes]]
         if (kinds != KeyKind.KERNEL).any():
-            own = own[kinds != KeyKind.KERNEL]  # that of a call may be as long as the call
-        own = starts_in_run(trace, run, own)
+            indexes = indexes[kinds != KeyKind.KERNEL]  # that of a call may be as long as the call
+        indexes = starts_in_run(trace, run, indexes)
         parent = self._parents(trace)
-        inside = (parent[own] >= 0) & wanted[parent[own]]
-        outermost: Ints = own[~inside]
+        inside = (parent[indexes] >= 0) & wanted[parent[indexes]]
+        outermost: Ints = indexes[~inside]
         return outermost
 
     def _parents(self, trace: Trace) -> Ints:
         """The slice that contains each slice of a profile, -1 for none; kept for the last two."""
-        known = self._parents_of.get(trace.path)
-        if known is None:
+        parents = self._parents_of.get(trace.path)
+        if parents is None:
             shape = tree(trace.slices)
-            known = np.full(len(shape.index), -1)
-            known[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
+            parents = np.full(len(shape.index), -1)
+            parents[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
             while len(self._parents_of) > 1:  # one per arm
                 del self._parents_of[next(iter(self._parents_of))]
-            self._parents_of[trace.path] = known
-        return known
+            self._parents_of[trace.path] = parents
+        return parents
 
     def slices_of_path(self, file: str, path: int, run: Run, by: str) -> Ints:
         """The slices of a call path in an inference of a profile, ascending (int64).
@@ -188,10 +188,10 @@ class OpenComparison:
         if of_slice is None or session is None:
             return np.empty(0, np.int64)
         trace = session.table.trace
-        own = np.flatnonzero(of_slice == path)
-        inside = starts_in_run(trace, run, own)
+        indexes = np.flatnonzero(of_slice == path)
+        inside = starts_in_run(trace, run, indexes)
         slices = trace.slices
-        around = own[(slices.start[own] <= run.start) & (slices.end[own] >= run.end)]
+        around = indexes[(slices.start[indexes] <= run.start) & (slices.end[indexes] >= run.end)]
         return inside if len(inside) else around
 
     def path_of_slice(self, file: str, index: int, by: str) -> int:
@@ -208,7 +208,7 @@ class OpenComparison:
 
     def _session_of(self, path: str) -> Session | None:
         every = (session for arm in self.arms for session in arm.sessions)
-        return next((one for one in every if one.table.trace.path == path), None)
+        return next((session for session in every if session.table.trace.path == path), None)
 
     def typical(self, side: int) -> tuple[str, Run] | None:
         """The profile and the inference that shows an arm best, None without inferences.
@@ -223,15 +223,15 @@ class OpenComparison:
 
         None without two inferences of different profiles.
         """
-        shown = []
+        inferences = []
         for typical in self._typical:
             session = None if typical is None else self._session_of(typical[0])
             row_of = None if typical is None else self.rows_of_slices(typical[0])
             if typical is None or session is None or row_of is None:
                 return None
             path, run = typical
-            shown.append(ShownInference(session.table.trace, run, self._axes[path], row_of))
-        a, b = shown
+            inferences.append(ShownInference(session.table.trace, run, self._axes[path], row_of))
+        a, b = inferences
         return None if a.trace is b.trace else pair_gaps(a, b)
 
     @cached_property
@@ -240,7 +240,8 @@ class OpenComparison:
         method = "" if of_a is None or of_a[0].is_whole else of_a[0].method_of(of_a[1].scope)[0]
         both = of_a, typical_run(self.arms[1], method)
         return tuple(
-            None if found is None else (found[0].table.trace.path, found[1]) for found in both
+            None if typical is None else (typical[0].table.trace.path, typical[1])
+            for typical in both
         )
 
 

@@ -48,26 +48,28 @@ def pair_gaps(a: ShownInference, b: ShownInference) -> tuple[Gaps, Gaps] | None:
     unit = lcm(*(rate.denominator for rate in rates))
     ticks = [int(rate * unit) for rate in rates]
     since = [
-        (own - shown_inference.run.start).astype(object) * tick
-        for own, shown_inference, tick in zip(starts, (a, b), ticks, strict=True)
+        (ticks_of - shown_inference.run.start).astype(object) * tick
+        for ticks_of, shown_inference, tick in zip(starts, (a, b), ticks, strict=True)
     ]
-    steps = np.maximum(*(np.diff(one, prepend=0) for one in since))
+    steps = np.maximum(*(np.diff(ticks_since, prepend=0) for ticks_since in since))
     places = np.cumsum(steps, dtype=object)
     if len(places) and max(places[-1] // tick for tick in (*ticks, unit)) >= _FARTHEST:
         return None
-    found = [
-        _gaps(shown_inference.axis, own, ((places - after) // tick).astype(np.int64))
-        for shown_inference, own, after, tick in zip((a, b), starts, since, ticks, strict=True)
+    gaps = [
+        _gaps(shown_inference.axis, own_starts, ((places - after) // tick).astype(np.int64))
+        for shown_inference, own_starts, after, tick in zip(
+            (a, b), starts, since, ticks, strict=True
+        )
     ]
-    return found[0], found[1]
+    return gaps[0], gaps[1]
 
 
 def _gaps(axis: Axis, ticks: Ints, added: Ints) -> Gaps:
     """Return gaps in ns, given in ticks, which are kept for the axis of the file."""
     gaps = gaps_of(ticks, added)
-    at = [axis.to_ns(tick) for tick in gaps.at.tolist()]
-    length = [int(Fraction(one) * axis.ns_per_tick) for one in gaps.added.tolist()]
-    return gaps_of(np.array(at, np.int64), np.array(length, np.int64), {axis: gaps})
+    places = [axis.to_ns(tick) for tick in gaps.at.tolist()]
+    length = [int(Fraction(ticks) * axis.ns_per_tick) for ticks in gaps.added.tolist()]
+    return gaps_of(np.array(places, np.int64), np.array(length, np.int64), {axis: gaps})
 
 
 def paired_starts(a: ShownInference, b: ShownInference) -> tuple[Ints, Ints]:
@@ -77,11 +79,11 @@ def paired_starts(a: ShownInference, b: ShownInference) -> tuple[Ints, Ints]:
     count = [np.bincount(row, minlength=_most(rows) + 1) for row in rows]
     paired = (count[0] > 0) & (count[1] > 0)
     same = count[0] == count[1]
-    kept = [
+    pairs = [
         start[paired[row] & (same[row] | (number == 0))] for row, number, start in order
     ]  # in order of row and number, so that they are parallel
-    by_time = np.lexsort((kept[1], kept[0]))
-    first, second = kept[0][by_time], kept[1][by_time]
+    by_time = np.lexsort((pairs[1], pairs[0]))
+    first, second = pairs[0][by_time], pairs[1][by_time]
     rising = longest_rise(second.tolist())
     return first[rising], second[rising]
 
@@ -90,11 +92,11 @@ def _calls(shown_inference: ShownInference) -> tuple[Ints, Ints, Ints]:
     """Return the row of each call of an inference, its number among these, and its start."""
     slices, row_of = shown_inference.trace.slices, shown_inference.row_of_slice
     rows = np.unique(row_of[row_of >= 0])
-    own = outermost(shown_inference.trace, row_of, rows.tolist(), shown_inference.run)
-    own = own[np.lexsort((slices.start[own], row_of[own]))]
-    row = row_of[own]
+    calls = outermost(shown_inference.trace, row_of, rows.tolist(), shown_inference.run)
+    calls = calls[np.lexsort((slices.start[calls], row_of[calls]))]
+    row = row_of[calls]
     number = np.arange(len(row)) - np.searchsorted(row, row, side="left")
-    return row, number, slices.start[own]
+    return row, number, slices.start[calls]
 
 
 def _most(rows: Sequence[Ints]) -> int:
@@ -107,19 +109,19 @@ def longest_rise(values: Sequence[int]) -> list[int]:
     O(n log n): 0.1 s for 100,000 values.
     """
     ends: list[int] = []  # by length, the least last value of a rise of that length
-    at: list[int] = []  # where it is
+    places: list[int] = []  # where it is
     before = [-1] * len(values)
     for position, value in enumerate(values):
         length = bisect_right(ends, value)
-        before[position] = at[length - 1] if length else -1
+        before[position] = places[length - 1] if length else -1
         if length == len(ends):
             ends.append(value)
-            at.append(position)
+            places.append(position)
         else:
-            ends[length], at[length] = value, position
-    found: list[int] = []
-    position = at[-1] if at else -1
+            ends[length], places[length] = value, position
+    rises: list[int] = []
+    position = places[-1] if places else -1
     while position >= 0:
-        found.append(position)
+        rises.append(position)
         position = before[position]
-    return found[::-1]
+    return rises[::-1]

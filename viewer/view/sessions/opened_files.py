@@ -57,17 +57,17 @@ class OpenedFiles:
 
 
 def opened_files(
-    given: Sequence[str],
+    texts: Sequence[str],
     choices: Choices = NO_CHOICES,
-    known: Mapping[str, Program | Executable] = NOTHING_KNOWN,
+    programs: Mapping[str, Program | Executable] = NOTHING_KNOWN,
 ) -> OpenedFiles:
-    """Open files, one after another. known: programs that were already read, by absolute path."""
+    """Open files, one after another. programs: those that were already read, by absolute path."""
     workspace = Workspace()
-    files, of_sessions, not_found = with_inputs(given)
+    files, of_sessions, not_found = with_inputs(texts)
     failures: list[tuple[str, Exception]] = []
     for path in files:
         try:
-            read = known.get(os.path.abspath(path))
+            read = programs.get(os.path.abspath(path))
             columns = _columns_of(path, (choices, *of_sessions))
             part = choices.part_of(path)
             workspace.add(read or open_file(path, part=part, columns=columns))
@@ -77,8 +77,8 @@ def opened_files(
     for substitution in (s for choices in (*of_sessions, choices) for s in choices.source_paths):
         workspace.substitute(substitution)
     warnings = workspace.open_companions()
-    for one in of_sessions:
-        warnings += apply(one, workspace)
+    for session_choices in of_sessions:
+        warnings += apply(session_choices, workspace)
     # The options override session files.
     refused = apply(choices, workspace)
     warnings += workspace.clocks.doubts

@@ -37,8 +37,8 @@ class OptionTexts:
 
         Raises ValueError with the option as the command line names it, if one is wrong.
         """
-        given = (self.pair, self.method, self.identifier_column, self.clock, self.source_path)
-        if not any((*given, self.part, self.columns, self.same_clock, self.phases)):
+        texts = (self.pair, self.method, self.identifier_column, self.clock, self.source_path)
+        if not any((*texts, self.part, self.columns, self.same_clock, self.phases)):
             return None
         from viewer.workspace.link_choices import Choices
 
@@ -94,27 +94,27 @@ class OptionTexts:
             return named(files) or not named(others)
 
         lists = ("pair", "method", "identifier_column", "clock", "part", "columns", "phases")
-        own = {name: list(filter(is_own, getattr(self, name))) for name in lists}
-        return replace(self, **own, same_clock=self._same_clock_of(files, others))
+        lists_of_arm = {name: list(filter(is_own, getattr(self, name))) for name in lists}
+        return replace(self, **lists_of_arm, same_clock=self._same_clock_of(files, others))
 
     def _same_clock_of(self, files: Sequence[str], others: Sequence[str]) -> list[str]:
         """Return the statements about clocks without the files of the other arm."""
-        kept = []
+        texts = []
         for text in self.same_clock:
             names = _names(text, [*files, *others])
-            own = [name for name in names if not _are(name, others) or _are(name, files)]
+            own_names = [name for name in names if not _are(name, others) or _are(name, files)]
             # Of the last file nothing is left to say.
-            kept += ["=".join(own)] if own == names or len(own) > 1 else []
-        return kept
+            texts += ["=".join(own_names)] if own_names == names or len(own_names) > 1 else []
+        return texts
 
 
-def _source_paths(given: Sequence[str]) -> tuple[Substitution, ...]:
-    if not given:
+def _source_paths(texts: Sequence[str]) -> tuple[Substitution, ...]:
+    if not texts:
         return ()
     from viewer.program.sources.files import Substitution
 
     substitutions = []
-    for text in given:
+    for text in texts:
         recorded, equals, local = text.partition("=")
         if not (equals and local):
             raise ValueError(f"--source-path {text}: write it as FROM=TO")
@@ -127,17 +127,17 @@ def _source_paths(given: Sequence[str]) -> tuple[Substitution, ...]:
     return tuple(substitutions)
 
 
-def _clocks(given: Sequence[str], files: Sequence[str]) -> list[tuple[str, str, Fraction]]:
+def _clocks(texts: Sequence[str], files: Sequence[str]) -> list[tuple[str, str, Fraction]]:
     """Return (profile or "", delegate's clock or "", ns per tick) for each option.
 
     A file name may contain ":", so it ends the name only if the whole is not one of `files`.
     """
-    if not given:
+    if not texts:
         return []
     from viewer.model.times import parse_rate
 
     clocks = []
-    for text in given:
+    for text in texts:
         path, _, rate = text.rpartition("=")
         name = ""
         if not any(path == os.path.basename(file) or _is_same(path, file) for file in files):
@@ -150,33 +150,33 @@ def _clocks(given: Sequence[str], files: Sequence[str]) -> list[tuple[str, str, 
     return clocks
 
 
-def _parts(given: Sequence[str], files: Sequence[str]) -> tuple[tuple[str, Fraction], ...]:
+def _parts(texts: Sequence[str], files: Sequence[str]) -> tuple[tuple[str, Fraction], ...]:
     """Return (file or "", share) for each [FILE=]SHARE; FILE may be the name of one of `files`."""
-    if not given:
+    if not texts:
         return ()
     from viewer.codecs.memory_budget import parse_part
 
     parts = []
-    for text in given:
+    for text in texts:
         name, _, share = text.rpartition("=")
-        found = [file for file in files if _is_same(name, file) or name == os.path.basename(file)]
-        if name and not found:
+        matches = [file for file in files if _is_same(name, file) or name == os.path.basename(file)]
+        if name and not matches:
             raise ValueError(f"--part {text}: {name} is not one of the files")
         try:
-            parts += [(file, parse_part(share)) for file in (found if name else [""])]
+            parts += [(file, parse_part(share)) for file in (matches if name else [""])]
         except ValueError as error:
             raise ValueError(f"--part {error}") from error
     return tuple(parts)
 
 
-def _table_columns(given: Sequence[str], files: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _table_columns(texts: Sequence[str], files: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return (file or "", columns) for each [FILE=]WHAT=COLUMN,...; FILE as in `_column`."""
-    if not given:
+    if not texts:
         return ()
     from viewer.formats.table.stated_columns import parse_columns
 
-    found = []
-    for text in given:
+    path_columns = []
+    for text in texts:
         file, columns = _column(text, files)
         try:
             parse_columns(columns)
@@ -184,8 +184,8 @@ def _table_columns(given: Sequence[str], files: Sequence[str]) -> tuple[tuple[st
             raise ValueError(f"--columns {text}: {error}") from error
         named = [path for path in files if file and _is_same(path, file)]
         named = named or [path for path in files if file == os.path.basename(path)]
-        found += [(path, columns) for path in (named if file else [""])]
-    return tuple(found)
+        path_columns += [(path, columns) for path in (named if file else [""])]
+    return tuple(path_columns)
 
 
 def _same_clock(text: str, files: Sequence[str]) -> SameClock:
@@ -207,8 +207,8 @@ def _path_of(name: str, files: Sequence[str]) -> str:
     """Return the path of the only one of some files with a name, else the name."""
     if any(_is_same(name, file) for file in files):
         return name
-    found = [file for file in files if name == os.path.basename(file)]
-    return found[0] if len(found) == 1 else name
+    matches = [file for file in files if name == os.path.basename(file)]
+    return matches[0] if len(matches) == 1 else name
 
 
 def _names(text: str, files: Sequence[str]) -> list[str]:
@@ -226,8 +226,8 @@ def _are(name: str, files: Sequence[str]) -> bool:
     return any(name == os.path.basename(file) or _is_same(name, file) for file in files)
 
 
-def _is_same(one: str, other: str) -> bool:
-    return os.path.abspath(one) == os.path.abspath(other)
+def _is_same(name: str, other: str) -> bool:
+    return os.path.abspath(name) == os.path.abspath(other)
 
 
 def _cut(text: str) -> list[tuple[str, str]]:
@@ -240,21 +240,21 @@ def _column(text: str, files: Sequence[str]) -> tuple[str | None, str]:
 
     A column name may contain "=", so FILE counts only if it is one of `files`.
     """
-    given = {os.path.abspath(path) for path in files}
+    paths = {os.path.abspath(path) for path in files}
     names = {os.path.basename(path) for path in files}
     cuts = _cut(text)
-    found = [halves for halves in cuts if os.path.abspath(halves[0]) in given]
-    found = found or [halves for halves in cuts if halves[0] in names]
-    return found[0] if found else (None, text)
+    matches = [halves for halves in cuts if os.path.abspath(halves[0]) in paths]
+    matches = matches or [halves for halves in cuts if halves[0] in names]
+    return matches[0] if matches else (None, text)
 
 
-def _pairs(given: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(texts: Sequence[str]) -> list[tuple[str, str]]:
     """Return (profile, ETRecord) for each DUMP=RECORD.
 
     If names contain "=", the split at which both parts are existing files is used.
     """
     pairs = []
-    for text in given:
+    for text in texts:
         halves = [both for both in _cut(text) if all(both)]
         if not halves:
             raise ValueError(f"--pair {text}: write it as DUMP=RECORD")

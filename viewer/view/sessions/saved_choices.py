@@ -158,8 +158,8 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
     """
 
     def path(number: int | None) -> str | None:
-        known = number is not None and 0 <= number < len(paths)
-        return paths[number] if known and number is not None else None
+        is_path = number is not None and 0 <= number < len(paths)
+        return paths[number] if is_path and number is not None else None
 
     clocks, delegate_clocks, cycles = [], [], None
     for clock in saved.clocks:
@@ -190,20 +190,20 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
         ),
         **{
             field: tuple(
-                (profile, *msgspec.structs.astuple(one)[1:])
-                for one in getattr(saved, name)
-                if _says_something(one) and (profile := path(one.profile))
+                (profile, *msgspec.structs.astuple(choice)[1:])
+                for choice in getattr(saved, name)
+                if _says_something(choice) and (profile := path(choice.profile))
             )
             for name, field in _OF_PROFILES.values()
         },
     )
 
 
-def _says_something(one: Any) -> bool:
+def _says_something(choice: Any) -> bool:
     """Whether a saved choice is of any inferences, and of columns that can be read."""
-    if isinstance(one, TableColumns):
-        return is_columns(one.columns)
-    return bool(getattr(one, "numbers", True))
+    if isinstance(choice, TableColumns):
+        return is_columns(choice.columns)
+    return bool(getattr(choice, "numbers", True))
 
 
 def _rate(text: str) -> Fraction | None:

@@ -135,17 +135,17 @@ class _Keeper:
             SavedArm(
                 tuple(
                     number
-                    for number, shown in zip(self._inputs, self._traces, strict=True)
-                    if shown.file.path in arm.paths
+                    for number, open_trace in zip(self._inputs, self._traces, strict=True)
+                    if open_trace.file.path in arm.paths
                 ),
                 arm.numbers,
                 arm.scope,
             )
             for arm in (arms.a, arms.b)
         )
-        made, cut = arms.by_hand.made, arms.by_hand.cut
-        found = SavedComparison(a, b, made, cut, arms.relative, arms.stretched)
-        return found if a.inputs and b.inputs else None
+        by_hand, cut = arms.by_hand.made, arms.by_hand.cut
+        saved = SavedComparison(a, b, by_hand, cut, arms.relative, arms.stretched)
+        return saved if a.inputs and b.inputs else None
 
     def _input(self, clock: str) -> int | None:
         """Return the input that names a clock group, None if it is not open."""
@@ -194,14 +194,14 @@ class _Keeper:
 
     def _slices(self, slices: SliceSet) -> tuple[SavedRows, ...]:
         saved = []
-        for number, own in slices.of.items():
+        for number, rows in slices.of.items():
             columns = self._traces[number].file.slices
             # A derived slice has no row in its file.
             if columns.derived is not None:
-                own = own[~columns.derived[own]]
-            if len(own):
+                rows = rows[~columns.derived[rows]]
+            if len(rows):
                 saved.append(
-                    SavedRows(self._inputs[number], tuple(columns.source_row[own].tolist()))
+                    SavedRows(self._inputs[number], tuple(columns.source_row[rows].tolist()))
                 )
         return tuple(saved)
 
@@ -245,8 +245,8 @@ class _Shower:
         self._owners = {number: group for group in self._groups for number in group.traces}
         self._gone: dict[str, int] = {}
         self._parts: dict[tuple[int, str, str | None], HeaderPart] = {}
-        for number, shown in enumerate(traces):
-            for i, track in enumerate(shown.file.tracks):
+        for number, open_trace in enumerate(traces):
+            for i, track in enumerate(open_trace.file.tracks):
                 self._parts.setdefault((number, track.process, track.thread), (number, i))
                 self._parts.setdefault((number, track.process, None), (number, track.process))
 
@@ -258,8 +258,12 @@ class _Shower:
         active = self._place_of(saved.clock)
         clock = start.clock if active is None else active[0].key
         t0, t1 = ranges.pop(clock, (start.t0, start.t1))
-        kept = [(n, mark) for n, one in enumerate(saved.marks) if (mark := self._mark(one))]
-        numbers, marks = [n for n, _ in kept], tuple(mark for _, mark in kept)
+        bookmarks = [
+            (n, mark)
+            for n, saved_bookmark in enumerate(saved.marks)
+            if (mark := self._mark(saved_bookmark))
+        ]
+        numbers, marks = [n for n, _ in bookmarks], tuple(mark for _, mark in bookmarks)
         measured_on = self._place_of(saved.measured_on)
         state = replace(
             start,
@@ -293,13 +297,13 @@ class _Shower:
 
     def _compared(self, saved: SavedComparison) -> ComparedArms | None:
         """Return the arms; None if all profiles of one are gone."""
-        found = []
+        chosen_arms = []
         for arm in (saved.a, saved.b):
-            own = [self._numbers[number] for number in arm.inputs if number in self._numbers]
-            self._lose("compared profile", len(set(arm.inputs)) - len(set(own)))
-            paths = tuple(self._traces[number].file.path for number in sorted(set(own)))
-            found.append(ChosenArm(paths, arm.numbers, arm.scope))
-        a, b = found
+            numbers = [self._numbers[number] for number in arm.inputs if number in self._numbers]
+            self._lose("compared profile", len(set(arm.inputs)) - len(set(numbers)))
+            paths = tuple(self._traces[number].file.path for number in sorted(set(numbers)))
+            chosen_arms.append(ChosenArm(paths, arm.numbers, arm.scope))
+        a, b = chosen_arms
         by_hand = HandPairs(saved.made, saved.cut)
         arms = ComparedArms(
             a, b, by_hand=by_hand, relative=saved.relative, stretched=saved.stretched
@@ -318,152 +322,163 @@ class _Shower:
 
     def _ranges(self, saved: SavedView, start: ViewState) -> dict[str, Range]:
         """Return the visible range of every clock group; that of `start` if none was saved."""
-        found: dict[str, Range] = {}
+        ranges: dict[str, Range] = {}
         if not saved.clocks:
             first = self._place_of(None)
             if first is not None and saved.start_ns < saved.end_ns:
-                found[first[0].key] = _moved((saved.start_ns, saved.end_ns), first[1])
-        for one in saved.clocks:
-            place = self._place_of(one.input)
-            if place is not None and one.start_ns < one.end_ns:
-                found.setdefault(place[0].key, _moved((one.start_ns, one.end_ns), place[1]))
+                ranges[first[0].key] = _moved((saved.start_ns, saved.end_ns), first[1])
+        for saved_clock in saved.clocks:
+            place = self._place_of(saved_clock.input)
+            if place is not None and saved_clock.start_ns < saved_clock.end_ns:
+                ranges.setdefault(
+                    place[0].key, _moved((saved_clock.start_ns, saved_clock.end_ns), place[1])
+                )
         keys = {group.key for group in self._groups}
-        return {key: span for key, span in start.all_ranges.items() if key in keys} | found
+        return {key: span for key, span in start.all_ranges.items() if key in keys} | ranges
 
-    def _ties(self, kept: Sequence[SavedClock]) -> Ties:
+    def _ties(self, clocks: Sequence[SavedClock]) -> Ties:
         """Return the ties of two or more clock groups, none if they make no sense."""
         ties: dict[str, Tie] = {}
-        for one in kept:
-            place, scale = self._place_of(one.input), one.tie and _scale(one.tie.scale)
-            if one.tie is None or place is None or not scale:
+        for saved_clock in clocks:
+            place, scale = (
+                self._place_of(saved_clock.input),
+                saved_clock.tie and _scale(saved_clock.tie.scale),
+            )
+            if saved_clock.tie is None or place is None or not scale:
                 continue
-            anchor = None if one.tie.anchor_ns is None else one.tie.anchor_ns + place[1]
-            reason = "" if anchor is None else one.tie.reason
+            anchor = (
+                None if saved_clock.tie.anchor_ns is None else saved_clock.tie.anchor_ns + place[1]
+            )
+            reason = "" if anchor is None else saved_clock.tie.reason
             ties.setdefault(place[0].key, Tie(scale, anchor, reason))
         if len(ties) < 2:
             return {}
         return ties if are_in_reach(ties, axis_spans(self._groups)) else {}
 
     def _strips(self, saved: SavedView) -> StripView:
-        order = [place[0].key for one in saved.strips if (place := self._place_of(one))]
+        order = [place[0].key for strip in saved.strips if (place := self._place_of(strip))]
         strips = StripView(order=tuple(dict.fromkeys(order)))
         seen: set[str] = set()
-        for one in saved.clocks:
-            place = self._place_of(one.input)
+        for saved_clock in saved.clocks:
+            place = self._place_of(saved_clock.input)
             if place is None or place[0].key in seen:
                 continue
             key = place[0].key
             seen.add(key)
-            strips = strips.with_height(key, one.height)
-            if one.collapsed:
+            strips = strips.with_height(key, saved_clock.height)
+            if saved_clock.collapsed:
                 strips = strips.toggled(key)
         return strips
 
-    def _mark(self, kept: SavedBookmark) -> Bookmark | None:
-        place = self._place_of(kept.clock)
+    def _mark(self, saved_bookmark: SavedBookmark) -> Bookmark | None:
+        place = self._place_of(saved_bookmark.clock)
         if place is None:
             self._lose("bookmark")
-        if place is None or kept.start_ns > kept.end_ns:
+        if place is None or saved_bookmark.start_ns > saved_bookmark.end_ns:
             return None
-        t0, t1 = _moved((kept.start_ns, kept.end_ns), place[1])
-        return Bookmark(t0, t1, kept.name, kept.note, place[0].key)
+        t0, t1 = _moved((saved_bookmark.start_ns, saved_bookmark.end_ns), place[1])
+        return Bookmark(t0, t1, saved_bookmark.name, saved_bookmark.note, place[0].key)
 
     def _lose(self, what: str, count: int = 1) -> None:
         if count:
             self._gone[what] = self._gone.get(what, 0) + count
 
-    def _slices(self, kept: Sequence[SavedRows]) -> SliceSet:
+    def _slices(self, rows_of_inputs: Sequence[SavedRows]) -> SliceSet:
         of: dict[int, list[int]] = {}
-        for one in kept:
-            number = self._numbers.get(one.input)
+        for saved_rows in rows_of_inputs:
+            number = self._numbers.get(saved_rows.input)
             if number is None:
-                self._lose("selected slice", len(one.rows))
+                self._lose("selected slice", len(saved_rows.rows))
                 continue
             columns = self._traces[number].file.slices
-            at = np.flatnonzero(np.isin(columns.source_row, np.array(one.rows, np.int64)))
+            rows = np.flatnonzero(np.isin(columns.source_row, np.array(saved_rows.rows, np.int64)))
             if columns.derived is not None:
-                at = at[~columns.derived[at]]
-            self._lose("selected slice", len(set(one.rows)) - len(at))
-            of.setdefault(number, []).extend(at.tolist())
-        return SliceSet({n: np.array(sorted(set(own)), np.int64) for n, own in of.items()})
+                rows = rows[~columns.derived[rows]]
+            self._lose("selected slice", len(set(saved_rows.rows)) - len(rows))
+            of.setdefault(number, []).extend(rows.tolist())
+        return SliceSet(
+            {n: np.array(sorted(set(row_numbers)), np.int64) for n, row_numbers in of.items()}
+        )
 
-    def _operators(self, kept: SavedOperators | None) -> tuple[int, tuple[int, ...]] | None:
-        number = None if kept is None else self._numbers.get(kept.input)
-        if kept is None or number is None:
+    def _operators(
+        self, saved_operators: SavedOperators | None
+    ) -> tuple[int, tuple[int, ...]] | None:
+        number = None if saved_operators is None else self._numbers.get(saved_operators.input)
+        if saved_operators is None or number is None:
             return None
         program = self._traces[number].table.program
         count = len(program.operators) if program is not None else 0
-        known = tuple(i for i in kept.operators if 0 <= i < count)
-        self._lose("highlighted operator", len(kept.operators) - len(known))
-        return (number, known) if known else None
+        operators = tuple(i for i in saved_operators.operators if 0 <= i < count)
+        self._lose("highlighted operator", len(saved_operators.operators) - len(operators))
+        return (number, operators) if operators else None
 
-    def _run(self, kept: SavedRun | None) -> tuple[int, int] | None:
-        number = None if kept is None else self._numbers.get(kept.input)
-        if kept is None or number is None:
+    def _run(self, saved_run: SavedRun | None) -> tuple[int, int] | None:
+        number = None if saved_run is None else self._numbers.get(saved_run.input)
+        if saved_run is None or number is None:
             return None
-        if not 0 <= kept.run < len(self._traces[number].file.runs):
+        if not 0 <= saved_run.run < len(self._traces[number].file.runs):
             self._lose("inference")
             return None
-        return number, kept.run
+        return number, saved_run.run
 
-    def _area(self, kept: SavedArea | None) -> Area | None:
-        if kept is None:
+    def _area(self, saved_area: SavedArea | None) -> Area | None:
+        if saved_area is None:
             return None
         tracks = [
             (number, int(track))
-            for number, track in self._places(kept.tracks)
+            for number, track in self._places(saved_area.tracks)
             if not isinstance(track, str)
         ]
-        place = self._place_of(kept.clock)
-        if not tracks or place is None or kept.end_ns < kept.start_ns:
+        place = self._place_of(saved_area.clock)
+        if not tracks or place is None or saved_area.end_ns < saved_area.start_ns:
             return None
         # Earlier versions had one axis: an area on tracks of several clocks keeps those of one.
-        members = (self._owners[tracks[0][0]] if kept.clock is None else place[0]).traces
+        members = (self._owners[tracks[0][0]] if saved_area.clock is None else place[0]).traces
         numbers = frozenset(track for track in tracks if track[0] in members)
-        times = _moved((kept.start_ns, kept.end_ns), place[1])
+        times = _moved((saved_area.start_ns, saved_area.end_ns), place[1])
         return Area(*times, numbers) if numbers else None
 
     def _place(self, place: SavedPlace) -> HeaderPart | None:
         number = self._numbers.get(place.input)
         if number is not None:
-            found = self._parts.get((number, place.process, place.thread))
-            if found is not None:
-                return found
+            part = self._parts.get((number, place.process, place.thread))
+            if part is not None:
+                return part
         self._lose("track")
         return None
 
     def _places(self, places: Sequence[SavedPlace]) -> list[HeaderPart]:
         return [part for place in places if (part := self._place(place)) is not None]
 
-    def _tracks(self, kept: SavedTracks) -> TrackView:
+    def _tracks(self, saved_tracks: SavedTracks) -> TrackView:
         moved: list[tuple[HeaderPart, HeaderPart | None]] = []
-        for move in kept.moved:
+        for move in saved_tracks.moved:
             part = self._place(move.what)
             before = self._place(move.before) if move.before else None
             if part is not None and (before is not None or move.before is None):
                 moved.append((part, before))
         tracks = TrackView(
-            collapsed=frozenset(self._places(kept.folded)),
+            collapsed=frozenset(self._places(saved_tracks.folded)),
             pinned=tuple(
                 (number, int(track))
-                for number, track in self._places(kept.pinned)
+                for number, track in self._places(saved_tracks.pinned)
                 if not isinstance(track, str)
             ),
-            hidden=frozenset(self._places(kept.hidden)),
+            hidden=frozenset(self._places(saved_tracks.hidden)),
             moved=tuple(moved),
-            filter=kept.filter,
-            order=_member(TrackOrder, kept.order, TrackOrder.FILE),
+            filter=saved_tracks.filter,
+            order=_member(TrackOrder, saved_tracks.order, TrackOrder.FILE),
         )
-        for height in kept.heights:
+        for height in saved_tracks.heights:
             part = self._place(height.what)
             if part is not None:
                 tracks = tracks.with_row_height(part, height.px)
         return tracks
 
 
-def _begin(shown: OpenTrace) -> int:
+def _begin(open_trace: OpenTrace) -> int:
     """Return the start of a profile in ns of its axis."""
-    return shown.axis.to_ns(shown.file.start)
+    return open_trace.axis.to_ns(open_trace.file.start)
 
 
 def _moved(span: Range, by: int) -> Range:
@@ -484,5 +499,5 @@ def _counted(count: int, what: str) -> str:
 
 def _member(kind: type[_E], value: str, default: _E) -> _E:
     """Return the member of an enumeration with a value, else the default."""
-    found: Mapping[str, _E] = {member.value: member for member in kind}
-    return found.get(value, default)
+    members: Mapping[str, _E] = {member.value: member for member in kind}
+    return members.get(value, default)

@@ -272,10 +272,12 @@ class FoundInput:
 def input_of(path: str, stamp: FileStamp | None, folder: str) -> SavedInput:
     """Return an open file as an entry of a session file in a folder, not hashed yet."""
     try:
-        shown = os.path.relpath(path, folder)
+        shown_path = os.path.relpath(path, folder)
     except ValueError:  # on another drive
-        shown = path
-    return SavedInput(shown.replace(os.sep, "/"), -1 if stamp is None else stamp.size, "", path)
+        shown_path = path
+    return SavedInput(
+        shown_path.replace(os.sep, "/"), -1 if stamp is None else stamp.size, "", path
+    )
 
 
 def encoded(session: SavedSession) -> bytes:
@@ -292,9 +294,9 @@ def _storable(value: Any) -> Any:
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {key: _storable(one) for key, one in value.items()}
+        return {key: _storable(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_storable(one) for one in value]
+        return [_storable(part) for part in value]
     return value
 
 
@@ -311,10 +313,10 @@ def write(
     OSError, WriteCancelled.
     """
     inputs, count = [], len(session.inputs)
-    for done, (one, stamp) in enumerate(zip(session.inputs, stamps, strict=True)):
+    for done, (saved_input, stamp) in enumerate(zip(session.inputs, stamps, strict=True)):
         progress(done, count)
-        facts = hash_facts(one.absolute, stamp, cancelled)
-        inputs.append(msgspec.structs.replace(one, sha256=facts.get("sha256", "")))
+        facts = hash_facts(saved_input.absolute, stamp, cancelled)
+        inputs.append(msgspec.structs.replace(saved_input, sha256=facts.get("sha256", "")))
     if cancelled():
         raise WriteCancelled
     write_whole(path, encoded(msgspec.structs.replace(session, inputs=tuple(inputs))))
@@ -339,8 +341,8 @@ def read(path: str) -> SavedSession:
     try:
         with open(path, "rb") as file:
             data = file.read(_LONGEST + 1).removeprefix(b"\xef\xbb\xbf")
-        with BUDGET.reading(size=size_of(path)) as own:
-            own.take(len(data) + memory_needed(data))
+        with BUDGET.reading(size=size_of(path)) as allowance:
+            allowance.take(len(data) + memory_needed(data))
         version = msgspec.json.decode(data, type=_Version).opscope_session
         if version == VERSION:
             return msgspec.json.decode(data, type=SavedSession)
@@ -370,38 +372,38 @@ def find_inputs(session: SavedSession, folder: str, cancelled: Cancelled) -> lis
 
     Raises WriteCancelled if `cancelled` turns true, since nearby files may have to be hashed.
     """
-    found: list[FoundInput] = []
+    found_inputs: list[FoundInput] = []
     nearby: list[tuple[str, FileStamp]] | None = None
-    for one in session.inputs:
-        place = place_of(one, folder)
-        if place is None and one.sha256 and one.size >= 0:
+    for saved_input in session.inputs:
+        place = place_of(saved_input, folder)
+        if place is None and saved_input.sha256 and saved_input.size >= 0:
             nearby = list(_files_in(folder)) if nearby is None else nearby
             place = next(
                 (
                     path
                     for path, stamp in nearby
-                    if stamp.size == one.size
-                    and hash_facts(path, stamp, cancelled).get("sha256") == one.sha256
+                    if stamp.size == saved_input.size
+                    and hash_facts(path, stamp, cancelled).get("sha256") == saved_input.sha256
                 ),
                 None,
             )
         stamp = None if place is None else stamp_of(place)
-        changed = stamp is not None and one.size >= 0 and stamp.size != one.size
-        found.append(FoundInput(one, place, changed))
-    return found
+        changed = stamp is not None and saved_input.size >= 0 and stamp.size != saved_input.size
+        found_inputs.append(FoundInput(saved_input, place, changed))
+    return found_inputs
 
 
-def place_of(one: SavedInput, folder: str) -> str | None:
+def place_of(saved_input: SavedInput, folder: str) -> str | None:
     """Return where an input is, by its paths and its name; None if it is not there."""
-    return next((path for path in _places(one, folder) if stamp_of(path) is not None), None)
+    return next((path for path in _places(saved_input, folder) if stamp_of(path) is not None), None)
 
 
-def _places(one: SavedInput, folder: str) -> Iterator[str]:
+def _places(saved_input: SavedInput, folder: str) -> Iterator[str]:
     """Yield possible paths of an input: only plain local paths, since the file is untrusted."""
-    parts = [part for part in one.path.split("/") if part]
-    if "\0" in one.path + one.absolute or not parts:
+    parts = [part for part in saved_input.path.split("/") if part]
+    if "\0" in saved_input.path + saved_input.absolute or not parts:
         return
-    for path in (os.path.join(folder, *one.path.split("/")), one.absolute):
+    for path in (os.path.join(folder, *saved_input.path.split("/")), saved_input.absolute):
         # No network or device paths, which Windows marks with two leading slashes.
         if path and not path.startswith(("//", "\\\\")) and os.path.isabs(path):
             yield os.path.normpath(path)
@@ -421,13 +423,13 @@ def _files_in(folder: str) -> Iterator[tuple[str, FileStamp]]:
             yield path, stamp
 
 
-def changed_inputs(found: Sequence[FoundInput], cancelled: Callable[[], bool]) -> list[str]:
+def changed_inputs(found_inputs: Sequence[FoundInput], cancelled: Callable[[], bool]) -> list[str]:
     """Return the paths of inputs whose content has changed since the session was saved."""
     changed = []
-    for one in found:
-        if one.path is None or not one.input.sha256:
+    for found_input in found_inputs:
+        if found_input.path is None or not found_input.input.sha256:
             continue
-        facts = hash_facts(one.path, stamp_of(one.path), cancelled)
-        if facts.get("sha256", one.input.sha256) != one.input.sha256:
-            changed.append(one.path)
+        facts = hash_facts(found_input.path, stamp_of(found_input.path), cancelled)
+        if facts.get("sha256", found_input.input.sha256) != found_input.input.sha256:
+            changed.append(found_input.path)
     return changed

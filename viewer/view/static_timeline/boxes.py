@@ -94,9 +94,9 @@ class TimelineBands:
         is_seen, is_in_focus = self._is_within(trace, span), self._is_within(trace, focus)
         parts = []
         for kind in (BandKind.ROW, BandKind.STRIP):
-            own = np.flatnonzero((layout.kind == kind) & (layout.trace == trace))
+            bands = np.flatnonzero((layout.kind == kind) & (layout.trace == trace))
             band_of_row = np.full(len(slices.row_track), -1, np.int64)
-            band_of_row[layout.row[own]] = own
+            band_of_row[layout.row[bands]] = bands
             band = band_of_row[slices.rows()]
             is_own = is_seen & (band >= 0) & (is_zero == (kind == BandKind.STRIP))
             number = np.flatnonzero(is_own)
@@ -119,8 +119,8 @@ class TimelineBands:
         if span is None:
             return np.ones(len(slices), np.bool_)
         first, last = (open_trace.axis.to_ticks_floor(ns) for ns in span)
-        found: Bools = (slices.start <= last) & (slices.end >= first)
-        return found
+        mask: Bools = (slices.start <= last) & (slices.end >= first)
+        return mask
 
 
 def timeline_bands(
@@ -133,7 +133,7 @@ def timeline_bands(
     open_traces = [
         open_trace if number in group.traces else None for number, open_trace in enumerate(traces)
     ]
-    found = track_list(
+    tracks = track_list(
         [NO_TRACKS if open_trace is None else open_trace.tracks for open_trace in open_traces],
         [open_trace.axis for open_trace in traces],
         [
@@ -143,9 +143,9 @@ def timeline_bands(
             for open_trace in open_traces
         ],
     )
-    layout = stack(found, TrackView(), density=Density.AUTOMATIC)
+    layout = stack(tracks, TrackView(), density=Density.AUTOMATIC)
     layout, left_out = _cut(layout, most_rows)
-    return TimelineBands(traces, group, found, layout, left_out, _span(traces, group))
+    return TimelineBands(traces, group, tracks, layout, left_out, _span(traces, group))
 
 
 def _span(traces: Sequence[OpenTrace], group: ClockGroup) -> tuple[int, int]:
@@ -195,8 +195,8 @@ class Boxes:
     @property
     def is_group(self) -> Bools:
         """Which boxes are groups of several slices."""
-        found: Bools = self.slice == GROUP
-        return found
+        mask: Bools = self.slice == GROUP
+        return mask
 
     @property
     def exact_count(self) -> int:
@@ -252,8 +252,8 @@ def boxes_of(
     length = durations(start, end)
     is_exact = _longest(length, most)
     if focus is not None:
-        own = np.flatnonzero(focus & ~is_exact)
-        is_exact[own[_longest(length[own], most // 4)]] = True
+        rows = np.flatnonzero(focus & ~is_exact)
+        is_exact[rows[_longest(length[rows], most // 4)]] = True
     first, is_group = _runs(start, row, is_exact, most_groups, int(end.max()), least_cell)
     last = np.append(first[1:], len(start)) - 1
     count = last - first + 1
@@ -277,11 +277,11 @@ def _longest(length: NDArray[np.uint64], most: int) -> Bools:
     if most <= 0:
         return np.zeros(len(length), np.bool_)
     limit = np.partition(length, len(length) - most)[len(length) - most]
-    found: Bools = length > limit
+    mask: Bools = length > limit
     equal = np.flatnonzero(length == limit)
-    wanted = most - int(found.sum())
-    found[equal[np.arange(wanted) * len(equal) // wanted]] = True
-    return found
+    wanted = most - int(mask.sum())
+    mask[equal[np.arange(wanted) * len(equal) // wanted]] = True
+    return mask
 
 
 def _runs(

@@ -115,15 +115,16 @@ def timeline_style() -> str:
 
 
 def _rules(is_dark: bool) -> str:
-    own = TOKENS[is_dark]
+    tokens = TOKENS[is_dark]
     rules = [
         f".{CLASS}{{background:{rgb_text(canvas_rgb(is_dark))};"
         "max-width:100%;height:auto;font-family:system-ui,sans-serif}",
-        f".{CLASS} .t{{fill:{own.text1}}}.{CLASS} .f{{fill:{own.text2}}}"
+        f".{CLASS} .t{{fill:{tokens.text1}}}.{CLASS} .f{{fill:{tokens.text2}}}"
         f".{CLASS} .b{{font-weight:600}}",
-        f".{CLASS} .g{{stroke:{own.hairline};stroke-width:1}}.{CLASS} .h{{fill:{own.chrome}}}",
-        f".{CLASS} .z{{fill:{own.diamond}}}.{CLASS} .p{{fill:{own.counter_peak}}}"
-        f".{CLASS} .a{{fill:{own.counter_area};stroke:{own.counter_line};stroke-width:.5}}",
+        f".{CLASS} .g{{stroke:{tokens.hairline};stroke-width:1}}"
+        f".{CLASS} .h{{fill:{tokens.chrome}}}",
+        f".{CLASS} .z{{fill:{tokens.diamond}}}.{CLASS} .p{{fill:{tokens.counter_peak}}}"
+        f".{CLASS} .a{{fill:{tokens.counter_area};stroke:{tokens.counter_line};stroke-width:.5}}",
         f".{CLASS} text{{pointer-events:none}}",
     ]
     label = label_colors(is_dark)
@@ -162,8 +163,8 @@ class _Picture:
     def x_of(self, trace: int, ticks: Ints) -> Floats:
         """Return the x of ticks of a trace, in px, clipped to the picture."""
         xmap = XMap(self.t0, self.t1, self.room, self.bands.axis(trace))
-        found: Floats = _TITLES + np.clip(xmap.x_of(ticks), 0, self.room)
-        return found
+        x: Floats = _TITLES + np.clip(xmap.x_of(ticks), 0, self.room)
+        return x
 
     def lines(self, boxes: dict[int, Boxes], heading: str, style: bool) -> Iterator[str]:
         height = _RULER + max(self.bands.layout.total_height, 1) + _PADDING
@@ -177,18 +178,18 @@ class _Picture:
             yield f"<style>{timeline_style()}</style>"
         yield from self._ruler(height)
         yield from self._titles()
-        for trace, own in boxes.items():
-            yield from self._boxes(trace, own)
+        for trace, own_boxes in boxes.items():
+            yield from self._boxes(trace, own_boxes)
         yield from self._counters()
         yield "</svg>"
 
     def _ruler(self, height: int) -> Iterator[str]:
         zero = axis_zeros(self.bands.traces).get(self.bands.group.key, 0)
         origin = self.bands.traces[self.bands.group.traces[0]].axis.offset_ns + zero
-        found = ruler(self.t0, self.t1, self.room, origin)
+        ticks = ruler(self.t0, self.t1, self.room, origin)
         scale = self.room / (self.t1 - self.t0)
-        yield f'<text class="f" x="{_PADDING}" y="15">{found.unit}</text>'
-        for ns, label in zip(found.major.tolist(), found.labels, strict=True):
+        yield f'<text class="f" x="{_PADDING}" y="15">{ticks.unit}</text>'
+        for ns, label in zip(ticks.major.tolist(), ticks.labels, strict=True):
             x = px_text(_TITLES + (ns - self.t0) * scale)
             yield f'<path class="g" d="M{x} {_RULER - 5}V{height}"/>'
             yield f'<text class="f" x="{x}" y="15" text-anchor="middle">{escaped(label)}</text>'
