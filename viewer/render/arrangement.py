@@ -111,12 +111,12 @@ class TrackView:
         hidden = self.hidden - {track}
         if track in self.pinned:
             return replace(self, collapsed=self.collapsed - {track}, hidden=hidden)
-        found = _holds(self.filter, (process[1], name)).any()
+        is_named = _holds(self.filter, (process[1], name)).any()
         return replace(
             self,
             collapsed=self.collapsed - {track, process},
             hidden=hidden - {process},
-            filter=self.filter if found else "",
+            filter=self.filter if is_named else "",
         )
 
     def showing_only(self, track_list: TrackList, part: HeaderPart) -> TrackView:
@@ -162,20 +162,20 @@ def arrange(track_list: TrackList, view: TrackView, busy: Busy | None = None) ->
     hidden_track, hidden_process = _masks(track_list, view.hidden)
     folded_track, folded_process = _masks(track_list, view.collapsed)
     named = _holds(view.filter, [process.name for process in track_list.processes])
-    found = named[track_list.process] | _holds(view.filter, track_list.names)
+    mask = named[track_list.process] | _holds(view.filter, track_list.names)
 
     pinned = [track_list.track_of(part) for part in dict.fromkeys(view.pinned)]
     pinned = [track for track in pinned if track >= 0 and not hidden_track[track]]
     on_top = np.zeros(tracks, np.bool_)
     on_top[pinned] = True
     hidden = (hidden_track | hidden_process[track_list.process]) & ~on_top
-    filtered = ~found & ~hidden & ~on_top
+    filtered = ~mask & ~hidden & ~on_top
     below = ~hidden & ~filtered & ~on_top
 
     order = _process_order(track_list, view, busy)
     has_some = named | np.bincount(track_list.process[below], minlength=processes).astype(np.bool_)
     numbers, not_shown = [], [0, 0]
-    shown: list[int] = []
+    shown_processes: list[int] = []
     for process in order:
         spec = track_list.processes[process]
         matches = _holds(view.filter, spec.counter_names) | named[process]
@@ -185,7 +185,7 @@ def arrange(track_list: TrackList, view: TrackView, busy: Busy | None = None) ->
             continue
         not_shown[1] += len(spec.counters) - len(plotted)
         if has_some[process] or plotted:
-            shown.append(process)
+            shown_processes.append(process)
             numbers.append(() if folded_process[process] else plotted)
     rank = np.zeros(processes, np.int64)
     rank[order] = np.arange(processes)
@@ -193,7 +193,7 @@ def arrange(track_list: TrackList, view: TrackView, busy: Busy | None = None) ->
     stacked = stacked[(below & ~folded_process[track_list.process])[stacked]]
     return Arrangement(
         np.array(pinned, np.int64),
-        np.array(shown, np.int64),
+        np.array(shown_processes, np.int64),
         stacked,
         folded_track,
         below | on_top,
@@ -205,8 +205,8 @@ def arrange(track_list: TrackList, view: TrackView, busy: Busy | None = None) ->
 
 def shown_parts(track_list: TrackList, arrangement: Arrangement) -> frozenset[tuple[int, int]]:
     """Return the tracks that are neither hidden nor filtered out, as (trace, track)."""
-    shown = np.flatnonzero(arrangement.shown)
-    pairs = np.column_stack([track_list.trace[shown], track_list.number[shown]])
+    indexes = np.flatnonzero(arrangement.shown)
+    pairs = np.column_stack([track_list.trace[indexes], track_list.number[indexes]])
     return frozenset((trace, track) for trace, track in pairs.tolist())
 
 
@@ -218,8 +218,8 @@ def display_order(track_list: TrackList, arrangement: Arrangement) -> tuple[tupl
     """
     order: list[int] = arrangement.pinned.tolist()
     for process in arrangement.processes.tolist():
-        shown = arrangement.tracks[track_list.process[arrangement.tracks] == process]
-        order += [*shown.tolist(), *np.flatnonzero(track_list.process == process).tolist()]
+        tracks = arrangement.tracks[track_list.process[arrangement.tracks] == process]
+        order += [*tracks.tolist(), *np.flatnonzero(track_list.process == process).tolist()]
     ordered: Sequence[int] = list(dict.fromkeys((*order, *range(len(track_list.names)))))
     return tuple((int(track_list.trace[track]), int(track_list.number[track])) for track in ordered)
 
@@ -258,8 +258,10 @@ def _process_order(track_list: TrackList, view: TrackView, busy: Busy | None) ->
         order.sort(key=lambda i: -total[i])
     for part, before in view.moved:
         if isinstance(part[1], str) and (before is None or isinstance(before[1], str)):
-            at = track_list.process_of(part)
-            order = _placed(order, at, None if before is None else track_list.process_of(before))
+            process = track_list.process_of(part)
+            order = _placed(
+                order, process, None if before is None else track_list.process_of(before)
+            )
     return order
 
 
@@ -286,8 +288,8 @@ def _track_order(track_list: TrackList, view: TrackView, rank: Ints, busy: Busy 
         )
         if track < 0 or is_elsewhere:
             continue
-        own = slice(*np.searchsorted(place[order], [place[track], place[track] + 1]).tolist())
-        order[own] = _placed(order[own].tolist(), track, target)
+        slots = slice(*np.searchsorted(place[order], [place[track], place[track] + 1]).tolist())
+        order[slots] = _placed(order[slots].tolist(), track, target)
     return order
 
 
@@ -295,6 +297,6 @@ def _placed(items: list[T], item: T, before: T | None) -> list[T]:
     """Return a list with one item moved before another, or to the end."""
     if item == before or item not in items or (before is not None and before not in items):
         return items
-    rest = [one for one in items if one != item]
-    at = len(rest) if before is None else rest.index(before)
-    return [*rest[:at], item, *rest[at:]]
+    rest = [other for other in items if other != item]
+    index = len(rest) if before is None else rest.index(before)
+    return [*rest[:index], item, *rest[index:]]

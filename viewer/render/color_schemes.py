@@ -116,19 +116,19 @@ class Classes:
     def of(self, trace: Trace, which: Ints | slice = slice(None)) -> Numbers:
         """Return the class of every slice, or of some slices."""
         slices = trace.slices
-        found: Numbers = self.of_key.take(slices.key[which])
+        numbers: Numbers = self.of_key.take(slices.key[which])
         if len(self.of_name):
-            is_by_name = found == BY_NAME
-            found[is_by_name] = self.of_name[slices.name[which][is_by_name]]
+            is_by_name = numbers == BY_NAME
+            numbers[is_by_name] = self.of_name[slices.name[which][is_by_name]]
         if self.measured:
-            measured = found == BY_LENGTH
+            measured = numbers == BY_LENGTH
             lengths = durations(slices.start[which], slices.end[which])
-            found[measured] = self._steps(lengths[measured])
+            numbers[measured] = self._steps(lengths[measured])
             native = slices.columns.get(NATIVE_DURATION)
             if native is not None:
                 other = True if native.valid is None else native.valid[which]
-                found[measured & other] = self.titles.index(OTHER_CLOCK)
-        return found
+                numbers[measured & other] = self.titles.index(OTHER_CLOCK)
+        return numbers
 
     def _steps(self, lengths: NDArray[np.uint64]) -> Numbers:
         step = np.searchsorted(self.edges, lengths, "right").astype(np.int32)
@@ -288,13 +288,13 @@ def lengths_of(trace: Trace) -> LengthRange | None:
     slices of foreign clocks have no duration on this one.
     """
     slices, is_work = trace.slices, ~np.isin(trace.keys.kind, tuple(_CONTEXT))
-    counted, found = is_work.take(slices.key), list[int]()
+    counted, lengths = is_work.take(slices.key), list[int]()
     counted[foreign(slices)] = False
     for part in parts_of(len(slices)):
         long = durations(slices.start[part], slices.end[part])
         long = long[counted[part] & (long > 0)]
-        found += (int(long.min()), int(long.max())) if len(long) else ()
-    return LengthRange(Fraction(min(found)), Fraction(max(found))) if found else None
+        lengths += (int(long.min()), int(long.max())) if len(long) else ()
+    return LengthRange(Fraction(min(lengths)), Fraction(max(lengths))) if lengths else None
 
 
 def lengths_together(every: Iterable[LengthRange | None]) -> LengthRange:
@@ -320,15 +320,18 @@ _SEVERAL_OF = {
 
 def _by_operator(scheme: str, table: LinkTable) -> Classes:
     program = table.program
-    known = () if program is None else _operator_classes(scheme, program)
+    operator_classes = () if program is None else _operator_classes(scheme, program)
     linkable = table.states > 0
     turns = {} if program is None or scheme != "module" else _module_turns(program)
-    of_set = [_class_of_set(scheme, table, known, turns, i) for i in range(len(table.node_sets))]
+    of_set = [
+        _class_of_set(scheme, table, operator_classes, turns, i)
+        for i in range(len(table.node_sets))
+    ]
 
     def of(key: int) -> tuple[str, int]:
-        own = int(table.node_set_of_key[key])
-        if own >= 0:
-            return of_set[own]
+        node_set = int(table.node_set_of_key[key])
+        if node_set >= 0:
+            return of_set[node_set]
         return (NOT_LINKED, UNLINKED) if linkable[key] else (NOTHING_TO_LINK, PLAIN)
 
     classes = classes_of_keys(table, [of(key) for key in range(len(table.links))])
@@ -338,12 +341,12 @@ def _by_operator(scheme: str, table: LinkTable) -> Classes:
 def _class_of_set(
     scheme: str,
     table: LinkTable,
-    known: Sequence[tuple[str, int]],
+    operator_classes: Sequence[tuple[str, int]],
     turns: Mapping[str, int],
     number: int,
 ) -> tuple[str, int]:
     """Return the class of a node set: its operator's, or the type or module of its nodes."""
-    classes = {known[i] for i in table.sets[table.set_of_node_set[number]]}
+    classes = {operator_classes[i] for i in table.sets[table.set_of_node_set[number]]}
     parts = table.parts[number]
     if scheme == "type":
         classes = {(name, _type_color(name)) for name in map(type_of, parts)}
@@ -396,8 +399,8 @@ def _backend_class(table: LinkTable, key: int) -> tuple[str, int]:
     if kind in (KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT):
         if not backend:
             return "Delegate without a name", SLAB
-        known = backend in _BACKENDS
-        return backend, _BACKENDS.index(backend) if known else int(by_name([backend])[0])
+        is_listed = backend in _BACKENDS
+        return backend, _BACKENDS.index(backend) if is_listed else int(by_name([backend])[0])
     if kind in (KeyKind.OPERATOR_CALL, KeyKind.KERNEL):
         return OWN_KERNELS, _KERNEL_COLOR
     return "No delegate or operator", PLAIN
@@ -419,13 +422,13 @@ def _by_name(table: LinkTable) -> Classes:
     keys = trace.keys
     labels = key_labels(table)
     color = by_name(labels)
-    own = [
+    classes = [
         ("Instructions without an operator", PLAIN) if kind == KeyKind.CONTROL else (label, int(c))
         for label, c, kind in zip(labels, color.tolist(), keys.kind.tolist(), strict=True)
     ]
     # Slices of one identity may still have different names.
     has_own_names = np.isin(keys.kind, (KeyKind.PLAIN, KeyKind.LOCATION))
-    return classes_of_keys(table, own, named=has_own_names)
+    return classes_of_keys(table, classes, named=has_own_names)
 
 
 def _by_duration(table: LinkTable, lengths: LengthRange, ns_per_tick: Fraction) -> Classes:
@@ -464,33 +467,33 @@ def classes_of_keys(
     """
     trace = table.trace
     kind = trace.keys.kind
-    numbers = {one: i for i, one in enumerate(first)}
+    numbers = {pair: i for i, pair in enumerate(first)}
 
-    def number(one: tuple[str, int]) -> int:
-        return numbers.setdefault(one, len(numbers))
+    def number(pair: tuple[str, int]) -> int:
+        return numbers.setdefault(pair, len(numbers))
 
-    found = np.array(
+    classes = np.array(
         [
-            number(_CONTEXT[k]) if k in _CONTEXT else own[1] if own[1] < 0 else number(own)
-            for own, k in zip(of_key, kind.tolist(), strict=True)
+            number(_CONTEXT[k]) if k in _CONTEXT else pair[1] if pair[1] < 0 else number(pair)
+            for pair, k in zip(of_key, kind.tolist(), strict=True)
         ],
         np.int32,
     )
     of_name = np.empty(0, np.int32)
     if named is not None and named.any():
-        found[named] = BY_NAME
+        classes[named] = BY_NAME
         # There may be millions of names: they are not looked up, and may repeat classes of keys.
         of_name = np.arange(len(numbers), len(numbers) + len(trace.strings), dtype=np.int32)
     color = np.array([c for _, c in numbers], np.uint8)
-    faded = (kind == KeyKind.KERNEL) & (found >= 0)
-    faded[faded] = color[found[faded]] < OPERATORS
+    faded = (kind == KeyKind.KERNEL) & (classes >= 0)
+    faded[faded] = color[classes[faded]] < OPERATORS
     titles = tuple(title for title, _ in numbers)
     if len(of_name):
         titles += trace.strings
         color = np.concatenate([color, by_name(trace.strings)])
-    measured = bool((found == BY_LENGTH).any())
+    measured = bool((classes == BY_LENGTH).any())
     return Classes(
-        titles, color, found, faded, of_name, np.array(edges, np.uint64), measured=measured
+        titles, color, classes, faded, of_name, np.array(edges, np.uint64), measured=measured
     )
 
 

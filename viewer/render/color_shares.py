@@ -93,15 +93,15 @@ def shares(every: Iterable[Counted]) -> Shares:
     counts: dict[tuple[bool, str, int], int] = {}
     times: dict[tuple[bool, str, int], float] = {}
     wholes = {False: 0.0, True: 0.0}
-    for one in every:
-        classes = one.classes
-        count, ticks = _of_classes(one)
+    for counted in every:
+        classes = counted.classes
+        count, ticks = _of_classes(counted)
         for i in np.flatnonzero(count).tolist():
-            name = one.by_name, classes.titles[i], int(classes.color[i])
-            ns = float(ticks[i]) * float(one.ns_per_tick)
+            name = counted.by_name, classes.titles[i], int(classes.color[i])
+            ns = float(ticks[i]) * float(counted.ns_per_tick)
             counts[name] = counts.get(name, 0) + int(count[i])
             times[name] = times.get(name, 0.0) + ns
-            wholes[one.by_name] += ns
+            wholes[counted.by_name] += ns
     first = nsmallest(
         MOST,
         counts,
@@ -114,23 +114,27 @@ def shares(every: Iterable[Counted]) -> Shares:
     return Shares(listed, len(counts) - len(listed))
 
 
-def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
+def _of_classes(counted_trace: Counted) -> tuple[Ints, NDArray[np.float64]]:
     """Return per class the number of its slices, and their wall time in ticks.
 
     Where no lanes overlap, these are the durations of all its slices minus those of their children.
     Charging all slices would take longer.
     """
-    trace, slices = one.trace, one.trace.slices
-    of_slice, number = one.classes.of(trace), len(one.classes.titles)
-    if one.threads is not None:
-        scope = WHOLE if one.run is None else TimeScope(trace.runs[one.run])
-        busy = _sums(one.threads.within(scope), of_slice, number)
-        of_run = of_slice if one.run is None else of_slice[run_of_slices(trace) == one.run]
+    trace, slices = counted_trace.trace, counted_trace.trace.slices
+    of_slice, number = counted_trace.classes.of(trace), len(counted_trace.classes.titles)
+    if counted_trace.threads is not None:
+        scope = WHOLE if counted_trace.run is None else TimeScope(trace.runs[counted_trace.run])
+        busy = _sums(counted_trace.threads.within(scope), of_slice, number)
+        of_run = (
+            of_slice
+            if counted_trace.run is None
+            else of_slice[run_of_slices(trace) == counted_trace.run]
+        )
         return np.bincount(of_run, minlength=number).astype(np.int64), busy
     chosen = np.ones(len(slices), np.bool_)
     in_runs = chosen
-    if one.run is not None:
-        chosen = in_runs = run_of_slices(trace) == one.run
+    if counted_trace.run is not None:
+        chosen = in_runs = run_of_slices(trace) == counted_trace.run
     else:
         if execute_keys(trace).any():
             inferences = [i for i, run in enumerate(trace.runs) if run.kind is RunKind.INFERENCE]
@@ -149,8 +153,8 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
         shape = tree(slices)
         child = shape.index[shape.parent >= 0]
         around = shape.index[shape.parent[shape.parent >= 0]]
-        if one.classes.by_operator:
-            of_slice = _with_calls(one.classes.color, of_slice, child, around)
+        if counted_trace.classes.by_operator:
+            of_slice = _with_calls(counted_trace.classes.color, of_slice, child, around)
     summed = in_runs & adds_time
     if (slices.row_lane > 0).any():
         charged = charge_slices(trace, adds_time).of_threads
@@ -178,9 +182,9 @@ def _with_calls(color: Palette, of_slice: Numbers, child: Ints, around: Ints) ->
     """
     without = (color == UNLINKED) | (color == PLAIN)
     linked = (color < OPERATORS) | (color == SLAB)
-    found = of_slice.copy()
+    classes = of_slice.copy()
     while True:  # once per nesting level of events
-        moved = without[found[child]] & linked[found[around]]
+        moved = without[classes[child]] & linked[classes[around]]
         if not moved.any():
-            return found
-        found[child[moved]] = found[around[moved]]
+            return classes
+        classes[child[moved]] = classes[around[moved]]

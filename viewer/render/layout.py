@@ -113,22 +113,22 @@ class TimelineLayout:
 
     def band_at(self, y: int) -> int:
         """Return the band at a pixel line, -1 above and below all bands."""
-        found = self.bands_between(y, y + 1)
-        return int(found[0]) if len(found) else -1
+        bands = self.bands_between(y, y + 1)
+        return int(bands[0]) if len(bands) else -1
 
     def band_of(self, trace: int, row: int, kind: BandKind = BandKind.ROW) -> int:
         """Return the band that shows a row (or its strip), -1 while it is not shown."""
         bands = self._of_row.get((trace, kind))
         if bands is None:
-            shown = np.flatnonzero((self.trace == trace) & (self.kind == kind))
-            rows = self.row[shown]
+            indexes = np.flatnonzero((self.trace == trace) & (self.kind == kind))
+            rows = self.row[indexes]
             bands = np.full(int(rows.max(initial=-1)) + 1, -1, np.int64)
-            bands[rows] = shown
+            bands[rows] = indexes
             self._of_row[trace, kind] = bands
         return int(bands[row]) if 0 <= row < len(bands) else -1
 
     def tracks(self, bands: Ints) -> frozenset[tuple[int, int]]:
         """Return the tracks, as (trace, track), of some bands."""
-        own = bands[self.track[bands] >= 0]
-        pairs = np.unique(np.column_stack([self.trace[own], self.track[own]]), axis=0)
+        own_bands = bands[self.track[bands] >= 0]
+        pairs = np.unique(np.column_stack([self.trace[own_bands], self.track[own_bands]]), axis=0)
         return frozenset((trace, track) for trace, track in pairs.tolist())

@@ -93,10 +93,10 @@ class DrawnSlices:
     def busy_before(self, i: Ints) -> Lengths:
         """Return the total length before the i-th slice with a length, modulo 2**64, for many i."""
         first = i // _SUMMED
-        at = first[:, None] * _SUMMED + np.arange(_SUMMED)
-        inside = at < i[:, None]
-        at = np.where(inside, at, 0)
-        rest = np.where(inside, durations(self.start[at], self.end[at]), np.uint64(0))
+        indexes = first[:, None] * _SUMMED + np.arange(_SUMMED)
+        inside = indexes < i[:, None]
+        indexes = np.where(inside, indexes, 0)
+        rest = np.where(inside, durations(self.start[indexes], self.end[indexes]), np.uint64(0))
         lengths: Lengths = self.busy[first] + rest.sum(axis=1, dtype=np.uint64)
         return lengths
 
@@ -239,17 +239,17 @@ class _Levels:
     def merge(self) -> None:
         """Fill all levels from the finest one."""
         weight, covered, begun, entered = self.weight, self.covered, self.begun, self.entered
-        at = 0
+        start = 0
         for size, coarser in itertools.pairwise(self.sizes):
-            after = at + size + size % 2
-            left, right = slice(at, after, 2), slice(at + 1, after, 2)
-            own = slice(after, after + coarser)
-            np.maximum(weight[left], weight[right], out=weight[own])
-            np.add(covered[left], covered[right], out=covered[own])
-            covered[own] *= np.float32(0.5)
-            np.add(begun[left], begun[right], out=begun[own])
-            entered[own] = entered[left]
-            at = after
+            after = start + size + size % 2
+            left, right = slice(start, after, 2), slice(start + 1, after, 2)
+            level = slice(after, after + coarser)
+            np.maximum(weight[left], weight[right], out=weight[level])
+            np.add(covered[left], covered[right], out=covered[level])
+            covered[level] *= np.float32(0.5)
+            np.add(begun[left], begun[right], out=begun[level])
+            entered[level] = entered[left]
+            start = after
 
     def cells(self) -> tuple[Cells, ...]:
         """The cells of each level."""
@@ -261,7 +261,9 @@ class _Levels:
         cells |= shade << np.uint16(8)
         cells[slices == 0] = 0
         starts = itertools.accumulate((size + size % 2 for size in self.sizes), initial=0)
-        return tuple(cells[at : at + size] for at, size in zip(starts, self.sizes, strict=False))
+        return tuple(
+            cells[start : start + size] for start, size in zip(starts, self.sizes, strict=False)
+        )
 
 
 def _build_mip(start: Ints, end: Ints, color: NDArray[np.uint8]) -> RowMip:
@@ -305,7 +307,7 @@ def _fill_finest(
     entered = levels.entered[1:cells]
     np.greater(over[:-1], 0, out=entered)
     best = levels.weight[:cells]
-    some = started > 0
-    best[some] = np.maximum.reduceat(weight, (through - started)[some])
+    mask = started > 0
+    best[mask] = np.maximum.reduceat(weight, (through - started)[mask])
     before = np.flatnonzero(entered)
     best[before + 1] = np.maximum(best[before + 1], weight[latest[before]])

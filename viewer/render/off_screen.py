@@ -44,9 +44,9 @@ class OffScreen:
         """
         if self.count > MOST_COMPARED:
             return None
-        one = self.parts[0][0]
-        same = all((codes[begin:end] == codes[one]).all() for begin, end in self.parts)
-        return one if same else None
+        number = self.parts[0][0]
+        same = all((codes[begin:end] == codes[number]).all() for begin, end in self.parts)
+        return number if same else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ class TracksInView:
         upper = lines[0] + np.where(bands < layout.pinned, 0, layout.stuck_height)
         fits: Bools = (layout.kind[bands] == BandKind.ROW) & (tall >= least)
         roomy = np.flatnonzero(fits & (top >= upper) & (top + tall <= lines[1]))
-        track_of_roomy, at = np.unique(np.cumsum(is_first)[roomy] - 1, return_index=True)
+        track_of_roomy, first_roomy = np.unique(np.cumsum(is_first)[roomy] - 1, return_index=True)
         self._roomy = np.full(len(first), -1, np.int64)
-        self._roomy[track_of_roomy] = bands[roomy[at]]
+        self._roomy[track_of_roomy] = bands[roomy[first_roomy]]
         self._known = np.full(len(first), -1, np.int64)  # a drawn slice of the first row of each
         self._blank: dict[int, OffScreenSides] = {}  # of tracks that were blank
 
@@ -119,22 +119,22 @@ class TracksInView:
         ticks. xmap: the visible range on the axis in ns.
         """
         done: set[int] = set()
-        for at in self._without_known(traces, xmap).tolist():
-            process, trace, track, row = self._owners[at]
+        for index in self._without_known(traces, xmap).tolist():
+            process, trace, track, row = self._owners[index]
             if process in done:
                 continue
             raster, axis = traces[trace]
             here = xmap.on(axis)
-            sides = self._blank.get(at)
+            sides = self._blank.get(index)
             if sides is None or not sides.is_around(here):
                 lo, hi = raster.in_view(row, here)
                 if hi > lo:
-                    self._known[at] = (lo + hi) // 2
+                    self._known[index] = (lo + hi) // 2
                     continue
                 sides = off_screen(raster, track_list, (trace, track), here)
             if sides is not None:
-                self._blank[at] = sides
-                band = int(self._roomy[at])
+                self._blank[index] = sides
+                band = int(self._roomy[index])
                 if band >= 0:
                     done.add(process)
                 yield BlankTrack(trace, track, band, sides)
@@ -144,12 +144,12 @@ class TracksInView:
         lost = np.ones(len(self._known), np.bool_)
         for number in self._traces:
             raster, axis = traces[number]
-            own = np.flatnonzero((self._trace == number) & (self._known >= 0))
-            if len(own):
+            rows = np.flatnonzero((self._trace == number) & (self._known >= 0))
+            if len(rows):
                 # In view is what starts before the last edge and reaches the end of a column.
-                here, known, drawn = xmap.on(axis), self._known[own], raster.drawn
-                lost[own] = drawn.end[known] < here.end_edges[1]
-                lost[own] |= drawn.start[known] >= here.edges[-1]
+                here, slices, drawn = xmap.on(axis), self._known[rows], raster.drawn
+                lost[rows] = drawn.end[slices] < here.end_edges[1]
+                lost[rows] |= drawn.start[slices] >= here.edges[-1]
         return np.flatnonzero(lost)
 
 
@@ -161,12 +161,12 @@ def off_screen(
     All of its rows count, also those that are folded away. part: its (trace, number). xmap: the
     visible range in ticks of its trace.
     """
-    at = track_list.track_of(part)
-    if at < 0:
+    track = track_list.track_of(part)
+    if track < 0:
         return None
     drawn = raster.drawn
     before, after = _Sum(), _Sum()
-    rows = slice(*track_list.row_ptr[at : at + 2].tolist())
+    rows = slice(*track_list.row_ptr[track : track + 2].tolist())
     for row in track_list.row[rows].tolist():
         lo, hi = raster.in_view(row, xmap)
         if hi > lo:

@@ -90,8 +90,8 @@ class RowRaster:
         For a new scheme, pass the `drawn` of the previous raster: it does not depend on colors.
         """
         drawn = drawn or DrawnSlices.of(slices)
-        own = drawn.values(color)
-        return RowRaster(drawn, own, build_mips(drawn, own))
+        colors = drawn.values(color)
+        return RowRaster(drawn, colors, build_mips(drawn, colors))
 
     @staticmethod
     def subset(slices: Slices, color: Palette, indices: Ints) -> RowRaster:
@@ -151,8 +151,8 @@ class RowRaster:
         edges = batch.xmap.edges
         bound = lo + np.searchsorted(start[lo:hi], edges)
         count = np.diff(bound)
-        some = np.flatnonzero(count)
-        last = bound[some + 1] - 1
+        rows = np.flatnonzero(count)
+        last = bound[rows + 1] - 1
         # Only the last slice that starts in a column can continue into the next.
         alone = last if bound[0] == lo else np.concatenate([[lo], last])
         batch.add(position, start[alone], end[alone], self.color[alone])
@@ -172,8 +172,8 @@ class RowRaster:
             middle = left + (right[many] - left) // 2
             center = lo + np.searchsorted(start[lo:hi], middle, side="right") - 1
             center = np.clip(center, first[many], stop[many] - 1)
-            own = weights_of(start[center], end[center], self.color[center])
-            weight[many] = np.maximum(weight[many], own)
+            weights = weights_of(start[center], end[center], self.color[center])
+            weight[many] = np.maximum(weight[many], weights)
         batch.share(position, shared, covered, weight)
 
     def hit(self, row: int, x: float, xmap: XMap) -> int:
@@ -190,8 +190,8 @@ class RowRaster:
             return self.drawn.number(first + lo - 1) if reaches else -1
         if hi - lo > _HIT_LIMIT:
             time = np.int64(min(max(xmap.t_of(x), int(left)), int(right)))
-            at = int(np.searchsorted(start, time, side="right")) - 1
-            return self.drawn.number(first + min(max(at, lo), hi - 1))
+            index = int(np.searchsorted(start, time, side="right")) - 1
+            return self.drawn.number(first + min(max(index, lo), hi - 1))
         weight = weights_of(start[lo:hi], end[lo:hi], self.color[first + lo : first + hi])
         return self.drawn.number(first + lo + int(np.argmax(weight)))
 
@@ -292,10 +292,12 @@ class _Batch:
         """Add shared columns of one row: covered ticks, and the weight of the longest slice."""
         self._note(position * self.xmap.width + column, covered, weight)
 
-    def _note(self, at: Ints, covered: NDArray[np.float64], weight: NDArray[np.uint32]) -> None:
+    def _note(
+        self, cell_index: Ints, covered: NDArray[np.float64], weight: NDArray[np.uint32]
+    ) -> None:
         shade = shade_of(covered / float(self.xmap.ticks_per_pixel))
         cells: Cells = (shade.astype(np.uint32) << 8 | weight & _COLOR).astype(np.uint16)
-        self._shared.append((at, cells))
+        self._shared.append((cell_index, cells))
 
     def paint(self, cells: Cells) -> None:
         """Paint all cells, empty where there is no slice."""
@@ -347,8 +349,8 @@ class _Batch:
         flat[gaps] = 0
         if before is not None:
             flat[x0[(before >= edges[column]) & (before > _LONG_AGO)]] = 0
-        for at, shared in self._shared:
-            flat[at] = shared
+        for cell_index, shared in self._shared:
+            flat[cell_index] = shared
         return gaps
 
     def _starts_before(self) -> Ints | None:

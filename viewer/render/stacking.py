@@ -67,13 +67,13 @@ def stack(
     height = row_heights(track_list, view, density, font_scale)
     on_top = _rows_of(track_list, seen.pinned, seen.folded, height, font_scale)
     below = _rows_of(track_list, seen.tracks, seen.folded, height, font_scale)
-    shown = seen.processes
-    rows = np.bincount(below.process, minlength=len(track_list.processes))[shown]
+    processes = seen.processes
+    rows = np.bincount(below.process, minlength=len(track_list.processes))[processes]
     plotted = np.array([len(numbers) for numbers in seen.counters], np.int64)
     pinned = len(on_top.row) + 2 if len(seen.pinned) else 0
-    gap = np.ones(len(shown), np.int64)
+    gap = np.ones(len(processes), np.int64)
     gap[:1] = 0  # it follows nothing, or the end of the pinned section
-    named = np.ones(len(shown), np.int64)
+    named = np.ones(len(processes), np.int64)
     if is_titled and is_single(track_list, view):
         named[:] = 0
     end = pinned + np.cumsum(gap + named + rows + plotted)
@@ -91,10 +91,10 @@ def stack(
         bands.height[pinned - 1] += -above % _WHOLE
     trace = np.array([process.trace for process in track_list.processes], np.int64)
     bands.kind[header], bands.height[header] = BandKind.PROCESS, HEADER_HEIGHT
-    bands.process[header], bands.trace[header] = shown[named > 0], trace[shown[named > 0]]
+    bands.process[header], bands.trace[header] = processes[named > 0], trace[processes[named > 0]]
     bands.put(_within(first, rows), below)
     counter = _within(first + rows, plotted)
-    owner = np.repeat(shown, plotted)
+    owner = np.repeat(processes, plotted)
     bands.kind[counter], bands.process[counter] = BandKind.COUNTER, owner
     bands.trace[counter] = trace[owner]
     bands.height[counter] = np.maximum(height * COUNTER_HEIGHT // ROW_HEIGHT, LOWEST_COUNTER)[owner]
@@ -139,10 +139,10 @@ class _Bands:
             np.full(size, kind), np.zeros(size, np.int64), np.zeros(size, np.int64), *nothing
         )
 
-    def put(self, at: Ints, bands: _Bands) -> None:
+    def put(self, places: Ints, bands: _Bands) -> None:
         """Set the bands at some positions to others."""
         for name in ("kind", "height", "slice_height", "process", "trace", "track", "row"):
-            getattr(self, name)[at] = getattr(bands, name)
+            getattr(self, name)[places] = getattr(bands, name)
 
 
 def _rows_of(
@@ -156,9 +156,9 @@ def _rows_of(
     fold = folded[tracks]
     size = np.where(fold, np.minimum(size, 1), size)
     owner = np.repeat(tracks, size)
-    at = _within(track_list.row_ptr[tracks], size)
+    rows = _within(track_list.row_ptr[tracks], size)
     closed = np.repeat(fold, size)
-    planned = np.zeros(len(at), np.bool_)
+    planned = np.zeros(len(rows), np.bool_)
     lanes = np.full(len(track_list.names), -1)
     for part, count in track_list.plan_lanes.items():
         if (track := track_list.track_of(part)) >= 0:
@@ -166,17 +166,21 @@ def _rows_of(
     planned[(np.cumsum(size) - 1)[size > 0]] = (lanes[tracks] >= 0)[size > 0]
     # A folded track keeps one row so that it can be unfolded, even if it only has a strip.
     drawn = np.column_stack(
-        [track_list.has_lengths[at] | closed, track_list.has_zeros[at] & ~closed, planned & ~closed]
+        [
+            track_list.has_lengths[rows] | closed,
+            track_list.has_zeros[rows] & ~closed,
+            planned & ~closed,
+        ]
     )
     band = np.flatnonzero(drawn)
     kind = np.array([BandKind.ROW, BandKind.STRIP, BandKind.PLAN])[band % 3]
-    at, owner, is_row = at[band // 3], owner[band // 3], kind == BandKind.ROW
+    rows, owner, is_row = rows[band // 3], owner[band // 3], kind == BandKind.ROW
     process = track_list.process[owner]
     strip = np.clip(height, LOWEST_ZERO_STRIP, STRIP_HEIGHT)[process]
     kernels = height * KERNEL_HEIGHT // ROW_HEIGHT
     compact = (height >= COMPACT_ROW) & (kernels < LEAST_KERNEL)
     kernels = np.where(compact, LEAST_KERNEL, kernels)[process]
-    lower = np.where(track_list.kernels[at], kernels, _slice_height(height)[process])
+    lower = np.where(track_list.kernels[rows], kernels, _slice_height(height)[process])
     tall = np.where(is_row, height[process], strip)
     for plan in np.flatnonzero(kind == BandKind.PLAN).tolist():
         tall[plan] = plan_height(int(lanes[owner[plan]]), int(height[process[plan]]), font_scale)
@@ -187,7 +191,7 @@ def _rows_of(
         process=process,
         trace=track_list.trace[owner],
         track=track_list.number[owner],
-        row=np.where(kind == BandKind.PLAN, -1, track_list.row[at]),
+        row=np.where(kind == BandKind.PLAN, -1, track_list.row[rows]),
         counter=np.empty(0, np.int64),
     )
 

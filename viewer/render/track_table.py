@@ -164,8 +164,8 @@ class TrackList:
         trace, number = part
         if isinstance(number, str) or not 0 <= trace < len(self.axes) or number < 0:
             return -1
-        at = int(self.first_of_trace[trace]) + number
-        return at if at < self.first_of_trace[trace + 1] else -1
+        track = int(self.first_of_trace[trace]) + number
+        return track if track < self.first_of_trace[trace + 1] else -1
 
     @cached_property
     def _process_of(self) -> dict[HeaderPart, int]:
@@ -202,13 +202,13 @@ def track_list(
     """
     axes = [Axis()] * len(tables) if axes is None else axes
     processes: list[ProcessSpec] = []
-    own: list[Ints] = []
+    process_parts: list[Ints] = []
     for trace, table in enumerate(tables):
         plotted: dict[str, list[int]] = {}
         named = counters[trace] if counters else ()
         for number, (process, _) in enumerate(named):
             plotted.setdefault(process, []).append(number)
-        own.append(table.process + len(processes))
+        process_parts.append(table.process + len(processes))
         for name in table.processes:
             numbers = tuple(plotted.get(name, ()))
             texts = tuple(named[n][1] for n in numbers)
@@ -220,7 +220,7 @@ def track_list(
         processes=tuple(processes),
         trace=np.repeat(np.arange(len(tables)), sizes),
         number=np.concatenate([none, *(np.arange(size) for size in sizes)]),
-        process=np.concatenate([none, *own]),
+        process=np.concatenate([none, *process_parts]),
         names=tuple(name for table in tables for name in table.names),
         first=np.concatenate([none, *(table.first for table in tables)]),
         row_ptr=np.cumsum(rows, dtype=np.int64),
@@ -268,18 +268,18 @@ class HeaderBands:
         tracks = np.column_stack([layout.trace, layout.track])
         is_first = np.append(True, (tracks[1:] != tracks[:-1]).any(axis=1))[: len(tracks)]
         headers = (layout.kind == BandKind.PROCESS) & (layout.process >= 0)
-        found: list[int] = np.flatnonzero(headers | ((layout.track >= 0) & is_first)).tolist()
-        return found
+        bands: list[int] = np.flatnonzero(headers | ((layout.track >= 0) & is_first)).tolist()
+        return bands
 
     def first_band(self, part: HeaderPart) -> int:
         """Return the band that names a part, -1 while it is not shown."""
         layout = self.layout
         if self.track_list.track_of(part) >= 0:
-            own = (layout.trace == part[0]) & (layout.track == part[1])
+            mask = (layout.trace == part[0]) & (layout.track == part[1])
         else:
             process = self.track_list.process_of(part)
-            own = (layout.process == process) & (layout.kind == BandKind.PROCESS) & (process >= 0)
-        return int(np.argmax(own)) if own.any() else -1
+            mask = (layout.process == process) & (layout.kind == BandKind.PROCESS) & (process >= 0)
+        return int(np.argmax(mask)) if mask.any() else -1
 
     def can_fold(self, part: HeaderPart) -> bool:
         """Return whether folding hides anything.

@@ -25,12 +25,14 @@ class Gaps:
     place on screen is in this unit, too.
     """
 
-    def __init__(self, at: Ints, added: Ints, on_axes: Mapping[object, Gaps] | None = None) -> None:
+    def __init__(
+        self, places: Ints, added: Ints, on_axes: Mapping[object, Gaps] | None = None
+    ) -> None:
         """on_axes: the same gaps in ticks of some axes, where they are known exactly."""
-        self.at, self.added = at, added
+        self.at, self.added = places, added
         self._before = np.append(np.int64(0), added)  # the length of the first n gaps
-        self._left = at + self._before[:-1]  # where each gap begins on screen
-        self._right = at + added  # where each gap ends on screen
+        self._left = places + self._before[:-1]  # where each gap begins on screen
+        self._right = places + added  # where each gap ends on screen
         self._on: dict[object, Gaps] = dict(on_axes or {})
 
     def __len__(self) -> int:
@@ -38,13 +40,13 @@ class Gaps:
 
     def places(self, times: Ints) -> Ints:
         """Return where on screen something begins at each of some times."""
-        found: Ints = times + self._before[np.searchsorted(self.at, times, side="right")]
-        return found
+        moved: Ints = times + self._before[np.searchsorted(self.at, times, side="right")]
+        return moved
 
     def end_places(self, times: Ints) -> Ints:
         """Return where on screen something ends that ends at each of some times."""
-        found: Ints = times + self._before[np.searchsorted(self.at, times, side="left")]
-        return found
+        moved: Ints = times + self._before[np.searchsorted(self.at, times, side="left")]
+        return moved
 
     def place(self, time: int) -> int:
         """Return where on screen something begins at a time."""
@@ -79,8 +81,8 @@ class Gaps:
         times = places - self._before[begun]
         if len(self.at):
             times = np.where(begun > 0, np.maximum(times, self.at[begun - 1] + 1), times)
-        found: Ints = times
-        return found
+        moved: Ints = times
+        return moved
 
     def last_end_at(self, place: int) -> int:
         """Return the last time at which something that ends is not right of a place."""
@@ -93,8 +95,8 @@ class Gaps:
         if not len(self.at):
             return times
         following = self.at[np.minimum(passed, len(self.at) - 1)] + by
-        found: Ints = np.where(passed < len(self.at), np.minimum(times, following), times)
-        return found
+        clipped: Ints = np.where(passed < len(self.at), np.minimum(times, following), times)
+        return clipped
 
     def on(self, axis: object, ns_per_tick: Fraction, offset_ns: int) -> Gaps:
         """Return these gaps, which are in ns, in ticks of a file: ns = tick * ns_per_tick + offset.
@@ -103,7 +105,7 @@ class Gaps:
         that is not before it, and of whole ticks.
         """
         if axis not in self._on:
-            at = [
+            places = [
                 -((offset_ns - ns) * ns_per_tick.denominator // ns_per_tick.numerator)
                 for ns in self.at.tolist()
             ]
@@ -111,17 +113,19 @@ class Gaps:
                 ns * ns_per_tick.denominator // ns_per_tick.numerator for ns in self.added.tolist()
             ]
             # The ticks of another file of the clock may be so short that int64 does not hold them.
-            at, added = ([min(max(t, -_MOST), _MOST) for t in one] for one in (at, added))
-            self._on[axis] = gaps_of(np.array(at, np.int64), np.array(added, np.int64))
+            places, added = (
+                [min(max(t, -_MOST), _MOST) for t in values] for values in (places, added)
+            )
+            self._on[axis] = gaps_of(np.array(places, np.int64), np.array(added, np.int64))
         return self._on[axis]
 
 
-def gaps_of(at: Ints, added: Ints, on_axes: Mapping[object, Gaps] | None = None) -> Gaps:
+def gaps_of(places: Ints, added: Ints, on_axes: Mapping[object, Gaps] | None = None) -> Gaps:
     """Return gaps from ascending columns in which several may be at one time, or be empty."""
-    last = np.append(at[1:] != at[:-1], True) if len(at) else np.empty(0, np.bool_)
-    at, added = at[last], added[last]
+    last = np.append(places[1:] != places[:-1], True) if len(places) else np.empty(0, np.bool_)
+    places, added = places[last], added[last]
     grows = np.diff(added, prepend=np.int64(0)) > 0
-    return Gaps(at[grows], added[grows], on_axes)
+    return Gaps(places[grows], added[grows], on_axes)
 
 
 NO_GAPS = Gaps(np.empty(0, np.int64), np.empty(0, np.int64))

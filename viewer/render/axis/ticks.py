@@ -62,8 +62,8 @@ class Scale:
         # Gaps have no times: what is between two lines is as wide as without them.
         if len(xmap.gaps):
             width = int((t1 - t0) / here.ticks_per_pixel * width / here.width) + 1
-        found = ruler(t0, t1, width, self.origin, unit=unit)
-        return replace(found, major=here.pixel_of(found.major), minor=here.pixel_of(found.minor))
+        ticks = ruler(t0, t1, width, self.origin, unit=unit)
+        return replace(ticks, major=here.pixel_of(ticks.major), minor=here.pixel_of(ticks.minor))
 
     def caption(self, span: int) -> str:
         """Return what the labels of a view of `span` ns count: "µs from trace start"."""

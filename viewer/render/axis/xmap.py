@@ -237,8 +237,8 @@ class XMap:
     def _pixel_of(self, places: Ints) -> Ints:
         edges = self._places
         if len(places) <= _SEARCHED or not self._fits_int64:
-            found: Ints = np.maximum(edges.searchsorted(places, side="right") - 1, 0)
-            return found
+            pixels: Ints = np.maximum(edges.searchsorted(places, side="right") - 1, 0)
+            return pixels
         near = np.minimum(np.maximum(places, edges[0]), edges[-1])
         # Float arithmetic is off by at most one column; the exact edges correct it.
         x = (near - np.int64(self._anchor)).astype(np.float64)

@@ -57,31 +57,31 @@ def place_bands(
     """
     room = max(bottom - top - (gap + least) * len(sizes), 0)
     whole = sum(sizes) or 1
-    bands, at = [], top
+    bands, band_top = [], top
     for size in sizes:
         lines = least + int(room * size / whole)
-        bands.append(ArenaBand(size, at + gap, lines))
-        at += gap + lines
+        bands.append(ArenaBand(size, band_top + gap, lines))
+        band_top += gap + lines
     return bands
 
 
 def place_boxes(boxes: ArenaBoxes, bands: Sequence[ArenaBand], xmap: XMap) -> PlacedBoxes:
     """Return where the boxes in view are: each has a pixel at least, and none has a gap."""
-    shown = np.flatnonzero(
+    drawn = np.flatnonzero(
         (boxes.start < xmap.t1) & ((boxes.end > xmap.t0) | (boxes.start >= xmap.t0))
     )
-    left = np.minimum(xmap.pixel_of(boxes.start[shown]), xmap.width - 1)
-    right = np.maximum(xmap.pixel_of(boxes.end[shown]), left + 1)
-    band = boxes.band[shown]
+    left = np.minimum(xmap.pixel_of(boxes.start[drawn]), xmap.width - 1)
+    right = np.maximum(xmap.pixel_of(boxes.end[drawn]), left + 1)
+    band = boxes.band[drawn]
     size = np.array([max(arena_band.size, 1) for arena_band in bands], np.float64)[band]
     foot = np.array([arena_band.top + arena_band.lines for arena_band in bands], np.int64)[band]
     lines = np.array([arena_band.lines for arena_band in bands], np.int64)[band]
     low, high = (
-        np.rint(np.clip(edge[shown] / size, 0.0, 1.0) * lines).astype(np.int64)
+        np.rint(np.clip(edge[drawn] / size, 0.0, 1.0) * lines).astype(np.int64)
         for edge in (boxes.low, boxes.high)
     )
     low = np.minimum(low, lines - 1)
-    return PlacedBoxes(shown, left, right, foot - np.maximum(high, low + 1), foot - low)
+    return PlacedBoxes(drawn, left, right, foot - np.maximum(high, low + 1), foot - low)
 
 
 def draw_boxes(placed: PlacedBoxes, columns: int, lines: int) -> BoxNumbers:

@@ -37,12 +37,12 @@ class TreeSizes:
     place: Ints
 
     @staticmethod
-    def of(parent: Ints, own: Ints) -> TreeSizes:
+    def of(parent: Ints, own_sizes: Ints) -> TreeSizes:
         """Make a tree whose nodes come after their parents.
 
-        own: the size of each without what is inside.
+        own_sizes: the size of each without what is inside.
         """
-        size = own.copy()
+        size = own_sizes.copy()
         above, sizes = parent.tolist(), size.tolist()
         for node in range(len(above) - 1, 0, -1):
             sizes[above[node]] += sizes[node]
@@ -66,10 +66,10 @@ class TreeSizes:
 
     def around(self, node: int) -> list[int]:
         """Return a node and those around it, from the root to it."""
-        found = [node]
-        while self.parent[found[-1]] >= 0:
-            found.append(int(self.parent[found[-1]]))
-        return found[::-1]
+        nodes = [node]
+        while self.parent[nodes[-1]] >= 0:
+            nodes.append(int(self.parent[nodes[-1]]))
+        return nodes[::-1]
 
 
 class Rest(NamedTuple):
@@ -133,7 +133,7 @@ def place_tiles(tree: TreeSizes, root: Rest, columns: int, lines: int, room: Til
 
     root: the node, and how many of its members to leave out.
     """
-    found: list[tuple[Ints, Ints, NDArray[np.bool_], NDArray[np.int64]]] = []
+    levels: list[tuple[Ints, Ints, NDArray[np.bool_], NDArray[np.int64]]] = []
     # Node, first member, its rectangle, its depth.
     waiting = [(root.node, root.skip, (0, 0, columns, lines), 0)]
     while waiting:
@@ -148,15 +148,15 @@ def place_tiles(tree: TreeSizes, root: Rest, columns: int, lines: int, room: Til
         if whole <= 0:
             continue
         areas = sizes * (width * height / whole)
-        own = int(np.searchsorted(-areas, -float(room.smallest), side="right"))
-        skips = np.full(own, NONE, np.int64)
-        nodes = members[:own]
-        rest = float(areas[own:].sum())
-        if rest > 0 and own == len(members) - 1:
+        count = int(np.searchsorted(-areas, -float(room.smallest), side="right"))
+        skips = np.full(count, NONE, np.int64)
+        nodes = members[:count]
+        rest = float(areas[count:].sum())
+        if rest > 0 and count == len(members) - 1:
             nodes, skips = members, np.append(skips, NONE)  # the rest is one member
         elif rest > 0:
-            nodes, skips = np.append(nodes, node), np.append(skips, skip + own)
-        places = squarified(np.append(areas[:own], rest) if rest > 0 else areas[:own],
+            nodes, skips = np.append(nodes, node), np.append(skips, skip + count)
+        places = squarified(np.append(areas[:count], rest) if rest > 0 else areas[:count],
                             float(width), float(height))  # fmt: skip
         edges = np.rint(places).astype(np.int64) + np.array([x, y, x, y])
         wide, high = edges[:, 2] - edges[:, 0], edges[:, 3] - edges[:, 1]
@@ -164,17 +164,17 @@ def place_tiles(tree: TreeSizes, root: Rest, columns: int, lines: int, room: Til
         is_group = has_members & (wide >= room.least[0]) & (high >= room.least[1])
         if depth >= _MOST_DEPTH:
             is_group[:] = False
-        found.append((nodes, skips, is_group, edges))
-        for at in np.flatnonzero(is_group).tolist():
-            left, top, right, bottom = edges[at].tolist()
+        levels.append((nodes, skips, is_group, edges))
+        for parent in np.flatnonzero(is_group).tolist():
+            left, top, right, bottom = edges[parent].tolist()
             inside = (
                 left + room.edge, top + room.title,
                 right - left - 2 * room.edge, bottom - top - room.title - room.edge,
             )  # fmt: skip
-            waiting.append((int(nodes[at]), 0, inside, depth + 1))
-    if not found:
+            waiting.append((int(nodes[parent]), 0, inside, depth + 1))
+    if not levels:
         return NO_TILES
-    nodes, skips, group, edges = (np.concatenate(column) for column in zip(*found, strict=True))
+    nodes, skips, group, edges = (np.concatenate(column) for column in zip(*levels, strict=True))
     left, top, right, bottom = edges.T
     return Tiles(np.arange(len(nodes)), left, right, top, bottom, nodes, skips, group)
 
@@ -186,20 +186,20 @@ def squarified(areas: Areas, width: float, height: float) -> NDArray[np.float64]
     shorter side of what is left, and as long as this makes their rectangles more like squares
     (Bruls, Huizing and van Wijk).
     """
-    found = np.zeros((len(areas), 4))
+    tiles = np.zeros((len(areas), 4))
     upto = np.concatenate(([0.0], np.cumsum(areas)))
-    x, y, at = 0.0, 0.0, 0
-    while at < len(areas):
+    x, y, start = 0.0, 0.0, 0
+    while start < len(areas):
         left, below = max(width - x, 1e-9), max(height - y, 1e-9)
         side = min(left, below)
-        count = _row(areas, upto, at, side)
-        total = upto[at + count] - upto[at]
-        along = (upto[at : at + count + 1] - upto[at]) / total * side if total > 0 else (
+        count = _row(areas, upto, start, side)
+        total = upto[start + count] - upto[start]
+        along = (upto[start : start + count + 1] - upto[start]) / total * side if total > 0 else (
             np.linspace(0.0, side, count + 1)
         )  # fmt: skip
-        is_last = at + count == len(areas)
+        is_last = start + count == len(areas)
         thick = max(left, below) if is_last else min(total / side, max(left, below))
-        row = found[at : at + count]
+        row = tiles[start : start + count]
         if left <= below:
             row[:, 0], row[:, 2] = x + along[:-1], x + along[1:]
             row[:, 1], row[:, 3] = y, y + thick
@@ -208,24 +208,24 @@ def squarified(areas: Areas, width: float, height: float) -> NDArray[np.float64]
             row[:, 1], row[:, 3] = y + along[:-1], y + along[1:]
             row[:, 0], row[:, 2] = x, x + thick
             x += thick
-        at += count
-    return found
+        start += count
+    return tiles
 
 
-def _row(areas: Areas, upto: Areas, at: int, side: float) -> int:
+def _row(areas: Areas, upto: Areas, start: int, side: float) -> int:
     """The number of areas in the next row: more would make the worst of them less square."""
-    count, rest = _FIRST_GUESS, len(areas) - at
+    count, rest = _FIRST_GUESS, len(areas) - start
     while True:
-        own = areas[at : at + count]
-        total = upto[at + 1 : at + 1 + len(own)] - upto[at]
-        least = np.maximum(np.minimum.accumulate(own), 1e-9)
-        most = np.maximum.accumulate(own)
+        row_areas = areas[start : start + count]
+        total = upto[start + 1 : start + 1 + len(row_areas)] - upto[start]
+        least = np.maximum(np.minimum.accumulate(row_areas), 1e-9)
+        most = np.maximum.accumulate(row_areas)
         squares = np.maximum(total * total, 1e-18)
         worst = np.maximum(side * side * most / squares, squares / (side * side * least))
         worse = np.flatnonzero(worst[1:] > worst[:-1])
         if len(worse):
             return int(worse[0]) + 1
-        if len(own) >= rest:
+        if len(row_areas) >= rest:
             return rest
         count *= 4
 

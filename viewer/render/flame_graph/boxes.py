@@ -88,12 +88,12 @@ class FlameLayout:
         drawn = DrawnSlices.of_rows(self.start[self.order], self.end[self.order], self.row_ptr)
         return _raster(drawn, color[self.order])
 
-    def raster_of(self, some: Bools, color: Palette) -> RowRaster:
+    def raster_of(self, mask: Bools, color: Palette) -> RowRaster:
         """Return the raster of the boxes of some nodes; its numbers are places, like of `raster`.
 
         some, color: per node.
         """
-        places = np.flatnonzero(some[self.order])
+        places = np.flatnonzero(mask[self.order])
         nodes, row_ptr = self.order[places], np.searchsorted(places, self.row_ptr)
         drawn = DrawnSlices.of_rows(
             self.start[nodes], self.end[nodes], row_ptr.astype(np.int64), places
@@ -107,8 +107,8 @@ class FlameLayout:
 
 
 def _raster(drawn: DrawnSlices, color: Palette) -> RowRaster:
-    own = drawn.values(color)
-    return RowRaster(drawn, own, build_mips(drawn, own))
+    colors = drawn.values(color)
+    return RowRaster(drawn, colors, build_mips(drawn, colors))
 
 
 def flame_bands(rows: int, row_height: int, inside_from: int = 0) -> TimelineLayout:
@@ -141,14 +141,14 @@ def group_weights(
     of its members, or that of what several operators share if theirs differ; of colors of
     durations, that of its longest member. Without members it has the color of a scope.
     """
-    found = np.full(groups + 1, FRAME, np.uint32)
-    np.maximum.at(found, group, weight)
-    color = found & _COLOR
+    weights = np.full(groups + 1, FRAME, np.uint32)
+    np.maximum.at(weights, group, weight)
+    color = weights & _COLOR
     mixed = np.zeros(groups + 1, np.bool_)
     mixed[group[(weight & _COLOR) != color[group]]] = True
     mixed &= (color < RAMP) | (color >= RAMP + RAMP_STEPS)
-    found[mixed] = found[mixed] - color[mixed] + np.uint32(SLAB)
-    return found[:-1]
+    weights[mixed] = weights[mixed] - color[mixed] + np.uint32(SLAB)
+    return weights[:-1]
 
 
 def colors_of_weights(weight: NDArray[np.uint32]) -> Palette:
@@ -252,9 +252,9 @@ def flame_graph(
     color = by_name(texts)[number] if colors is None else colors[drawn]
     if colors is None and not bottom_up:
         color[call_table.depth < first_frame] = FRAME
-    total, own, whole_ns = (
-        ticks_to_ns(one, ns_per_tick)
-        for one in (call_table.total, call_table.self_ticks, np.array([whole], np.int64))
+    total, self_ns, whole_ns = (
+        ticks_to_ns(ticks, ns_per_tick)
+        for ticks in (call_table.total, call_table.self_ticks, np.array([whole], np.int64))
     )
     return FlameGraph(
         title,
@@ -267,7 +267,7 @@ def flame_graph(
         layout.start.astype(np.float64) * scale,
         pixels,
         total,
-        own,
+        self_ns,
         call_table.count,
         color,
         int(narrow.sum()),
@@ -280,9 +280,9 @@ def flame_graph(
 
 def _limit(drawn: Bools, ticks: Ints) -> int:
     """Clear all but the widest boxes in `drawn`; returns how many are cleared."""
-    at = np.flatnonzero(drawn)
-    if len(at) <= MOST_BOXES:
+    indexes = np.flatnonzero(drawn)
+    if len(indexes) <= MOST_BOXES:
         return 0
     # A box is never wider than the one above it, which comes first.
-    drawn[at[np.argsort(-ticks[at], kind="stable")[MOST_BOXES:]]] = False
-    return len(at) - MOST_BOXES
+    drawn[indexes[np.argsort(-ticks[indexes], kind="stable")[MOST_BOXES:]]] = False
+    return len(indexes) - MOST_BOXES

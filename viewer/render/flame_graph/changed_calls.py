@@ -51,16 +51,16 @@ class ChangedCalls:
             {Verdict.SLOWER: SLOWER, Verdict.FASTER: FASTER}.get(verdict, SLAB)
             for verdict in VERDICTS
         ]
-        found = np.array(of_verdict, np.uint8)[self.changes.verdict]
+        colors = np.array(of_verdict, np.uint8)[self.changes.verdict]
         only_a, only_b = self.changes.only
-        found[only_a | only_b] = UNLINKED
-        return np.append(found, np.uint8(FRAME))[self.number]
+        colors[only_a | only_b] = UNLINKED
+        return np.append(colors, np.uint8(FRAME))[self.number]
 
     @property
     def is_proven(self) -> Bools:
         """Which nodes are proven to be slower or faster."""
-        found: Bools = (self.color == SLOWER) | (self.color == FASTER)
-        return found
+        mask: Bools = (self.color == SLOWER) | (self.color == FASTER)
+        return mask
 
     def part(self, node: int) -> ChangedCalls:
         """Return a node and what is below it, alone."""
@@ -72,11 +72,11 @@ def changed_calls(changes: PathChanges) -> ChangedCalls:
     paths, (total_a, total_b), (own_a, own_b) = changes.paths, changes.total_ns, changes.own_ns
     only_a = changes.only[0]
     place = np.append(np.where(only_a, -1, np.cumsum(~only_a) - 1), -1)
-    kept, gone = np.flatnonzero(~only_a), np.flatnonzero(only_a)
-    parent, depth = place[paths.parent[kept]], paths.depth[kept]
-    number, name, labels = kept, paths.name[kept], paths.labels
+    rows, gone = np.flatnonzero(~only_a), np.flatnonzero(only_a)
+    parent, depth = place[paths.parent[rows]], paths.depth[rows]
+    number, name, labels = rows, paths.name[rows], paths.labels
     if len(gone):
-        root = len(kept)
+        root = len(rows)
         place[gone] = root + 1 + np.arange(len(gone))
         is_top = ~np.append(only_a, False)[paths.parent[gone]]
         tops = np.flatnonzero(is_top)
@@ -84,21 +84,29 @@ def changed_calls(changes: PathChanges) -> ChangedCalls:
         own_depth = paths.depth[gone] - paths.depth[gone[tops]][np.cumsum(is_top) - 1] + 1
         parent = np.concatenate([parent, [-1], np.where(is_top, root, place[paths.parent[gone]])])
         depth = np.concatenate([depth, [0], own_depth])
-        number = np.concatenate([kept, [-1], gone])
+        number = np.concatenate([rows, [-1], gone])
         name = np.concatenate([name, [len(labels)], paths.name[gone]])
         labels = (*labels, ONLY_A)
-    total, own = _whole_ns(total_a, total_b, number), _whole_ns(own_a, own_b, number)
+    total, self_ns = _whole_ns(total_a, total_b, number), _whole_ns(own_a, own_b, number)
     group = number < 0
     total[group] = total[(parent >= 0) & np.append(group, False)[parent]].sum()
-    own[group] = 0
+    self_ns[group] = 0
     unknown = np.full(len(number), -1)
     table = CallTable(
-        labels, parent, name, depth, unknown, number, total, own, np.zeros(len(number), np.int64)
+        labels,
+        parent,
+        name,
+        depth,
+        unknown,
+        number,
+        total,
+        self_ns,
+        np.zeros(len(number), np.int64),
     )
     return ChangedCalls(changes, table.sorted_by(np.where(group, -1, total)))
 
 
 def _whole_ns(a: Floats, b: Floats, number: Ints) -> Ints:
     """The ns of B, or of A for what B does not have."""
-    found: Ints = np.rint(np.append(np.nan_to_num(np.where(np.isnan(b), a, b)), 0)).astype(np.int64)
-    return found[number]
+    whole: Ints = np.rint(np.append(np.nan_to_num(np.where(np.isnan(b), a, b)), 0)).astype(np.int64)
+    return whole[number]

@@ -46,14 +46,14 @@ def cut_to(text: str, width: float, size: float) -> str:
 
     size: of the font, in px.
     """
-    room, ends, kept = width / size, width / size - _LETTER, 0
+    room, ends, length = width / size, width / size - _LETTER, 0
     used = 0.0
-    for at, letter in enumerate(text):
+    for index, letter in enumerate(text):
         used += _letter_width(letter)
         if used <= ends:
-            kept = at + 1
+            length = index + 1
         if used > room:
-            return f"{text[:kept]}…" if kept >= _LEAST_LETTERS else ""
+            return f"{text[:length]}…" if length >= _LEAST_LETTERS else ""
     return text
 
 
@@ -188,12 +188,12 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
         graph.color.tolist(), graph.details or [()] * len(graph.names),
         graph.behind or [""] * len(graph.names), strict=True,
     )  # fmt: skip
-    for name, depth, start, width, total, own, count, color, details, behind in columns:
+    for name, depth, start, width, total, self_time, count, color, details, behind in columns:
         text = _name(name)
-        share = format_share(own if graph.bottom_up else total, whole)
+        share = format_share(self_time if graph.bottom_up else total, whole)
         figures = [
             f"{figure_terms.TOTAL.title} {format_time(total)}",
-            f"{figure_terms.SELF.title} {format_time(own)}",
+            f"{figure_terms.SELF.title} {format_time(self_time)}",
             f"{figure_terms.COUNT.title} {group_digits(count)}",
             f"{share} of the {base}",
         ]

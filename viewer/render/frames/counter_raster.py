@@ -111,11 +111,11 @@ class CounterRaster:
 
     def _until(self, ticks: Ints) -> Floats:
         """Return the integral up to some ticks."""
-        at = np.searchsorted(self.counter.tick, ticks, side="right") - 1
-        some = np.maximum(at, 0)
-        reached = np.maximum(ticks, self.counter.tick[some])
-        since = durations(self.counter.tick[some], reached)
-        return np.where(at < 0, 0.0, self.area[some] + self.counter.value[some] * since)
+        before = np.searchsorted(self.counter.tick, ticks, side="right") - 1
+        index = np.maximum(before, 0)
+        reached = np.maximum(ticks, self.counter.tick[index])
+        since = durations(self.counter.tick[index], reached)
+        return np.where(before < 0, 0.0, self.area[index] + self.counter.value[index] * since)
 
     def lines(self, values: Floats, height: int) -> NDArray[np.int16]:
         """Return the heights of values in pixel lines, out of `height`.

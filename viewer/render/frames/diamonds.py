@@ -16,5 +16,5 @@ def stamp_diamonds(image: Pixels, x: Ints, middle: int, reach: int, color: int) 
         y = middle + dy
         if 0 <= y < height:
             for dx in range(abs(dy) - reach, reach - abs(dy) + 1):
-                at = x + dx
-                image[y, at[(at >= 0) & (at < width)]] = color
+                columns = x + dx
+                image[y, columns[(columns >= 0) & (columns < width)]] = color

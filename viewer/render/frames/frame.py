@@ -43,15 +43,15 @@ class FrameRows:
 
     def joined(self, others: FrameRows, rows: Ints) -> FrameRows:
         """Return some of these rows and of others, by their numbers."""
-        own, more = len(self.rows), len(others.rows)
-        at = _places(np.append(self.rows, others.rows), rows)
-        is_own = at < own
-        body = np.where(is_own, at, at + own + 1)
-        line = body + np.where(is_own, own, more)
-        pixels = _picked(self.pixels, others.pixels, np.concatenate([body, line, [2 * own]]))
+        count, more = len(self.rows), len(others.rows)
+        order = _places(np.append(self.rows, others.rows), rows)
+        is_own = order < count
+        body = np.where(is_own, order, order + count + 1)
+        line = body + np.where(is_own, count, more)
+        pixels = _picked(self.pixels, others.pixels, np.concatenate([body, line, [2 * count]]))
         marks = []
-        for (kept, cells), (added, added_cells) in zip(self.marks, others.marks, strict=True):
-            marked = np.append(self.rows[kept], others.rows[added])
+        for (own_rows, cells), (added, added_cells) in zip(self.marks, others.marks, strict=True):
+            marked = np.append(self.rows[own_rows], others.rows[added])
             position = np.flatnonzero(np.isin(rows, marked))
             marks.append((position, _picked(cells, added_cells, _places(marked, rows[position]))))
         return FrameRows(rows, pixels, marks)
@@ -82,7 +82,7 @@ class KeptRows:
 
     def keep_only(self, traces: Collection[int]) -> None:
         """Drop the rows of all other traces."""
-        self._last = {trace: kept for trace, kept in self._last.items() if trace in traces}
+        self._last = {trace: rows for trace, rows in self._last.items() if trace in traces}
 
 
 def _places(have: Ints, wanted: Ints) -> Ints:
@@ -92,12 +92,12 @@ def _places(have: Ints, wanted: Ints) -> Ints:
     return places
 
 
-def _picked(first: Rows, second: Rows, at: Ints) -> Rows:
+def _picked(first: Rows, second: Rows, order: Ints) -> Rows:
     """Rows of two arrays, by their places in both together; without joining these before."""
-    own = at < len(first)
-    picked = np.empty((len(at), first.shape[1]), first.dtype)
-    picked[own] = first[at[own]]
-    picked[~own] = second[at[~own] - len(first)]
+    is_first = order < len(first)
+    picked = np.empty((len(order), first.shape[1]), first.dtype)
+    picked[is_first] = first[order[is_first]]
+    picked[~is_first] = second[order[~is_first] - len(first)]
     return picked
 
 
@@ -161,7 +161,7 @@ def draw_frame(
     Only rows are drawn; headers, strips and gaps show the backdrop. `xmap` is on the axis in ns;
     its columns are device pixels. `out` is reused if given. Rows of a trace that is not in
     `sources` stay empty. ratio: device pixels per line of the content; the image height is scaled
-    by it. kept: the rows of the last frame of this view, for the next one.
+    by it. kept_rows: the rows of the last frame of this view, for the next one.
     """
     kept_rows = KeptRows() if kept_rows is None else kept_rows
     image = np.empty((round(height * ratio), xmap.width), np.uint32) if out is None else out
@@ -175,18 +175,20 @@ def draw_frame(
     marks: dict[int, list[MarkedRows]] = {}
     numbers = sorted(set(trace_of_band[drawn].tolist()))
     kept_rows.keep_only(numbers)
-    shown: list[PlacedRows] = []
+    placed: list[PlacedRows] = []
     for number in numbers:
-        own, source = np.flatnonzero(trace_of_band == number), sources[number]
+        bands_here, source = np.flatnonzero(trace_of_band == number), sources[number]
         here = xmap.on(source.axis)
         draw = partial(_frame_rows, source, here, backdrop)
         inputs = _inputs(source, here, backdrop)
-        frame_rows = kept_rows.rows(number, inputs, layout.row[bands[own]], draw)
-        shown.append(PlacedRows(frame_rows.pixels, tops[own], bottoms[own]))
+        frame_rows = kept_rows.rows(number, inputs, layout.row[bands[bands_here]], draw)
+        placed.append(PlacedRows(frame_rows.pixels, tops[bands_here], bottoms[bands_here]))
         if source.marks:
-            marks[number] = [MarkedRows(bands[own[at]], cells) for at, cells in frame_rows.marks]
-    if shown:
-        expand(image, shown)
+            marks[number] = [
+                MarkedRows(bands[bands_here[rows]], cells) for rows, cells in frame_rows.marks
+            ]
+    if placed:
+        expand(image, placed)
     else:
         image[:] = _ground(backdrop, xmap.width)
     return Frame(image, marks)
@@ -240,22 +242,22 @@ class DrawnRows:
 def draw_rows(source: RasterSource, rows: Ints, xmap: XMap) -> DrawnRows:
     """Return the cells and colors of some rows with hits. xmap: on the trace's axis."""
     hits = () if source.hits is None else (source.hits,)
-    parts = [(one, one.rows_with_slices(rows)) for one in (*hits, *source.marks)]
-    asked = [(one, rows[own].tolist()) for one, own in parts]
+    parts = [(part, part.rows_with_slices(rows)) for part in (*hits, *source.marks)]
+    asked = [(part, rows[index].tolist()) for part, index in parts]
     cells, *drawn = draw_together([(source.raster, rows.tolist()), *asked], xmap)
-    body, line, at = source.colors.body, source.colors.line, cells.astype(np.intp)
-    over = zip((own for _, own in parts), drawn, strict=True)
+    body, line, codes = source.colors.body, source.colors.line, cells.astype(np.intp)
+    over = zip((index for _, index in parts), drawn, strict=True)
     if hits:
         # The colors of hits are in the second half of joined tables.
-        own, above = next(over)
-        at[own] = np.where(above, above + np.intp(CELLS), at[own])
+        part_rows, above = next(over)
+        codes[part_rows] = np.where(above, above + np.intp(CELLS), codes[part_rows])
         body, line = joined_tables(source.colors, source.hit_colors or source.colors)
-        cells[own] = np.maximum(cells[own], above)
+        cells[part_rows] = np.maximum(cells[part_rows], above)
     pixels = np.empty((2 * len(rows) + 1, xmap.width), np.uint32)
     drawn_rows = DrawnRows(cells, pixels, list(over))
     # A third of the time of body[cells]; without a mode, it would fill a copy.
-    body.take(at, out=drawn_rows.body, mode="clip")
-    line.take(at, out=drawn_rows.line, mode="clip")
+    body.take(codes, out=drawn_rows.body, mode="clip")
+    line.take(codes, out=drawn_rows.line, mode="clip")
     return drawn_rows
 
 

@@ -37,9 +37,9 @@ def ordered(layers: list[list[int]], before: Links, after: Links) -> list[list[i
     for number in range(sweeps):
         forward = number % 2 == 0
         _sweep(now, before if forward else after, forward)
-        found = crossings(now, after)
-        if found < least:
-            best, least, stale = [list(layer) for layer in now], found, 0
+        fewest = crossings(now, after)
+        if fewest < least:
+            best, least, stale = [list(layer) for layer in now], fewest, 0
         else:
             stale += 1
         if not least or stale == 4:
@@ -53,7 +53,7 @@ def crossings(layers: list[list[int]], after: Links) -> int:
     """Return how often the edges between adjacent layers cross, drawn as straight lines."""
     total = 0
     for layer, following in pairwise(layers):
-        place = {node: at for at, node in enumerate(following)}
+        place = {node: index for index, node in enumerate(following)}
         seen: list[int] = []
         for node in layer:
             ends = [place[other] for other in after[node]]
@@ -68,44 +68,44 @@ def _sweep(layers: list[list[int]], links: Links, forward: bool) -> None:
     """Sort every layer by the mean position of its neighbors in the layer sorted before."""
     numbers = range(1, len(layers)) if forward else range(len(layers) - 2, -1, -1)
     for number in numbers:
-        place = {node: at for at, node in enumerate(layers[number + (-1 if forward else 1)])}
+        place = {node: index for index, node in enumerate(layers[number + (-1 if forward else 1)])}
         layer = layers[number]
         means = {
             node: sum(place[other] for other in links[node]) / len(links[node])
             if links[node]
-            else at  # stays about where it is
-            for at, node in enumerate(layer)
+            else index  # stays about where it is
+            for index, node in enumerate(layer)
         }
         layer.sort(key=means.__getitem__)
 
 
 def _swap(layers: list[list[int]], before: Links, after: Links, rounds: int) -> None:
     """Swap adjacent nodes in a layer as long as that saves crossings."""
-    place = {node: at for layer in layers for at, node in enumerate(layer)}
+    place = {node: position for layer in layers for position, node in enumerate(layer)}
     for _ in range(rounds):
         saved = False
         for layer in layers:
-            for at in range(len(layer) - 1):
-                one, other = layer[at], layer[at + 1]
+            for index in range(len(layer) - 1):
+                node, other = layer[index], layer[index + 1]
                 gain = 0
                 for sides in (before, after):
-                    if len(sides[one]) * len(sides[other]) <= _MOST_COMPARED:
-                        gain += _gain(sides[one], sides[other], place)
+                    if len(sides[node]) * len(sides[other]) <= _MOST_COMPARED:
+                        gain += _gain(sides[node], sides[other], place)
                 if gain > 0:
-                    layer[at], layer[at + 1] = other, one
-                    place[one], place[other] = at + 1, at
+                    layer[index], layer[index + 1] = other, node
+                    place[node], place[other] = index + 1, index
                     saved = True
         if not saved:
             return
 
 
-def _gain(one: Sequence[int], other: Sequence[int], place: dict[int, int]) -> int:
+def _gain(neighbors: Sequence[int], other: Sequence[int], place: dict[int, int]) -> int:
     """Return how many crossings swapping two adjacent nodes saves, given their edges."""
-    if not one or not other:
+    if not neighbors or not other:
         return 0
     ends = sorted(place[node] for node in other)
     gain = 0
-    for node in one:
-        at = place[node]
-        gain += bisect_left(ends, at) - (len(ends) - bisect_right(ends, at))
+    for node in neighbors:
+        position = place[node]
+        gain += bisect_left(ends, position) - (len(ends) - bisect_right(ends, position))
     return gain

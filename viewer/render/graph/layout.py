@@ -111,8 +111,8 @@ def _grid(
     wide, high = float(thick[list(nodes)].max()) + gap, float(breadth[list(nodes)].max()) + gap
     most = max(_extent(u, np.zeros(len(u))), sqrt(len(nodes) * wide * high) * 1.5)
     columns = max(min(ceil(most / wide), len(nodes)), 1)
-    for at, node in enumerate(nodes):
-        row, column = divmod(at, columns)
+    for index, node in enumerate(nodes):
+        row, column = divmod(index, columns)
         u[node] = column * wide + thick[node] / 2
         v[node] = top + row * high + breadth[node] / 2
     return top + ceil(len(nodes) / columns) * high
@@ -130,25 +130,25 @@ class _Graph:
         graph.add_nodes_from(range(count))
         graph.add_edges_from_no_data(pairs)
         cycle = [0] * count
-        for at, members in enumerate(rx.strongly_connected_components(graph)):
+        for i, members in enumerate(rx.strongly_connected_components(graph)):
             for node in members:
-                cycle[node] = at
+                cycle[node] = i
         # Edges along the layers, each with its original positions and whether they are reversed.
         self.edges: dict[tuple[int, int], list[tuple[int, bool]]] = {}
-        for at, (a, b) in enumerate(ends):
+        for i, (a, b) in enumerate(ends):
             if a != b:
                 is_back = cycle[a] == cycle[b] and self._first(a) > self._first(b)
                 pair = (b, a) if is_back else (a, b)
-                self.edges.setdefault(pair, []).append((at, is_back))
+                self.edges.setdefault(pair, []).append((i, is_back))
         straight = sorted(self.edges)
         acyclic = rx.PyDiGraph()
         acyclic.add_nodes_from(range(count))
         acyclic.add_edges_from_no_data(straight)
         self.layer = [0] * count
         order: list[int] = []
-        for at, generation in enumerate(rx.topological_generations(acyclic)):
+        for i, generation in enumerate(rx.topological_generations(acyclic)):
             for node in generation:
-                self.layer[node] = at
+                self.layer[node] = i
                 order.append(node)
         self._pull(straight, order)
         parts = [sorted(part, key=self._first) for part in rx.weakly_connected_components(graph)]
@@ -184,62 +184,68 @@ class _Part:
         node_gap: float,
     ) -> None:
         self._graph, self._real = graph, part
-        local = {node: at for at, node in enumerate(part)}
+        local = {node: index for index, node in enumerate(part)}
         first = min(graph.layer[node] for node in part)
         self._layer = [graph.layer[node] - first for node in part]
         self._breadth = [float(breadth[node]) for node in part]
         self._chains: dict[tuple[int, int], list[int]] = {}
-        own = [pair for pair in graph.edges if pair[0] in local]
-        own.sort(key=lambda pair: (graph.layer[pair[1]] - graph.layer[pair[0]], pair))
-        for a, b in own:
+        pairs = [pair for pair in graph.edges if pair[0] in local]
+        pairs.sort(key=lambda pair: (graph.layer[pair[1]] - graph.layer[pair[0]], pair))
+        for a, b in pairs:
             self._chains[a, b] = self._chain(local[a], local[b])
         count = len(self._layer)
         before: list[list[int]] = [[] for _ in range(count)]
         after: list[list[int]] = [[] for _ in range(count)]
         for chain in self._chains.values():
-            for one, other in pairwise(chain):
-                if self._layer[other] == self._layer[one] + 1:
-                    after[one].append(other)
-                    before[other].append(one)
+            for source, other in pairwise(chain):
+                if self._layer[other] == self._layer[source] + 1:
+                    after[source].append(other)
+                    before[other].append(source)
         layers: list[list[int]] = [[] for _ in range(max(self._layer) + 1)]
-        for node, at in enumerate(self._layer):
-            layers[at].append(node)
+        for node, layer in enumerate(self._layer):
+            layers[layer].append(node)
         layers = ordered(layers, before, after)
         is_bend = [node >= len(part) for node in range(count)]
         self._v = placed(layers, before, after, self._breadth, node_gap, is_bend)
         self._thick = [float(thick[node]) for node in part]
         self._start, self._end = self._columns(layers, after, layer_gap)
         half = [
-            (at - size / 2, at + size / 2) for at, size in zip(self._v, self._breadth, strict=True)
+            (center - size / 2, center + size / 2)
+            for center, size in zip(self._v, self._breadth, strict=True)
         ]
         self.low, self.high = min(low for low, _ in half), max(high for _, high in half)
         self.places = {
-            node: ((self._start[self._layer[at]] + self._end[self._layer[at]]) / 2, self._v[at])
-            for at, node in enumerate(part)
+            node: (
+                (self._start[self._layer[index]] + self._end[self._layer[index]]) / 2,
+                self._v[index],
+            )
+            for index, node in enumerate(part)
         }
         self.lines = self._lines()
 
-    def _chain(self, one: int, other: int) -> list[int]:
+    def _chain(self, node: int, other: int) -> list[int]:
         """Return the nodes of an edge: its ends, and a bend per layer between, up to the limit."""
-        first, last = self._layer[one], self._layer[other]
+        first, last = self._layer[node], self._layer[other]
         if len(self._layer) - len(self._real) + last - first - 1 > _MOST_BENDS:
-            return [one, other]
+            return [node, other]
         bends = range(len(self._layer), len(self._layer) + last - first - 1)
         self._layer.extend(range(first + 1, last))
         self._breadth.extend([_BEND_BREADTH] * len(bends))
-        return [one, *bends, other]
+        return [node, *bends, other]
 
     def _columns(
         self, layers: list[list[int]], after: list[list[int]], gap: float
     ) -> tuple[list[float], list[float]]:
         """Return the start and end of each layer; gaps with steep edges are wider."""
-        start, end, at = [], [], 0.0
+        start, end, start_of_layer = [], [], 0.0
         for layer in layers:
-            start.append(at)
-            at += max((self._thick[n] for n in layer if n < len(self._real)), default=0.0)
-            end.append(at)
+            start.append(start_of_layer)
+            start_of_layer += max(
+                (self._thick[n] for n in layer if n < len(self._real)), default=0.0
+            )
+            end.append(start_of_layer)
             steep = max((abs(self._v[n] - self._v[o]) for n in layer for o in after[n]), default=0)
-            at += gap * min(1.0 + steep / (8 * gap), _WIDEST)
+            start_of_layer += gap * min(1.0 + steep / (8 * gap), _WIDEST)
         return start, end
 
     def _lines(self) -> dict[int, list[tuple[float, float]]]:
@@ -250,7 +256,7 @@ class _Part:
             leaving.setdefault(chain[0], []).append((self._v[chain[1]], pair))
             coming.setdefault(chain[-1], []).append((self._v[chain[-2]], pair))
         out, into = self._ports(leaving), self._ports(coming)
-        found: dict[int, list[tuple[float, float]]] = {}
+        points: dict[int, list[tuple[float, float]]] = {}
         for pair, chain in self._chains.items():
             line = [(self._side(chain[0], 1), out[pair])]
             for bend in chain[1:-1]:
@@ -258,8 +264,8 @@ class _Part:
                 line += [(self._start[layer], self._v[bend]), (self._end[layer], self._v[bend])]
             line.append((self._side(chain[-1], -1), into[pair]))
             for edge, is_back in self._graph.edges[pair]:
-                found[edge] = line[::-1] if is_back else line
-        return found
+                points[edge] = line[::-1] if is_back else line
+        return points
 
     def _side(self, node: int, way: int) -> float:
         """Return the side of a node where edges leave (1) or arrive (-1)."""
@@ -270,12 +276,12 @@ class _Part:
         self, ends: dict[int, list[tuple[float, tuple[int, int]]]]
     ) -> dict[tuple[int, int], float]:
         """Return where edges attach to the side of a node: spread out, in the order of ends."""
-        found = {}
+        ports = {}
         for node, lines in ends.items():
             step = min(8.0, 0.6 * self._breadth[node] / len(lines))
-            for at, (_, pair) in enumerate(sorted(lines)):
-                found[pair] = self._v[node] + (at - (len(lines) - 1) / 2) * step
-        return found
+            for index, (_, pair) in enumerate(sorted(lines)):
+                ports[pair] = self._v[node] + (index - (len(lines) - 1) / 2) * step
+        return ports
 
 
 # Positions of nodes along their layer: near their neighbors, in order, without overlap.
@@ -303,27 +309,27 @@ def placed(
     room = [_rooms(layer, breadth, gap) for layer in layers]
     for layer, needed in zip(layers, room, strict=True):
         middle = needed[-1] / 2 if needed else 0.0
-        for node, at in zip(layer, needed, strict=True):
-            place[node] = at - middle
+        for node, position in zip(layer, needed, strict=True):
+            place[node] = position - middle
     rounds = _ROUNDS if len(breadth) <= _LARGE else _FEWER_ROUNDS
     for number in range(rounds):
         ways: tuple[Links, ...] = (before,) if number % 2 == 0 else (after,)
         if number == rounds - 1:
             ways = before, after
         order = range(len(layers)) if number % 2 == 0 else range(len(layers) - 1, -1, -1)
-        for at in order:
-            _place(layers[at], room[at], ways, place, is_bend)
+        for position in order:
+            _place(layers[position], room[position], ways, place, is_bend)
     return place
 
 
 def _rooms(layer: Sequence[int], breadth: Sequence[float], gap: float) -> list[float]:
     """Return the positions of a layer's nodes if they are packed as tightly as allowed."""
-    found, at = [], 0.0
+    rooms, position = [], 0.0
     for number, node in enumerate(layer):
         if number:
-            at += (breadth[layer[number - 1]] + breadth[node]) / 2 + gap
-        found.append(at)
-    return found
+            position += (breadth[layer[number - 1]] + breadth[node]) / 2 + gap
+        rooms.append(position)
+    return rooms
 
 
 def _place(
@@ -334,17 +340,17 @@ def _place(
     is_bend: Sequence[bool],
 ) -> None:
     desired, weights = [], []
-    for node, at in zip(layer, needed, strict=True):
+    for node, need in zip(layer, needed, strict=True):
         total = weight = 0.0
         for links in ways:
             for other in links[node]:
                 edge_weight = _BEND if is_bend[node] and is_bend[other] else _NODE
                 total += edge_weight * place[other]
                 weight += edge_weight
-        desired.append((total / weight if weight else place[node]) - at)
+        desired.append((total / weight if weight else place[node]) - need)
         weights.append(weight or _ALONE)
-    for node, at, found in zip(layer, needed, isotonic(desired, weights), strict=True):
-        place[node] = at + found
+    for node, need, fitted in zip(layer, needed, isotonic(desired, weights), strict=True):
+        place[node] = need + fitted
 
 
 def isotonic(target: Sequence[float], weights: Sequence[float]) -> list[float]:

@@ -65,8 +65,8 @@ class GroupTree:
     @cached_property
     def is_group(self) -> Bools:
         """Per node, whether it has members."""
-        found: Bools = self.end > np.arange(len(self)) + 1
-        return found
+        mask: Bools = self.end > np.arange(len(self)) + 1
+        return mask
 
     @cached_property
     def members(self) -> Ints:
@@ -87,23 +87,23 @@ class GroupTree:
     def count_inside(self, flags: Bools) -> Ints:
         """Return per node how many nodes have a flag, of those in it and itself."""
         upto = np.concatenate([[0], np.cumsum(flags)])
-        found: Ints = upto[self.end] - upto[:-1]
-        return found
+        counts: Ints = upto[self.end] - upto[:-1]
+        return counts
 
     def inside(self, node: int) -> Ints:
         """Return the operators in a node, in the order of the tree."""
-        own = self.operator[node : int(self.end[node])]
-        found: Ints = own[own >= 0]
-        return found
+        operators = self.operator[node : int(self.end[node])]
+        operators_inside: Ints = operators[operators >= 0]
+        return operators_inside
 
     def around(self, node: int) -> list[int]:
         """Return the groups around a node, innermost first."""
-        found = []
+        nodes = []
         node = int(self.parent[node])
         while node >= 0:
-            found.append(node)
+            nodes.append(node)
             node = int(self.parent[node])
-        return found
+        return nodes
 
 
 def group_tree(program: Program, calls: Sequence[Instance]) -> GroupTree:
@@ -157,9 +157,9 @@ class _Builder:
         none = len(self._program.operators) + 1  # more than any call
         first, low, high = [count] * len(tree), [none] * len(tree), [-1] * len(tree)
         for number in range(len(tree) - 1, -1, -1):
-            own = list(tree[number].operators)
-            calls = self._call_of[own].tolist()
-            first[number] = min([first[number], *own])
+            operators = list(tree[number].operators)
+            calls = self._call_of[operators].tolist()
+            first[number] = min([first[number], *operators])
             low[number], high[number] = min([low[number], *calls]), max([high[number], *calls])
             parent = tree[number].parent
             if parent >= 0:
@@ -190,8 +190,8 @@ class _Builder:
             end[parent[number]] = max(end[parent[number]], end[number])
         operator = np.array([node.operator for node in planned], np.int64)
         leaf = np.full(len(self._program.operators), -1, np.int64)
-        at = np.flatnonzero(operator >= 0)
-        leaf[operator[at]] = at
+        rows = np.flatnonzero(operator >= 0)
+        leaf[operator[rows]] = rows
         return GroupTree(
             np.array([node.kind for node in planned], np.int64),
             np.array(parent, np.int64),
@@ -208,11 +208,11 @@ class _Builder:
         """Return the members of a module, in the order of their first operators."""
         module = self._modules.modules[number]
         if depth >= _DEEPEST:
-            own = self._modules.operators_in(number)
-            return tuple(_Item(False, operator, operator) for operator in own)
-        found = [_Item(False, operator, operator) for operator in module.operators]
-        found += [self._alone(child) for child in self._inside(module)]
-        return tuple(sorted(found, key=lambda item: item.first))
+            operators = self._modules.operators_in(number)
+            return tuple(_Item(False, operator, operator) for operator in operators)
+        items = [_Item(False, operator, operator) for operator in module.operators]
+        items += [self._alone(child) for child in self._inside(module)]
+        return tuple(sorted(items, key=lambda item: item.first))
 
     def _inside(self, module: Module) -> list[int]:
         """Return the modules in a module that have operators."""
@@ -233,15 +233,15 @@ class _Builder:
     def _members(self, node: _Planned, depth: int) -> list[_Planned]:
         """Return the nodes directly in a node of some depth."""
         if node.kind in (GroupKind.MODEL, GroupKind.MODULE):
-            found = self._with_calls(node, depth)
+            members = self._with_calls(node, depth)
         elif node.kind is GroupKind.CALL:
-            found = [self._node(item, node, depth) for item in node.items]
+            members = [self._node(item, node, depth) for item in node.items]
         else:
-            found = list(node.ready)
-        if len(found) <= MOST_MEMBERS:
-            return found
-        size = max(ceil(len(found) / MOST_MEMBERS), MOST_MEMBERS)
-        runs = [tuple(found[at : at + size]) for at in range(0, len(found), size)]
+            members = list(node.ready)
+        if len(members) <= MOST_MEMBERS:
+            return members
+        size = max(ceil(len(members) / MOST_MEMBERS), MOST_MEMBERS)
+        runs = [tuple(members[start : start + size]) for start in range(0, len(members), size)]
         return [_Planned(GroupKind.RUN, _run_name(run), ready=run) for run in runs]
 
     def _with_calls(self, node: _Planned, depth: int) -> list[_Planned]:
@@ -300,13 +300,13 @@ class _Builder:
 
 def _runs_outside(program: Program) -> Bools:
     """Return per operator whether an instruction that calls no delegate runs a part of it."""
-    found = np.zeros(len(program.operators), np.bool_)
+    mask = np.zeros(len(program.operators), np.bool_)
     for method in program.methods:
         for instruction, handles in method.handles.items():
             if instruction not in method.delegates and not method.delegates_only:
-                known = (method.by_handle.get(handle) for handle in handles)
-                found[[operator.index for operator in known if operator is not None]] = True
-    return found
+                operators = (method.by_handle.get(handle) for handle in handles)
+                mask[[operator.index for operator in operators if operator is not None]] = True
+    return mask
 
 
 def _run_name(run: Sequence[_Planned]) -> str:

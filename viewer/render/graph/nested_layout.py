@@ -81,18 +81,20 @@ class NestedLayouter:
         self._drawings: dict[tuple[object, ...], GraphLayout] = {}
         self._highest: dict[float, float] = {}  # for an aspect, so that nothing jumps later
 
-    def layout(self, shown: ShownGroups, edges: GroupEdges, sizes: GroupSizes) -> NestedLayout:
+    def layout(
+        self, shown_groups: ShownGroups, edges: GroupEdges, sizes: GroupSizes
+    ) -> NestedLayout:
         """Return the layout of what is visible. Takes time in proportion to nodes and edges.
 
         The first picture decides how high a group may be before it is wrapped: so that the picture
         is as large as possible when it fits the window.
         """
         highest = self._highest.get(sizes.aspect)
-        if highest is not None or len(shown.boxes) > _MOST_TRIED or sizes.is_bare:
-            return self._layout(shown, edges, sizes, highest or _HIGHEST[0])
+        if highest is not None or len(shown_groups.boxes) > _MOST_TRIED or sizes.is_bare:
+            return self._layout(shown_groups, edges, sizes, highest or _HIGHEST[0])
         best, most = None, 0.0
         for highest in _HIGHEST:
-            layout = self._layout(shown, edges, sizes, highest)
+            layout = self._layout(shown_groups, edges, sizes, highest)
             size = min(sizes.aspect / max(layout.width, 1.0), 1 / max(layout.height, 1.0))
             if best is None or size > most * _WORTH:
                 best, most, self._highest[sizes.aspect] = layout, size, highest
@@ -100,23 +102,23 @@ class NestedLayouter:
         return best
 
     def _layout(
-        self, shown: ShownGroups, edges: GroupEdges, sizes: GroupSizes, highest: float
+        self, shown_groups: ShownGroups, edges: GroupEdges, sizes: GroupSizes, highest: float
     ) -> NestedLayout:
-        count = len(shown.tree)
+        count = len(shown_groups.tree)
         size = np.zeros((count, 2))
-        size[shown.boxes] = sizes.box_width, sizes.box_height
+        size[shown_groups.boxes] = sizes.box_width, sizes.box_height
         corner = np.zeros((count, 2))  # of each member, in its group
         shift = np.zeros((count, 2))  # of the drawing of each group, in that group
-        members = _members(shown)
-        first = np.searchsorted(edges.group, shown.frames).tolist()
-        last = np.searchsorted(edges.group, shown.frames, side="right").tolist()
+        members = _members(shown_groups)
+        first = np.searchsorted(edges.group, shown_groups.frames).tolist()
+        last = np.searchsorted(edges.group, shown_groups.frames, side="right").tolist()
         drawings: dict[int, GraphLayout] = {}
         # The model, and the groups in it that are most of what is visible. These are wrapped to
         # the shape of the window.
-        boxes = shown.tree.count_inside(shown.is_box)
-        large = shown.frames[boxes[shown.frames] >= _MOSTLY * len(shown.boxes)]
+        boxes = shown_groups.tree.count_inside(shown_groups.is_box)
+        large = shown_groups.frames[boxes[shown_groups.frames] >= _MOSTLY * len(shown_groups.boxes)]
         main = {0, *large.tolist()}
-        for number, frame in reversed(list(enumerate(shown.frames.tolist()))):
+        for number, frame in reversed(list(enumerate(shown_groups.frames.tolist()))):
             inside, part = members[frame], slice(first[number], last[number])
             limits = (sizes.aspect, 0.0) if frame in main else (0.0, highest)
             drawing = self._drawing(inside, size[inside], edges, part, sizes, limits)
@@ -127,16 +129,16 @@ class NestedLayouter:
             size[frame] = wide + 2 * sizes.inset, drawing.height + head + 2 * sizes.inset
             drawings[frame] = drawing
         place = np.zeros((count, 2))
-        depth = shown.depth[shown.visible]
+        depth = shown_groups.depth[shown_groups.visible]
         for level in range(1, int(depth.max(initial=0)) + 1):
-            inside = shown.visible[depth == level]
-            place[inside] = place[shown.parent[inside]] + corner[inside]
+            inside = shown_groups.visible[depth == level]
+            place[inside] = place[shown_groups.parent[inside]] + corner[inside]
         groups = np.unique(edges.group).tolist()  # the order of the edges
         lines = [drawings[group].points + place[group] + shift[group] for group in groups]
         lengths = [np.diff(drawings[group].ptr) for group in groups]
         points = np.concatenate([np.zeros((0, 2)), *lines])
         ptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
-        return NestedLayout(shown, edges, np.hstack([place, place + size]), points, ptr)
+        return NestedLayout(shown_groups, edges, np.hstack([place, place + size]), points, ptr)
 
     def _drawing(
         self,
@@ -178,14 +180,14 @@ class NestedLayouter:
         return drawing
 
 
-def _members(shown: ShownGroups) -> dict[int, Ints]:
+def _members(shown_groups: ShownGroups) -> dict[int, Ints]:
     """Return the visible members of every frame, in order."""
-    visible = shown.visible[1:]
-    parent = shown.parent[visible]
+    visible = shown_groups.visible[1:]
+    parent = shown_groups.parent[visible]
     order = np.argsort(parent, kind="stable")
     visible, parent = visible[order], parent[order]
     start = np.flatnonzero(np.diff(parent, prepend=-1))
     parts = np.split(visible, start[1:]) if len(visible) else []
-    members = dict.fromkeys(shown.frames.tolist(), np.zeros(0, np.int64))
+    members = dict.fromkeys(shown_groups.frames.tolist(), np.zeros(0, np.int64))
     members.update(zip(parent[start].tolist(), parts, strict=True))
     return members

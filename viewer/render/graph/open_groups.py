@@ -61,8 +61,8 @@ def shown_groups(tree: GroupTree, opened: frozenset[int]) -> ShownGroups:
     box = np.full(count, -1, np.int64)
     for level in tree.levels[1:]:
         above = box[tree.parent[level]]
-        own = np.where(is_open[level], -1, level)
-        box[level] = np.where(above >= 0, above, own)
+        parents = np.where(is_open[level], -1, level)
+        box[level] = np.where(above >= 0, above, parents)
     is_frame: Bools = is_open & (box < 0)
     is_box: Bools = box == np.arange(count)
     return ShownGroups(tree, is_frame, is_box, box, tree.parent, tree.depth)
@@ -130,9 +130,9 @@ def operator_edges(flow: Dataflow) -> tuple[Ints, Ints]:
     return flow.inputs.astype(np.int64), np.repeat(np.arange(len(length)), length)
 
 
-def group_edges(shown: ShownGroups, producer: Ints, consumer: Ints) -> GroupEdges:
+def group_edges(groups: ShownGroups, producer: Ints, consumer: Ints) -> GroupEdges:
     """Return the edges between what is visible. Takes time in proportion to edges and depth."""
-    box, parent, depth = shown.box_of, shown.parent, shown.depth
+    box, parent, depth = groups.box_of, groups.parent, groups.depth
     a, b = box[producer], box[consumer]
     number = np.flatnonzero((a >= 0) & (b >= 0) & (a != b))
     a, b = a[number], b[number]

@@ -47,9 +47,9 @@ def wrapped(
     columns = layers.columns(limits, gap, has_left=bool(comes.any()), has_right=bool(leaves.any()))
     lines: list[list[tuple[float, float]]] = [[] for _ in source]
     inside = np.flatnonzero(~comes & ~leaves).tolist()
-    for at, edge in enumerate(inside):
-        line = drawn.points[drawn.ptr[at] : drawn.ptr[at + 1]].tolist()
-        lines[edge] = columns.line(line, at)
+    for index, edge in enumerate(inside):
+        line = drawn.points[drawn.ptr[index] : drawn.ptr[index + 1]].tolist()
+        lines[edge] = columns.line(line, index)
     for edge in np.flatnonzero(comes).tolist():
         lines[edge] = columns.line_in(int(target[edge]))
     for edge in np.flatnonzero(leaves).tolist():
@@ -76,9 +76,9 @@ class _Layers:
         # Let layers be as wide as the edges that pass them.
         points = self.drawn.points
         if len(points):
-            at = np.clip(np.searchsorted(self.bottom, points[:, 1]), 0, len(self.top) - 1)
-            np.minimum.at(self.left, at, points[:, 0] - _STEP)
-            np.maximum.at(self.right, at, points[:, 0] + _STEP)
+            layers = np.clip(np.searchsorted(self.bottom, points[:, 1]), 0, len(self.top) - 1)
+            np.minimum.at(self.left, layers, points[:, 0] - _STEP)
+            np.maximum.at(self.right, layers, points[:, 0] + _STEP)
 
     def columns(
         self, limits: tuple[float, float], gap: float, *, has_left: bool, has_right: bool
@@ -93,25 +93,25 @@ class _Layers:
             return _Columns(self, cuts, gap, has_left=has_left, has_right=has_right)
         wanted = aspect or 1.0
         for number in range(1, min(count, _MOST_COLUMNS) + 1):
-            found = self._cuts(whole / number)
-            high = max(self.bottom[b - 1] - self.top[a] for a, b in pairwise(found))
+            tried_cuts = self._cuts(whole / number)
+            high = max(self.bottom[b - 1] - self.top[a] for a, b in pairwise(tried_cuts))
             width = sum(
-                float(self.right[a:b].max() - self.left[a:b].min()) for a, b in pairwise(found)
-            ) + gap * (len(found) - 2)
+                float(self.right[a:b].max() - self.left[a:b].min()) for a, b in pairwise(tried_cuts)
+            ) + gap * (len(tried_cuts) - 2)
             distance = abs(log(max(width, 1.0) / max(float(high), 1.0) / wanted))
             if distance < best - 1e-9:
-                best, cuts = distance, found
+                best, cuts = distance, tried_cuts
         return _Columns(self, cuts, gap, has_left=has_left, has_right=has_right)
 
     def _cuts(self, height: float) -> list[int]:
         """Return the first layer of every column, if columns are about so high, and the count."""
-        found = [0]
+        cuts = [0]
         for layer in range(1, len(self.top)):
             # A layer that would be beyond the height for more than its half begins a column.
             middle = (self.top[layer] + self.bottom[layer]) / 2
-            if middle - self.top[found[-1]] > height:
-                found.append(layer)
-        return [*found, len(self.top)]
+            if middle - self.top[cuts[-1]] > height:
+                cuts.append(layer)
+        return [*cuts, len(self.top)]
 
 
 class _Columns:
@@ -150,12 +150,12 @@ class _Columns:
             return []
         ys = [point[1] for point in line]
         columns = np.clip(np.searchsorted(self._bounds, ys, side="right") - 1, 0, None).tolist()
-        found: list[tuple[float, float]] = []
+        points: list[tuple[float, float]] = []
         before = columns[0]
         step = (number % _MOST_TRACKS - _MOST_TRACKS // 2) * _STEP * 0.5
         for (x, y), column in zip(line, columns, strict=True):
-            if column != before and found:
-                last = found[-1]
+            if column != before and points:
+                last = points[-1]
                 forward = column > before
                 under = self.height - self._layers.gap / 2 + step / 2
                 over = -self._layers.gap / 2 + step / 2
@@ -164,16 +164,16 @@ class _Columns:
                 aside += step
                 ends = (under, over) if forward else (over, under)
                 inner = x + float(self._shift[column, 0])
-                found += [
+                points += [
                     (last[0], ends[0]),
                     (aside, ends[0]),
                     (aside, ends[1]),
                     (inner, ends[1]),
                 ]
             shift = self._shift[column]
-            found.append((x + float(shift[0]), y + float(shift[1])))
+            points.append((x + float(shift[0]), y + float(shift[1])))
             before = column
-        return found
+        return points
 
     def line_in(self, member: int) -> list[tuple[float, float]]:
         """Return the line of an edge from outside to a member."""
