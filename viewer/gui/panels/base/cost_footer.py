@@ -148,7 +148,7 @@ class CostFooter(QWidget):
         for count in (3, 2):
             texts = [part[:count] for part in full]
             width = 0
-            for text, role, _ in (one for part in texts for one in part):
+            for text, role, _ in (legend_text for part in texts for legend_text in part):
                 width += QFontMetrics(theme.font(role), self).horizontalAdvance(text)
             gaps = len(texts) * (theme.px(13) + (count - 1) * theme.px(6))
             if width + gaps + (len(texts) - 1) * theme.px(16) <= room:

@@ -86,10 +86,10 @@ class CostPanel(AnswerPanel[Answer]):
 
     def show_subject(self, answer: CostAnswer) -> None:
         """Show above the table which trace and time range the costs are for."""
-        shown, name = answer.open_trace, display_name(answer.open_trace.trace.path)
-        where = scope_text(shown, answer.scope, per_inference=True)
-        outliers = shown.findings.outliers
-        is_sum = answer.scope.is_whole and shown.trace is shown.file
+        open_trace, name = answer.open_trace, display_name(answer.open_trace.trace.path)
+        where = scope_text(open_trace, answer.scope, per_inference=True)
+        outliers = open_trace.findings.outliers
+        is_sum = answer.scope.is_whole and open_trace.trace is open_trace.file
         if is_sum and outliers and not outliers.name:
             # Means of all inferences say little about a usual one.
             where += f", {group_digits(outliers.slow)} of them slow"
@@ -119,14 +119,14 @@ def no_costs(host: PanelHost, answer: CostAnswer) -> Sentence:
 
 
 def _why(session: Session, answer: CostAnswer) -> str:
-    shown = answer.open_trace
-    warnings = session.workspace.warnings(shown.file)
+    open_trace = answer.open_trace
+    warnings = session.workspace.warnings(open_trace.file)
     if warnings:
         return warnings[0]
-    if shown.table.program is None:
+    if open_trace.table.program is None:
         return (
-            f"Open the ETRecord that matches {display_name(shown.trace.path)} to see the cost per "
-            f"operator."
+            f"Open the ETRecord that matches {display_name(open_trace.trace.path)} to see the cost "
+            f"per operator."
         )
-    where = scope_text(shown, answer.scope)
+    where = scope_text(open_trace, answer.scope)
     return f"Nothing in {where} is linked to an operator. Links shows why."

@@ -137,13 +137,13 @@ class InferenceModel(QAbstractListModel):
         if run == self.current:
             return
         changed, self.current = {self.current, run}, run
-        for at, row in enumerate(self.rows):
+        for index, row in enumerate(self.rows):
             if row.run in changed:
-                self.dataChanged.emit(self.index(at), self.index(at))
+                self.dataChanged.emit(self.index(index), self.index(index))
 
     def row_of(self, run: int) -> int:
         """Return the row of an inference, -1 if it is not listed."""
-        return next((at for at, row in enumerate(self.rows) if row.run == run), -1)
+        return next((index for index, row in enumerate(self.rows) if row.run == run), -1)
 
     @guard(0)
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
@@ -281,16 +281,16 @@ class _InferenceDelegate(QStyledItemDelegate):
         painter.setFont(theme.font("cell"))
         painter.setPen(theme.color("text1"))
         metrics = QFontMetricsF(painter.font())
-        shown = elided_text(metrics, row.name, Qt.TextElideMode.ElideMiddle, name + 1)
-        painter.drawText(QRectF(rect.left(), rect.top(), name + 1, rect.height()), _LEFT, shown)
+        elided = elided_text(metrics, row.name, Qt.TextElideMode.ElideMiddle, name + 1)
+        painter.drawText(QRectF(rect.left(), rect.top(), name + 1, rect.height()), _LEFT, elided)
         end = rect.right() - (remark + gap if remark else 0)
         place = QRectF(end - time, rect.top(), time, rect.height())
         painter.drawText(place, _RIGHT, format_time(row.ns))
         if row.remark:
             painter.setFont(theme.font("caption"))
             painter.setPen(theme.color("warning" if not row.finished else "text2"))
-            at = QRectF(end + gap, rect.top(), remark, rect.height())
-            painter.drawText(at, _RIGHT, row.remark)
+            remark_rect = QRectF(end + gap, rect.top(), remark, rect.height())
+            painter.drawText(remark_rect, _RIGHT, row.remark)
         self._bar(painter, rect.left() + name + gap, end - time - gap, rect, row, is_current)
         if state & QStyle.StateFlag.State_HasFocus:
             painter.setPen(theme.color("accent"))

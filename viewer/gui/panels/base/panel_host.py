@@ -152,7 +152,7 @@ class Panel:
 
 def has_slices(session: Session) -> bool:
     """Whether a profile with slices is open."""
-    return any(len(shown.trace.slices) for shown in session.traces)
+    return any(len(open_trace.trace.slices) for open_trace in session.traces)
 
 
 def has_operators(session: Session) -> bool:
@@ -167,7 +167,7 @@ def with_executables(session: Session) -> Presence:
 
 def without_record(session: Session) -> Presence:
     """The presence of what takes the place of Source while no profile is linked to a record."""
-    programs = [shown.table.program for shown in session.traces]
+    programs = [open_trace.table.program for open_trace in session.traces]
     is_linked = any(program is not None and not program.is_recorded for program in programs)
     return (
         Presence.available_if(has_slices(session))

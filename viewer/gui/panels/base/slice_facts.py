@@ -108,27 +108,30 @@ def position(ns: int, caption: str) -> Figure:
     return Figure(*split_time(format_position(ns)), caption, str(ns))
 
 
-def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
+def slice_figures(open_trace: OpenTrace, i: int) -> tuple[Figure, ...]:
     """Return duration, self time and start of a slice, the start relative to the trace's start.
 
     For a slice timed by a separate clock, return only that clock's duration and start; for one that
     holds a value, only that.
     """
-    if holds_value(shown.trace.slices, i) and (value := shown.native(i)):
+    if holds_value(open_trace.trace.slices, i) and (value := open_trace.native(i)):
         return (Figure(*value, "value"),)
-    measured_values = (shown.native(i), "duration"), (shown.native(i, NATIVE_START), "start")
+    measured_values = (
+        (open_trace.native(i), "duration"),
+        (open_trace.native(i, NATIVE_START), "start"),
+    )
     if measured_values[0][0] is not None:
         logged = tuple(
             Figure(*measured, caption) for measured, caption in measured_values if measured
         )
-        ns = native_ns_of(shown.table, i)
+        ns = native_ns_of(open_trace.table, i)
         return logged if ns is None else (figure(ns, "duration"), *logged)
-    slices, rate = shown.trace.slices, shown.axis.ns_per_tick
-    start, end = shown.span_ns(i)
+    slices, rate = open_trace.trace.slices, open_trace.axis.ns_per_tick
+    start, end = open_trace.span_ns(i)
     if is_rounded_zero(slices, i):
-        number, unit = split_time(shown.length_text(i))
-        at = position(start - shown.axis.to_ns(shown.trace.start), "start")
-        return Figure(number, unit, "duration"), at
+        number, unit = split_time(open_trace.length_text(i))
+        start_figure = position(start - open_trace.axis.to_ns(open_trace.trace.start), "start")
+        return Figure(number, unit, "duration"), start_figure
     caption = "duration"
     if timing_of(slices, i) & Timing.UNFINISHED:
         caption = "at least: no end"
@@ -136,13 +139,13 @@ def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
         # The difference of the rounded-down ends, as in the tooltip and in every export.
         figure(end - start, caption),
         figure(tick_to_ns(self_time_of(slices, i), rate), "self"),
-        position(start - shown.axis.to_ns(shown.trace.start), "start"),
+        position(start - open_trace.axis.to_ns(open_trace.trace.start), "start"),
     )
 
 
-def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
+def slice_rows(open_trace: OpenTrace, i: int) -> dict[str, str]:
     """Return what the file states about a slice, as title -> text."""
-    trace, slices = shown.trace, shown.trace.slices
+    trace, slices = open_trace.trace, open_trace.trace.slices
     key, keys = int(slices.key[i]), trace.keys
     rows: dict[str, str] = {}
     instruction = int(keys.instruction[key])
@@ -153,23 +156,23 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     )
     if keys.identifier[key] is not None:
         rows["Identifier"] = _pretty(repr(keys.identifier[key]))
-    kernel = _kernel_inside(shown, i)
+    kernel = _kernel_inside(open_trace, i)
     if kernel:
         rows["Kernel"] = kernel
-    nodes = shown.table.nodes(key) if shown.link(i).nodes else ()
+    nodes = open_trace.table.nodes(key) if open_trace.link(i).nodes else ()
     if nodes:
         which = "" if len(nodes) == 1 else f"one of {len(nodes)}: "
         more = f" +{len(nodes) - _MOST_NODES}" if len(nodes) > _MOST_NODES else ""
         rows["Node"] = which + ", ".join(node.name for node in nodes[:_MOST_NODES]) + more
-    rows["Track"] = track_text(shown, i)
-    if shown.file.rank is not None:
-        rows["Rank"] = shown.file.rank.text
-    unattributed = _unattributed(shown, i)
+    rows["Track"] = track_text(open_trace, i)
+    if open_trace.file.rank is not None:
+        rows["Rank"] = open_trace.file.rank.text
+    unattributed = _unattributed(open_trace, i)
     if unattributed:
         rows["Unattributed"] = unattributed
     loss = rounding_loss(trace, i)
     if loss is not None:
-        most = format_time(tick_to_ns(loss.ticks, shown.axis.ns_per_tick))
+        most = format_time(tick_to_ns(loss.ticks, open_trace.axis.ns_per_tick))
         rows["Rounding"] = f"up to {most} may be rounding of {counted(loss.events, 'event')}"
     rows["Time"] = timing_sentence(slices, i)
     logged = values_of(trace.untimed, i)
@@ -179,58 +182,63 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         rows["Allocates"] = f"{allocated}; after it, the time is not logged"
     if timing_of(slices, i) & Timing.DERIVED:
         rows["Origin"] = "computed by Opscope, not in the file"
-    if (native := shown.native(i)) is not None:
-        rate = clock_rate(shown.table, i)
-        own = "separate clock"
+    if (native := open_trace.native(i)) is not None:
+        rate = clock_rate(open_trace.table, i)
+        clock_text = "separate clock"
         if rate is not None:
-            own = f"{NARROW_SPACE.join(native)} at {format_rate(rate)} (chosen)"
+            clock_text = f"{NARROW_SPACE.join(native)} at {format_rate(rate)} (chosen)"
         elif native[1] in NS_PER and shader_of(keys.identifier[key]):
-            own = f"separate clock in {native[1]}: its times can add up to more than the call"
+            clock_text = (
+                f"separate clock in {native[1]}: its times can add up to more than the call"
+            )
         if not holds_value(slices, i):
-            rows["Clock"] = f"{own}; position inside its call is for drawing only"
+            rows["Clock"] = f"{clock_text}; position inside its call is for drawing only"
     stated, covered = metadata_rows(slices.columns, i)
     rows |= {title: capped(text) for title, text in stated.items()}
     for name, column in slices.columns.items():
         value = column.value(i)
-        known = name in (*_SAID_ELSEWHERE, *covered) or value in (trace.name(i), keys.location[key])
-        if not known and value is not None:
+        is_covered = name in (*_SAID_ELSEWHERE, *covered) or value in (
+            trace.name(i),
+            keys.location[key],
+        )
+        if not is_covered and value is not None:
             rows[_TITLES.get(name, name)] = _value_text(value, column.unit)
     # What the file states as a whole has no slice of its own.
     return {**rows, **{f"File: {name}": text for name, text in trace.stated.items()}}
 
 
-def ticks_text(shown: OpenTrace, i: int) -> str:
+def ticks_text(open_trace: OpenTrace, i: int) -> str:
     """Return the exact length in ticks and the clock rate: "1 643 · 1 tick = 1 ns"."""
-    slices = shown.trace.slices
+    slices = open_trace.trace.slices
     length = int(slices.end[i]) - int(slices.start[i])
-    return f"{group_digits(length)} · {shown.rate.tick_text}"
+    return f"{group_digits(length)} · {open_trace.rate.tick_text}"
 
 
-def track_text(shown: OpenTrace, i: int) -> str:
+def track_text(open_trace: OpenTrace, i: int) -> str:
     """Return the process, thread and inference of a slice, and its bundled input."""
-    trace = shown.trace
+    trace = open_trace.trace
     number = trace.slices.track(i)
     track = trace.tracks[number]
-    thread = track_name(shown.table, number)
+    thread = track_name(open_trace.table, number)
     parts = [thread if len(trace.tracks) == 1 else f"{track.process} › {thread}"]
-    run = run_of(shown, i)
+    run = run_of(open_trace, i)
     # In views of aligned or averaged inferences the thread's name already includes them.
-    if run is not None and shown.trace is shown.file:
+    if run is not None and open_trace.trace is open_trace.file:
         parts.append("load" if run.kind is RunKind.LOAD else run.label)
         if run.bundled_input >= 0:
             parts.append(f"bundled input {run.bundled_input}")
     return " · ".join(parts)
 
 
-def run_of(shown: OpenTrace, i: int) -> Run | None:
+def run_of(open_trace: OpenTrace, i: int) -> Run | None:
     """Return the inference or load in which a slice starts, None outside all of them."""
-    trace = shown.trace
+    trace = open_trace.trace
     number = trace.run_at(trace.slices.track(i), int(trace.slices.start[i]))
     return None if number is None else trace.runs[number]
 
 
-def _kernel_inside(shown: OpenTrace, i: int) -> str:
-    trace = shown.trace
+def _kernel_inside(open_trace: OpenTrace, i: int) -> str:
+    trace = open_trace.trace
     inner = children_of(trace.slices, i)
     kernels = inner[trace.keys.kind[trace.slices.key[inner]] == KeyKind.KERNEL]
     if len(kernels) == 0 or trace.keys.kind[trace.slices.key[i]] == KeyKind.FRAMEWORK:
@@ -238,12 +246,13 @@ def _kernel_inside(shown: OpenTrace, i: int) -> str:
     first = int(kernels[0])
     length = int(trace.slices.end[first]) - int(trace.slices.start[first])
     more = f" +{len(kernels) - 1}" if len(kernels) > 1 else ""
-    return f"{trace.name(first)}{more} · {format_time(tick_to_ns(length, shown.axis.ns_per_tick))}"
+    time = format_time(tick_to_ns(length, open_trace.axis.ns_per_tick))
+    return f"{trace.name(first)}{more} · {time}"
 
 
-def _unattributed(shown: OpenTrace, i: int) -> str:
+def _unattributed(open_trace: OpenTrace, i: int) -> str:
     """Return the unattributed time of a delegate call: "2.104 µs · 55.1 %"; "" for none."""
-    trace, slices = shown.trace, shown.trace.slices
+    trace, slices = open_trace.trace, open_trace.trace.slices
     if trace.keys.kind[slices.key[i]] != KeyKind.DELEGATE_CALL:
         return ""
     inner = children_of(slices, i)
@@ -252,7 +261,7 @@ def _unattributed(shown: OpenTrace, i: int) -> str:
     if not part:
         return ""
     total = int(slices.end[i] - slices.start[i])
-    time = format_time(tick_to_ns(part, shown.axis.ns_per_tick))
+    time = format_time(tick_to_ns(part, open_trace.axis.ns_per_tick))
     return f"{time} · {format_share(part, total)}"
 
 
@@ -366,22 +375,22 @@ def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
     """Count the slices in an area; the figures per name match the Selection panel's."""
     busy: list[tuple[str, int]] = []
     for number, track in sorted(area.tracks):
-        shown = traces[number]
-        first, last = (shown.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
-        ticks = busy_time(shown.trace.slices, track, first, last)
-        name = f"{os.path.basename(shown.trace.path)} › {track_name(shown.table, track)}"
-        busy.append((name, tick_to_ns(ticks, shown.axis.ns_per_tick)))
+        open_trace = traces[number]
+        first, last = (open_trace.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
+        ticks = busy_time(open_trace.trace.slices, track, first, last)
+        name = f"{os.path.basename(open_trace.trace.path)} › {track_name(open_trace.table, track)}"
+        busy.append((name, tick_to_ns(ticks, open_trace.axis.ns_per_tick)))
     counts: dict[str, tuple[int, int]] = {}
     total = 0
     for number, chosen in chosen_in(area, traces).items():
-        found, rate = selection_statistics(chosen, "name"), traces[number].axis.ns_per_tick
-        total += found.slices
-        figures = found.figures.statistics
+        statistics, rate = selection_statistics(chosen, "name"), traces[number].axis.ns_per_tick
+        total += statistics.slices
+        figures = statistics.figures.statistics
         for name, count, ticks in zip(
-            found.labels, figures.count.tolist(), figures.total.tolist(), strict=True
+            statistics.labels, figures.count.tolist(), figures.total.tolist(), strict=True
         ):
-            known = counts.get(name, (0, 0))
-            counts[name] = known[0] + count, known[1] + int(ticks * rate)
+            name_count = counts.get(name, (0, 0))
+            counts[name] = name_count[0] + count, name_count[1] + int(ticks * rate)
     names = [NameCount(name, count, ns) for name, (count, ns) in counts.items()]
     return AreaFacts(total, tuple(busy), tuple(sorted(names, key=lambda x: (-x.ns, -x.count))))
 
@@ -414,11 +423,11 @@ def scope_text(
     return f"{text}{between}{phases}" if phases else text
 
 
-def _phases(shown: OpenTrace) -> str:
+def _phases(open_trace: OpenTrace) -> str:
     """Return "prefill and decode", what figures of all inferences add up; "" of one method."""
-    trace = shown.trace
+    trace = open_trace.trace
     series = {series_of(trace, run): None for run in trace.inferences() if run.part >= 0}
-    return joined(list(filter(None, series_names(shown.table, list(series)).values())))
+    return joined(list(filter(None, series_names(open_trace.table, list(series)).values())))
 
 
 def metadata_rows(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str], set[str]]:

@@ -142,10 +142,10 @@ def paint_share(
         return
     room = QRectF(cell).adjusted(_SHARE_INSET, _SHARE_INSET, -_SHARE_INSET, -_SHARE_INSET)
     width = max(room.width() * min(share, 1.0), 1.5)
-    known = width * full
-    painter.fillRect(QRectF(room.left(), room.top(), known, room.height()), color)
-    if known < width:
-        hatched = QRectF(room.left() + known, room.top(), width - known, room.height())
+    full_width = width * full
+    painter.fillRect(QRectF(room.left(), room.top(), full_width, room.height()), color)
+    if full_width < width:
+        hatched = QRectF(room.left() + full_width, room.top(), width - full_width, room.height())
         paint_hatch(painter, hatched, color)
 
 
@@ -167,8 +167,8 @@ def paint_parts(
     x = rect.left()
     for token, size in parts:
         width = rect.width() * max(size, 0) / whole if whole else 0
-        own = QRectF(x, rect.top(), max(width - 1, 0), rect.height())
-        paint_part(painter, own, token, theme)
+        part_rect = QRectF(x, rect.top(), max(width - 1, 0), rect.height())
+        paint_part(painter, part_rect, token, theme)
         x += width
 
 

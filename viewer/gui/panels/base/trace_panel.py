@@ -183,13 +183,13 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
         if place is not None:
             self.host.show_source(*place)
 
-    def _select_slices(self, open_trace: OpenTrace, number: int, found: Ints) -> None:
+    def _select_slices(self, open_trace: OpenTrace, number: int, slices: Ints) -> None:
         """Select slices of a trace, given by their indices, with the longest as the current one.
 
         A single slice is also scrolled into view.
         """
-        longest = SliceRef(number, longest_slice(open_trace, found))
-        if len(found) == 1:
+        longest = SliceRef(number, longest_slice(open_trace, slices))
+        if len(slices) == 1:
             self._session.select_slice(longest, reveal=True, keep_area=True)
         else:
-            self._session.select_slices(SliceSet({number: found}), longest, keep_area=True)
+            self._session.select_slices(SliceSet({number: slices}), longest, keep_area=True)

@@ -123,10 +123,10 @@ class TreeCells(QStyledItemDelegate, Generic[Rows]):
         elif column.is_time:
             paint_time(painter, inside, text, fractions=column in rows.fractions)
         else:
-            shown = elided_text(
+            elided = elided_text(
                 painter.fontMetrics(), text, Qt.TextElideMode.ElideRight, inside.width()
             )
-            painter.drawText(inside, int(LEFT if column.is_left else RIGHT), shown)
+            painter.drawText(inside, int(LEFT if column.is_left else RIGHT), elided)
         painter.restore()
 
     def _name(self, painter: QPainter, rect: QRect, rows: CostRows, node: int, name: str) -> None:

@@ -51,7 +51,7 @@ class BookmarkRows:
     @property
     def order(self) -> Ints:
         """The bookmarks by clock and start."""
-        place = {clock: at for at, clock in enumerate(self.clocks)}
+        place = {clock: index for index, clock in enumerate(self.clocks)}
         keys = [(place.get(m.clock, 0), m.t0, m.t1, n) for n, m in enumerate(self.marks)]
         return np.array([key[-1] for key in sorted(keys)], np.int64)
 

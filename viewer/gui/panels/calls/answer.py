@@ -167,10 +167,10 @@ class CallsAnswer(ShownCalls):
             return -1
         if not self.question.mode.is_inverted:
             return self.node_numbered(number)
-        found = np.flatnonzero(self.calls.number == number)
-        if not len(found):
+        nodes = np.flatnonzero(self.calls.number == number)
+        if not len(nodes):
             return -1
-        name = self.calls.name[found[0]]
+        name = self.calls.name[nodes[0]]
         roots = np.flatnonzero((self.table.depth == 0) & (self.table.name == name))
         return int(roots[0]) if len(roots) else -1
 
@@ -194,10 +194,10 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
         levels = _levels(calls)
         table = bottom_up(calls, levels or None)
         # The same nodes again, with these sums in the place of counts.
-        kept = ~np.isin(table.name, outer)
-        table = table.kept(kept)
+        mask = ~np.isin(table.name, outer)
+        table = table.kept(mask)
         sums, of_samples = (
-            bottom_up(_counting(calls, values), levels or None).count[kept]
+            bottom_up(_counting(calls, values), levels or None).count[mask]
             if values.any()
             else np.zeros(len(table), np.int64)
             for values in (uncut, sampled)
@@ -207,13 +207,13 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
         sums, of_samples = (values[calls.depth >= depth] for values in (uncut, sampled))
         table = calls.from_depth(depth)
     focus = question.focus
-    at = table.find(focus) if focus else None
-    if at is None:
+    node = table.find(focus) if focus else None
+    if node is None:
         focus = ()
     else:
-        part = slice(at, at + int(table.size[at]))
+        part = slice(node, node + int(table.size[node]))
         sums, of_samples = sums[part], of_samples[part]
-        table = table.subtree(at)
+        table = table.subtree(node)
     table, order = _sorted(table, table.self_ticks if mode.is_inverted else table.total)
     width = table.self_ticks if mode.is_inverted else table.total
     color = _colors(question, tree, calls, table)
@@ -241,30 +241,30 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
 
 def matches_of(answer: CallsAnswer, text: str) -> Matches:
     """Search the names of calls for a text; case is ignored. A pure function."""
-    found = answer.table.matching(text) & answer.is_call
-    calls, hits = answer.table, found
+    mask = answer.table.matching(text) & answer.is_call
+    calls, hits = answer.table, mask
     if answer.question.mode.is_inverted:
         # Totals below a name are parts of its own: only top-down do they add up.
         calls = answer.calls
         hits = calls.matching(text) & (calls.depth >= FRAMES)
     whole = int(calls.total[calls.depth == 0].sum())
     ticks = int(calls.total[calls.outermost(hits)].sum())
-    boxes = answer.layout.raster_of(found, answer.color)
-    around = answer.table.with_parents(found)
+    boxes = answer.layout.raster_of(mask, answer.color)
+    around = answer.table.with_parents(mask)
     if answer.question.mode.is_inverted:
-        around |= _inside(answer.table, found)  # the callers are what one looks for
+        around |= _inside(answer.table, mask)  # the callers are what one looks for
     count = int(calls.count[hits].sum())
-    return Matches(answer, found, around, boxes, count, ticks, whole)
+    return Matches(answer, mask, around, boxes, count, ticks, whole)
 
 
-def _inside(table: CallTable, some: Bools) -> Bools:
+def _inside(table: CallTable, mask: Bools) -> Bools:
     """Return which nodes are in the subtrees of some nodes."""
-    at = np.flatnonzero(some)
+    indexes = np.flatnonzero(mask)
     change = np.zeros(len(table) + 1, np.int64)
-    np.add.at(change, at, 1)
-    np.add.at(change, at + table.size[at], -1)
-    found: Bools = np.cumsum(change[:-1]) > 0
-    return found
+    np.add.at(change, indexes, 1)
+    np.add.at(change, indexes + table.size[indexes], -1)
+    is_inside: Bools = np.cumsum(change[:-1]) > 0
+    return is_inside
 
 
 def _counting(table: CallTable, sums: Ints) -> CallTable:

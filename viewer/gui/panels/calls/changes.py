@@ -89,21 +89,21 @@ class ChangesAnswer(ShownCalls):
     def largest_changes(self, most: int) -> list[int]:
         """Return the nodes with the largest proven changes, and those around them, ascending."""
         change = np.abs(self.calls.change_ns)
-        some = np.flatnonzero(self.calls.is_proven)
-        some = some[np.argsort(-change[some], kind="stable")[:most]]
+        order = np.flatnonzero(self.calls.is_proven)
+        order = order[np.argsort(-change[order], kind="stable")[:most]]
         wanted = np.zeros(len(self.table), np.bool_)
-        wanted[some] = True
+        wanted[order] = True
         return np.flatnonzero(self.table.with_parents(wanted)).tolist()
 
 
 def work_out_changes(question: ChangesQuestion) -> ChangesAnswer:
     """Answer a question; a pure function."""
     calls, focus = changed_calls(question.found.paths(question.by)), question.focus
-    at = calls.table.find(focus) if focus else None
-    if at is None:
+    node = calls.table.find(focus) if focus else None
+    if node is None:
         focus = ()
     else:
-        calls = calls.part(at)
+        calls = calls.part(node)
     table, color, change = calls.table, calls.color, np.abs(calls.change_ns)
     rank = _first_rank(calls)
     layout = FlameLayout.of(table.parent, table.depth, table.total)
@@ -134,8 +134,8 @@ def _first_rank(calls: ChangedCalls) -> Floats:
 def matches_of_changes(answer: ChangesAnswer, text: str) -> Matches:
     """Search the names of calls for a text; case is ignored. A pure function."""
     table = answer.table
-    found = table.matching(text) & answer.is_call
-    ticks = int(table.total[table.outermost(found)].sum())
-    boxes = answer.layout.raster_of(found, answer.color)
-    around = table.with_parents(found)
-    return Matches(answer, found, around, boxes, int(found.sum()), ticks, answer.whole)
+    mask = table.matching(text) & answer.is_call
+    ticks = int(table.total[table.outermost(mask)].sum())
+    boxes = answer.layout.raster_of(mask, answer.color)
+    around = table.with_parents(mask)
+    return Matches(answer, mask, around, boxes, int(mask.sum()), ticks, answer.whole)

@@ -103,8 +103,8 @@ class Picked:
         """Return the node in an answer, which may be another one for the same tree; -1 for none."""
         if self.number >= 0:
             return answer.node_numbered(self.number)
-        found = answer.table.find(self.path)
-        return -1 if found is None else found
+        node = answer.table.find(self.path)
+        return -1 if node is None else node
 
 
 def select_calls(session: Session, answer: CallsAnswer, node: int) -> Picked | None:
@@ -451,10 +451,10 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
             return None, -1
         numbers = before.table.number
         opened = sorted(key for key in self.table.open_keys if isinstance(key, int))
-        found = (answer.node_numbered(int(numbers[node])) for node in opened)
+        nodes = (answer.node_numbered(int(numbers[node])) for node in opened)
         zoomed = self.flame.zoomed
         again = answer.node_numbered(int(numbers[zoomed])) if zoomed >= 0 else -1
-        return [node for node in found if node >= 0], again
+        return [node for node in nodes if node >= 0], again
 
     def _split(self) -> None:
         """Give the flame graph the height of its rows, unless the user has divided it."""

@@ -77,8 +77,8 @@ class ShownCalls:
         texts = [table.labels[label].casefold() for label in used.tolist()]
         rank = np.zeros(len(table.labels), np.int64)
         rank[used[sorted(range(len(used)), key=texts.__getitem__)]] = np.arange(len(used))
-        found: Ints = rank[table.name]
-        return found
+        ranks: Ints = rank[table.name]
+        return ranks
 
     @property
     def tree(self) -> object:
@@ -92,8 +92,8 @@ class ShownCalls:
 
     def node_numbered(self, number: int) -> int:
         """Return the node with a number of `tree`, -1 if it is not shown or `number` is -1."""
-        found = np.flatnonzero(self.table.number == number)
-        return int(found[0]) if number >= 0 and len(found) else -1
+        nodes = np.flatnonzero(self.table.number == number)
+        return int(nodes[0]) if number >= 0 and len(nodes) else -1
 
     def picture(self, scope: str) -> FlameGraph:
         """Return the whole graph for a file; scope: what it covers, as in the panel's header."""

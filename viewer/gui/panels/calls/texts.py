@@ -101,9 +101,9 @@ class NodeTexts(CostRows):
 
     def searched(self, matches: Matches | None) -> Self:
         """Return the rows of what a search found and of what is around it alone; None: of all."""
-        found = copy(self)
-        found.matches = matches
-        return found
+        changed = copy(self)
+        changed.matches = matches
+        return changed
 
     def arranged(self, column: TreeColumn | None, descending: bool) -> Self:
         keep = None if self.matches is None else self.matches.around
@@ -111,11 +111,11 @@ class NodeTexts(CostRows):
         if column is not None:
             keys = self.keys(column)
             rank = -keys if descending else keys
-        found = copy(self)
+        changed = copy(self)
         is_first = keep is None and column is None
         table = self.answer.table
-        found.rows = self.answer.rows if is_first else CallRows(table, rank, keep)
-        return found
+        changed.rows = self.answer.rows if is_first else CallRows(table, rank, keep)
+        return changed
 
     def below(self, node: int) -> Ints:
         return self.rows.below(node)
@@ -243,8 +243,8 @@ class CallTexts(NodeTexts):
         if column is CallColumn.TOTAL:
             return self._bounded(node, int(table.total[node]))
         if column is CallColumn.SELF:
-            own, is_cut = int(table.self_ticks[node]), not table.total[node]
-            return self._bounded(node, own) if is_cut else self.time(own)
+            self_ticks, is_cut = int(table.self_ticks[node]), not table.total[node]
+            return self._bounded(node, self_ticks) if is_cut else self.time(self_ticks)
         if not self.answer.table.count[node]:
             return MISSING
         if column in (CallColumn.COUNT, CallColumn.SAMPLES):
@@ -313,9 +313,9 @@ class CallTexts(NodeTexts):
         table, whole = self.answer.table, self.answer.whole
         lines = [self.name(node)]
         total, own_time = int(table.total[node]), int(table.self_ticks[node])
-        for term, own in ((figure_terms.TOTAL, total), (figure_terms.SELF, own_time)):
-            share = f", {format_share(own, whole)}" if whole else ""
-            lines.append(f"{term.title} {self.time(own)}{share}")
+        for term, ticks in ((figure_terms.TOTAL, total), (figure_terms.SELF, own_time)):
+            share = f", {format_share(ticks, whole)}" if whole else ""
+            lines.append(f"{term.title} {self.time(ticks)}{share}")
         count = int(table.count[node])
         if count and self.costs.sampled[node]:
             lines.append(f"in {counted(count, 'sample')}; how many calls these were is not known")
@@ -338,9 +338,9 @@ class CallTexts(NodeTexts):
     def footer(self) -> str:
         answer = self.costs
         table, inverted = answer.table, answer.is_inverted
-        own = table.self_ticks[table.depth == 0] if inverted else table.self_ticks
+        self_ticks = table.self_ticks[table.depth == 0] if inverted else table.self_ticks
         by = ", by samples" if self._is_sampled else ""
-        parts = [f"Self adds up to {self.time(int(own.sum()))}{by}"]
+        parts = [f"Self adds up to {self.time(int(self_ticks.sum()))}{by}"]
         if inverted:
             parts.append("Below a name are its callers, with its time when they call it")
             if answer.levels:

@@ -48,9 +48,9 @@ class CompareCard(QWidget):
     row_picked = Signal(int)
     pressed = Signal(str)
 
-    def __init__(self, found: OpenComparison, theme: Theme) -> None:
+    def __init__(self, open_comparison: OpenComparison, theme: Theme) -> None:
         super().__init__()
-        self._theme, self._found, self._comparison = theme, found, found.calls
+        self._theme, self._found, self._comparison = theme, open_comparison, open_comparison.calls
         self._steps_found = steps_of(self._comparison)
         self._column = QVBoxLayout(self)
         inset = theme.px(_INSET)
@@ -73,29 +73,31 @@ class CompareCard(QWidget):
             self._column.addWidget(label(more, theme, "cell", "text2", wrap=True))
 
     def _inference(self) -> None:
-        one, theme = self._comparison.inference, self._theme
-        verdict, figures = whole_inference(one, self._comparison.known_drifts[-1])
+        compared, theme = self._comparison.inference, self._theme
+        verdict, figures = whole_inference(compared, self._comparison.known_drifts[-1])
         frame = QFrame()
         frame.setProperty("card", True)
         row = QHBoxLayout(frame)
         pad = theme.px(10)
         row.setContentsMargins(pad, pad, pad, pad)
         row.setSpacing(theme.px(10))
-        row.addWidget(VerdictMark(one.verdict.value, theme), 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(VerdictMark(compared.verdict.value, theme), 0, Qt.AlignmentFlag.AlignTop)
         texts = QVBoxLayout()
         texts.setSpacing(theme.px(2))
         texts.addWidget(label(f"Whole {whole_name(self._comparison)}: {verdict}", theme, "section"))
         texts.addWidget(label(figures, theme, "cell", "text2", wrap=True))
-        found = self._steps_found
-        why = whole_and_rows(self._comparison, found.rows_a, found.rows_b)
+        steps = self._steps_found
+        why = whole_and_rows(self._comparison, steps.rows_a, steps.rows_b)
         if why:
             texts.addWidget(label(why, theme, "caption", "text2", wrap=True))
         row.addLayout(texts, 1)
         self._column.addWidget(frame)
         if text := timeline_text(self._found):
             self._column.addWidget(label(text, theme, "caption", "text2", wrap=True))
-        if one.sessions_a or one.sessions_b:
-            dots = SessionDots(one.sessions_a, one.sessions_b, one.verdict.value, theme)
+        if compared.sessions_a or compared.sessions_b:
+            dots = SessionDots(
+                compared.sessions_a, compared.sessions_b, compared.verdict.value, theme
+            )
             self._column.addWidget(dots)
 
         for title, field, text_of in _CONDITIONS:
@@ -115,13 +117,13 @@ class CompareCard(QWidget):
                 self._column.addWidget(dots)
 
     def _steps(self) -> None:
-        found = self._steps_found
-        if not found.steps:
+        steps = self._steps_found
+        if not steps.steps:
             return
         has_runs = any(len(s.runs) > 1 for arm in self._found.arms for s in arm.sessions)
         medians = ", medians" if has_runs else ""
         self._section("From A to B", f"per {whole_name(self._comparison)}{medians}")
-        chart = StepChart(found.a_ns, found.steps, found.b_ns, self._theme)
+        chart = StepChart(steps.a_ns, steps.steps, steps.b_ns, self._theme)
         chart.picked.connect(self.row_picked)
         self._column.addWidget(chart)
 
@@ -171,9 +173,9 @@ class CompareCard(QWidget):
         self._column.addWidget(Hairline(theme))
         row = QHBoxLayout()
         row.addWidget(label(title, theme, "section", "text2"))
-        told = ElidedLabel(caption, theme, "caption", "text2")
-        told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(told, 1)
+        caption_label = ElidedLabel(caption, theme, "caption", "text2")
+        caption_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(caption_label, 1)
         self._column.addLayout(row)
 
 

@@ -89,7 +89,7 @@ class SessionDots(_TimeChart):
         arm, ns = self._dots[box]
         return f"A session of {'AB'[arm]}", f"{self._what} {self._text_of(ns)}"
 
-    def _lines_beside(self, at: QPointF) -> Sequence[str]:
+    def _lines_beside(self, point: QPointF) -> Sequence[str]:
         rows = (
             f"{name}: {', '.join(map(self._text_of, times))}"
             for name, times in zip("AB", self._arms, strict=True)
@@ -103,12 +103,13 @@ class SessionDots(_TimeChart):
         x, y = self._x(ns), plot.top() + plot.height() * (0.25 + 0.5 * arm)
         return QRectF(x - half, y - half, 2 * half, 2 * half) if plot.contains(x, y) else None
 
-    def box_at(self, at: QPointF) -> int:
+    def box_at(self, point: QPointF) -> int:
         rooms = [(box, self.room(box)) for box in range(len(self._dots))]
         near = [
-            (abs(room.center().x() - at.x()), box)
+            (abs(room.center().x() - point.x()), box)
             for box, room in rooms
-            if room is not None and abs(room.center().y() - at.y()) <= self._theme.px(_DOT_ROW) / 2
+            if room is not None
+            and abs(room.center().y() - point.y()) <= self._theme.px(_DOT_ROW) / 2
         ]
         distance, box = min(near, default=(math.inf, NONE))
         return box if distance <= _NEAR else NONE
@@ -169,8 +170,8 @@ class StepChart(_TimeChart):
         self.plot.invertY(True)
         self.centralLayout.addItem(self.right, 0, 2)
         self.right.linkToView(self.plot)
-        told = (f"{label} {n}" for label, n in zip(self._labels, self._numbers, strict=True))
-        self.setAccessibleDescription(", ".join(told))
+        titles = (f"{label} {n}" for label, n in zip(self._labels, self._numbers, strict=True))
+        self.setAccessibleDescription(", ".join(titles))
         self.chosen.connect(self._pick)
         self._show_anew(stays=False)
 
@@ -204,9 +205,9 @@ class StepChart(_TimeChart):
     def lines(self, box: int) -> Sequence[str]:
         return self._labels[box], self._numbers[box]
 
-    def box_at(self, at: QPointF) -> int:
+    def box_at(self, point: QPointF) -> int:
         plot = self.plot_rect()
-        row = math.floor((at.y() - plot.top()) / max(plot.height(), 1) * len(self._bars))
+        row = math.floor((point.y() - plot.top()) / max(plot.height(), 1) * len(self._bars))
         return row if 0 <= row < len(self._bars) else NONE
 
     def room(self, box: int) -> QRectF | None:

@@ -96,8 +96,8 @@ class _Page:
         self._found, self._changes = open_comparison, changes
         self._calls = changes.calls
         self._has_lines = self._calls.a.program is not None
-        own = [self._calls.compared[number] for number in changes.rows]
-        self._scale = scale_of([*own, *changes.by_delegate.compared])
+        rows_compared = [self._calls.compared[number] for number in changes.rows]
+        self._scale = scale_of([*rows_compared, *changes.by_delegate.compared])
         self._items: list[DelegationItem] = []
         self._rows: list[TableRow] = []
 
@@ -125,11 +125,11 @@ class _Page:
 
     def _page(self) -> DelegationPage:
         headings = change_headings("Delegate or operator", self._scale, has_lines=self._has_lines)
-        own = (
+        columns = (
             replace(panel_column, tip=TOTALS) if panel_column.title in "AB" else panel_column
             for panel_column in headings
         )
-        contents = OperatorContents(tuple(own), tuple(self._rows))
+        contents = OperatorContents(tuple(columns), tuple(self._rows))
         program = self._calls.a.program
         if program is not None:
             contents = replace(contents, place=lambda i: source_place(program, i))
@@ -161,8 +161,8 @@ class _Page:
     def _moved(self, arm: int, moved: Sequence[MovedCall]) -> None:
         """Add the section of what is delegated in an arm, and not in the other one."""
         other = "BA"[arm]
-        operators = {i for one in moved for i in one.operators}
-        ns = sum(one.ns or 0.0 for one in moved)
+        operators = {i for moved_call in moved for i in moved_call.operators}
+        ns = sum(moved_call.ns or 0.0 for moved_call in moved)
         time = format_time(round(ns))
         hint = f"{counted(len(operators), 'operator')} · medians add up to {time} in {other}"
         below = (
@@ -219,8 +219,11 @@ class _Page:
         ]
         if not rows or not self._changes.rows:
             return
-        one = [self._calls.compared[number] for number in rows]
-        a, b = sum(each.a_ns or 0.0 for each in one), sum(each.b_ns or 0.0 for each in one)
+        rows_compared = [self._calls.compared[number] for number in rows]
+        a, b = (
+            sum(each.a_ns or 0.0 for each in rows_compared),
+            sum(each.b_ns or 0.0 for each in rows_compared),
+        )
         hint = f"medians add up to {format_time(round(a))} in A, {format_time(round(b))} in B"
         self._section(OUTSIDE_BOTH, hint, "")
         self._compared(OUTSIDE_BOTH, self._calls, rows, CALLS)

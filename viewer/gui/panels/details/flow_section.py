@@ -71,7 +71,7 @@ class FlowSection(QWidget):
         if len(slice_ends) > _MOST_SHOWN:
             self._line(f"and {group_digits(len(slice_ends) - _MOST_SHOWN)} more")
         # Operators of the slice's own flows come first, in the order of the keyboard commands.
-        rank = {operator: at for at, operator in enumerate(ends)}
+        rank = {operator: index for index, operator in enumerate(ends)}
         for operator in sorted(others, key=lambda o: (rank.get(o, len(rank)), o))[:_MOST_SHOWN]:
             assert program is not None
             end, name = ends.get(operator), program.operators[operator].label
@@ -127,9 +127,9 @@ class FlowSection(QWidget):
         text = anchor(target, _breakable(name), theme)
         if cost:
             text += span(f" · {cost}", theme.tokens.text2)
-        shown = label(text, theme, wrap=True, html=True)
-        shown.linkActivated.connect(follow)
-        row.addWidget(shown, 1)
+        text_label = label(text, theme, wrap=True, html=True)
+        text_label.linkActivated.connect(follow)
+        row.addWidget(text_label, 1)
         self._column.addLayout(row)
         self.texts.append(f"{name} · {cost}" if cost else name)
 
@@ -157,22 +157,22 @@ def _breakable(text: str) -> str:
 
 def _by_operator(ends: Sequence[FlowEnd]) -> Mapping[int, FlowEnd]:
     """Map each operator to its flow end, reached directly or by passing through."""
-    found: dict[int, FlowEnd] = {}
+    ends_of: dict[int, FlowEnd] = {}
     for end in ends:
         for operator in (*end.operators, *end.through):
-            found.setdefault(operator, end)
-    return found
+            ends_of.setdefault(operator, end)
+    return ends_of
 
 
 def _costs(table: CostTable | None) -> Mapping[int, tuple[int, int, int]]:
     """Map each operator to its self ticks, its shared ticks, and its number of slices."""
-    found: dict[int, tuple[int, int, int]] = {}
+    costs: dict[int, tuple[int, int, int]] = {}
     for row in table.rows if table is not None else ():
         for operator in row.operators:
-            self_ticks, shared, slices = found.get(operator, (0, 0, 0))
+            self_ticks, shared, slices = costs.get(operator, (0, 0, 0))
             if row.is_shared:
                 shared += row.ticks
             else:
                 self_ticks += row.ticks
-            found[operator] = self_ticks, shared, slices + row.slices
-    return found
+            costs[operator] = self_ticks, shared, slices + row.slices
+    return costs

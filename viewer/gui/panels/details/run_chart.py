@@ -96,6 +96,8 @@ class CodeSnippet(QWidget):
             painter.setPen(theme.color("text1" if number == self._marked else "text2"))
             left = digits + theme.px(8)
             room = self.width() - left - theme.px(8)
-            shown = elided_text(metrics, text, Qt.TextElideMode.ElideRight, room)
-            painter.drawText(QRectF(left, y, room, line), int(Qt.AlignmentFlag.AlignVCenter), shown)
+            elided = elided_text(metrics, text, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(
+                QRectF(left, y, room, line), int(Qt.AlignmentFlag.AlignVCenter), elided
+            )
         painter.end()

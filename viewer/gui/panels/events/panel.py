@@ -73,16 +73,16 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
 
     def show_answer(self, answer: EventsAnswer) -> None:
         """Show the statistics."""
-        open_trace, found = answer.shown, answer.rows.found
-        if not len(found):
+        open_trace, statistics = answer.shown, answer.rows.found
+        if not len(statistics):
             self.show_sentence(NO_EVENTS)
             return
         self._color()
         before = self.model.contents
-        self.model.show(answer.rows, stays=before is not None and before.found is found)
+        self.model.show(answer.rows, stays=before is not None and before.found is statistics)
         count = sum(r.kind is RunKind.INFERENCE for r in open_trace.trace.runs)
         where = f"all {group_digits(count)} inferences" if count > 1 else "the whole trace"
-        self._show_table(f"{counted(len(found), 'event')} · {where}")
+        self._show_table(f"{counted(len(statistics), 'event')} · {where}")
 
     @Slot()
     def _mark(self) -> None:
@@ -113,14 +113,14 @@ class EventsAnswer:
 
 
 def _answer(open_trace: OpenTrace, run: int | None, event_rows: EventRows | None) -> EventsAnswer:
-    found = event_statistics(open_trace.table) if event_rows is None else event_rows.found
-    in_run, picked = np.full(len(found), -1), ""
+    statistics = event_statistics(open_trace.table) if event_rows is None else event_rows.found
+    in_run, picked = np.full(len(statistics), -1), ""
     if run is not None:
-        row = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
-        inside = run_of_slices(open_trace.trace)[found.slices] == run
+        row = np.repeat(np.arange(len(statistics)), np.diff(statistics.row_ptr))
+        inside = run_of_slices(open_trace.trace)[statistics.slices] == run
         in_run[row[inside]] = 0
-        np.add.at(in_run, row[inside], found.duration[inside])
+        np.add.at(in_run, row[inside], statistics.duration[inside])
         title = run_label(open_trace.table, open_trace.trace.runs[run]).rpartition(" · ")[2]
         picked = title.partition(" of ")[0].capitalize()
     rate = float(open_trace.axis.ns_per_tick)
-    return EventsAnswer(open_trace, rows_of(found, in_run, picked, rate, event_rows))
+    return EventsAnswer(open_trace, rows_of(statistics, in_run, picked, rate, event_rows))

@@ -93,8 +93,8 @@ class EventRows:
 
     def event_of(self, slice: int) -> int:
         """Return the row of a slice's event, -1 without one."""
-        at = np.flatnonzero(self.found.slices == slice)
-        return int(np.searchsorted(self.found.row_ptr, at[0], "right")) - 1 if len(at) else -1
+        rows = np.flatnonzero(self.found.slices == slice)
+        return int(np.searchsorted(self.found.row_ptr, rows[0], "right")) - 1 if len(rows) else -1
 
 
 def rows_of(

@@ -99,8 +99,8 @@ class FindingDelegate(QStyledItemDelegate):
     def _text(self, text: str, role: str, left: int, top: int, width: int) -> QRect:
         """Return the place of a wrapped text, `width` wide and as tall as it needs."""
         metrics = QFontMetrics(self._font(role))
-        shown = breakable(text, metrics, width)
-        height = metrics.boundingRect(QRect(0, 0, width, 0), _WRAP, shown).height()
+        wrapped = breakable(text, metrics, width)
+        height = metrics.boundingRect(QRect(0, 0, width, 0), _WRAP, wrapped).height()
         return QRect(left, top, width, height)
 
     def _font(self, role: str) -> QFont:

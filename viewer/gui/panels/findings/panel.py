@@ -135,15 +135,15 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
     @Slot(QMenu)
     def _offer(self, menu: QMenu) -> None:
         """Add entries to the context menu: the panel with a finding's details, and a row's rule."""
-        at = self.list.currentIndex().row()
-        if not 0 <= at < len(self.model.rows):
+        number = self.list.currentIndex().row()
+        if not 0 <= number < len(self.model.rows):
             return
-        row = self.model.rows[at]
+        row = self.model.rows[number]
         if row.finding is not None and isinstance(row.finding.place, PanelRef):
             name = row.finding.place.name
             menu.addAction("Show full report", partial(self.host.show_panel, name))
         if row.rule:
-            menu.addAction("Show rule", partial(self.list.show_rule, at))
+            menu.addAction("Show rule", partial(self.list.show_rule, number))
 
     def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the sentences of the selected rows, or of all rows if none is selected."""

@@ -75,7 +75,7 @@ def place_of(operator: Operator) -> str:
 
 
 def looks_of(
-    shown: ShownGroups,
+    shown_groups: ShownGroups,
     program: Program,
     calls: Sequence[Instance],
     figures: NodeFigures | None,
@@ -87,10 +87,10 @@ def looks_of(
     values: what to color by, None for nothing. tags: the delegate calls of operators that are drawn
     without what is around them.
     """
-    tree = shown.tree
-    nodes = shown.visible if tags is None else shown.boxes
+    tree = shown_groups.tree
+    nodes = shown_groups.visible if tags is None else shown_groups.boxes
     if isinstance(values, Amounts):
-        cells, most = _valued(shown, values, nodes, is_whole=tags is None)
+        cells, most = _valued(shown_groups, values, nodes, is_whole=tags is None)
     elif values is None:
         cells, most = dict.fromkeys(nodes.tolist(), _PLAIN), ""
     else:
@@ -118,17 +118,17 @@ def looks_of(
 
 
 def _valued(
-    shown: ShownGroups, values: Amounts, nodes: Ints, *, is_whole: bool
+    shown_groups: ShownGroups, values: Amounts, nodes: Ints, *, is_whole: bool
 ) -> tuple[dict[int, NodeCell], str]:
     """Return the cells of nodes, and the end of the scale.
 
     That is the largest value of a box; if all of their values are shared, of a delegate call. For
     some operators of a model, it is the largest value of all its operators.
     """
-    tree, measure = shown.tree, values.measure
-    most = values.own[shown.is_box].max(initial=0) if is_whole else values.most
+    tree, measure = shown_groups.tree, values.measure
+    most = values.own[shown_groups.is_box].max(initial=0) if is_whole else values.most
     if not most:
-        most = values.own[shown.is_frame & (tree.kind == GroupKind.CALL)].max(initial=0)
+        most = values.own[shown_groups.is_frame & (tree.kind == GroupKind.CALL)].max(initial=0)
     part = measure.parts(values.own[nodes], float(most))
     steps = np.clip((part * HEAT_STEPS).astype(np.int64), 0, HEAT_STEPS - 1)
     linked = values.linked_inside[nodes].tolist()

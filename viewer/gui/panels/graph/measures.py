@@ -263,7 +263,7 @@ def amounts(tree: GroupTree, measure: Measure) -> Amounts:
     count, length = len(tree), np.diff(measure.ptr)
     sets, combine, values = len(length), measure.combine, measure.values
     parts = values if measure.part is None else measure.part
-    own, shared, part = (_zeros(count, like) for like in (values, values, parts))
+    own_amounts, shared, part = (_zeros(count, like) for like in (values, values, parts))
     number, members = np.zeros((2, count), np.int64)
     has = np.zeros(count, np.bool_)
     # Every set in every node with members of it, and how many: from the innermost nodes outward.
@@ -278,7 +278,7 @@ def amounts(tree: GroupTree, measure: Measure) -> Amounts:
         at_node, its_set = np.divmod(pairs, max(sets, 1))
         is_whole = sums == length[its_set]
         home, whole = at_node[is_whole], its_set[is_whole]
-        combine.at(own, home, values[whole])
+        combine.at(own_amounts, home, values[whole])
         combine.at(part, home, parts[whole])
         has[home] = True
         home, partly = at_node[~is_whole], its_set[~is_whole]
@@ -288,7 +288,7 @@ def amounts(tree: GroupTree, measure: Measure) -> Amounts:
         node = np.concatenate([node[~here], tree.parent[at_node]])
         of_set = np.concatenate([of_set[~here], its_set])
         inside = np.concatenate([inside[~here], sums])
-    return Amounts(tree, measure, own, part, has, shared, number, members)
+    return Amounts(tree, measure, own_amounts, part, has, shared, number, members)
 
 
 def _zeros(count: int, like: Ints | Floats) -> Ints | Floats:

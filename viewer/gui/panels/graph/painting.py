@@ -196,10 +196,10 @@ class _Frame:
         left: bool = False,
     ) -> float:
         """Paint as much of a text as fits, and return its width. left: cut its start."""
-        shown, width = self._cache.cut(text, role, size, room.width(), left=left)
+        cut_text, width = self._cache.cut(text, role, size, room.width(), left=left)
         self._painter.setFont(self._cache.font(role, size)[0])
         self._painter.setPen(color)
-        self._painter.drawText(room, align, shown)
+        self._painter.drawText(room, align, cut_text)
         return width
 
     def _fits(self, text: str, role: FontRole, size: int, room: float) -> bool:

@@ -26,11 +26,11 @@ class GraphPicture:
 
     def __init__(self, answer: GraphAnswer) -> None:
         self.answer = answer
-        layout, shown, sizes = answer.layout, answer.layout.shown, answer.question.sizes
-        self.tree: GroupTree = shown.tree
+        layout, shown_groups, sizes = answer.layout, answer.layout.shown, answer.question.sizes
+        self.tree: GroupTree = shown_groups.tree
         self.rects: Floats = layout.rects
         self.size = QSizeF(layout.width, layout.height)
-        self.boxes, self.frames = shown.boxes, shown.frames[int(sizes.is_bare) :]
+        self.boxes, self.frames = shown_groups.boxes, shown_groups.frames[int(sizes.is_bare) :]
         self.head, self.across = sizes.head, sizes.across
         self.seeds, self.focus = frozenset(answer.seeds.tolist()), answer.focus
         self.looks = answer.looks
@@ -131,8 +131,8 @@ class GraphPicture:
 
     def visible_of(self, node: int) -> int:
         """Return a node if it is visible, else the box that hides it, -1 if it is left out."""
-        shown = self.answer.layout.shown
-        return node if shown.is_frame[node] else int(shown.box[node])
+        shown_groups = self.answer.layout.shown
+        return node if shown_groups.is_frame[node] else int(shown_groups.box[node])
 
     @cached_property
     def by_fill(self) -> dict[Fill, list[QRectF]]:

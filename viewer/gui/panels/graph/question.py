@@ -282,10 +282,10 @@ def work_out(question: GraphQuestion, around: Neighborhood | None = None) -> Gra
     around = around or around_of(question)
     values = model.values(question)
     if around is None:
-        shown, tags = shown_groups(model.tree, opened), None
+        groups, tags = shown_groups(model.tree, opened), None
     else:
-        shown, tags = shown_operators(model.tree, around.operators), model.tags
-    looks, most = looks_of(shown, model.program, question.calls, question.figures, values, tags)
-    edges = group_edges(shown, model.producer, model.consumer)
-    layout = model.layouter.layout(shown, edges, question.sizes)
+        groups, tags = shown_operators(model.tree, around.operators), model.tags
+    looks, most = looks_of(groups, model.program, question.calls, question.figures, values, tags)
+    edges = group_edges(groups, model.producer, model.consumer)
+    layout = model.layouter.layout(groups, edges, question.sizes)
     return GraphAnswer(question, model, around, layout, values, looks, most, opened)

@@ -350,9 +350,9 @@ class GraphView(QWidget):
         elif key in _SIDES:
             self._step(*_SIDES[key])
         elif node >= 0 and key == Qt.Key.Key_Backspace:
-            shown = picture.answer.layout.shown
-            around = node if shown.is_frame[node] else int(picture.tree.parent[node])
-            if around > 0 and shown.is_frame[around]:
+            shown_groups = picture.answer.layout.shown
+            around = node if shown_groups.is_frame[node] else int(picture.tree.parent[node])
+            if around > 0 and shown_groups.is_frame[around]:
                 self.current = around
                 self._toggle(around)
         elif node >= 0:

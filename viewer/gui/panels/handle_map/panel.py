@@ -208,9 +208,9 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         if number is None:
             return
         has_key = np.isin(answer.shown.trace.slices.key, entry.keys)
-        found = np.flatnonzero(has_key & starts_within(answer.shown.trace, answer.scope))
-        if len(found):
-            self._select_slices(answer.shown, number, found)
+        slices = np.flatnonzero(has_key & starts_within(answer.shown.trace, answer.scope))
+        if len(slices):
+            self._select_slices(answer.shown, number, slices)
         elif entry.operators:
             session.select_operators(number, entry.operators)
 

@@ -167,11 +167,11 @@ class HandleMapModel(OperatorModel):
 
     def holds(self, contents: OperatorContents, word: str) -> Bools:
         """Return the rows with a word in their name, cells or identifier."""
-        found = (
+        matches = (
             word in " ".join((r.name, *r.texts, self.maps.rows[r.group].identifier)).lower()
             for r in contents.rows
         )
-        return np.fromiter(found, np.bool_, len(contents.rows))
+        return np.fromiter(matches, np.bool_, len(contents.rows))
 
     def copied(self, contents: OperatorContents, items: Ints) -> Copied:
         """Return rows as in other tables, with status and note."""

@@ -103,9 +103,9 @@ class MethodChoosers(QWidget):
             text = f"{listed(undecided)} have the same instructions"
         if not has_parts:
             return text
-        own = numbers_text([run.number for run in runs if run.scope == scope])
+        run_numbers = numbers_text([run.number for run in runs if run.scope == scope])
         method = self._table.method_of_scope(scope)
-        return f"{own}: {method}" if method else f"{own}: {text}"
+        return f"{run_numbers}: {method}" if method else f"{run_numbers}: {text}"
 
     def ask(self, title: str, number: int) -> None:
         """Offer to choose the method of one inference: put its number into the field."""

@@ -134,10 +134,10 @@ class LinksPanel(ScrollPanel):
     def _inference(self) -> tuple[int, Run] | None:
         """The trace and inference of the selected slice, if its method can be chosen."""
         ref = self._session.state.slice
-        shown = None if ref is None else self._session.traces[ref.trace]
-        if ref is None or shown is None or shown.table.program is None:
+        open_trace = None if ref is None else self._session.traces[ref.trace]
+        if ref is None or open_trace is None or open_trace.table.program is None:
             return None
-        program, run = shown.table.program, run_of(shown, ref.index)
+        program, run = open_trace.table.program, run_of(open_trace, ref.index)
         if run is None or run.kind is not RunKind.INFERENCE or run.count > 1:
             return None
         return None if program.text_lines or len(program.methods) < 2 else (ref.trace, run)
@@ -274,17 +274,17 @@ class Section(QWidget):
     def _column_chooser(self) -> None:
         """Add a selector for the column of identifiers, if a column matches or was chosen."""
         space, theme = self._session.workspace, self._theme
-        found = space.identifiers.candidates(
+        candidates = space.identifiers.candidates(
             self._shown.file, space.links(self._shown.file).program
         )
-        matches = {match.column: match for _, match in found}
+        matches = {match.column: match for _, match in candidates}
         chosen = space.identifiers.column(self._shown.file)
         if not matches and chosen.column is None:
             return
-        several = len({program.path for program, _ in found}) > 1
+        several = len({program.path for program, _ in candidates}) > 1
         self.columns = columns = _wide_chooser("Column of identifiers", theme)
         columns.addItem(NO_COLUMN, None)
-        for program, match in found:
+        for program, match in candidates:
             where = display_name(program.path) if several else "the map"
             columns.addItem(_match_text(match, where), match.column)
         if chosen.column is not None and chosen.column not in matches:
@@ -362,8 +362,8 @@ def _wide_chooser(name: str, theme: Theme) -> QComboBox:
 def _match_text(match: ColumnMatch, where: str) -> str:
     """Return "column event · 6 of 6 in the map · 98 % of slices"."""
     share = format_share(match.of_slices, 1)
-    known, values = group_digits(match.known), group_digits(match.values)
-    return f"column {match.column} · {known} of {values} in {where} · {share} of slices"
+    matched, values = group_digits(match.known), group_digits(match.values)
+    return f"column {match.column} · {matched} of {values} in {where} · {share} of slices"
 
 
 def _value(match: Match) -> str:

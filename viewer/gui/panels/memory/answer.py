@@ -141,9 +141,9 @@ class MemoryAnswer:
     @cached_property
     def is_at_peak(self) -> Bools:
         """Per storage, whether it is in use at the peak."""
-        found = np.zeros(len(self.plan.storages), np.bool_)
-        found[self.plan.at_peak] = True
-        return found
+        mask = np.zeros(len(self.plan.storages), np.bool_)
+        mask[self.plan.at_peak] = True
+        return mask
 
     @cached_property
     def views(self) -> Ints:
@@ -154,11 +154,11 @@ class MemoryAnswer:
     @cached_property
     def instructions_of(self) -> dict[int, tuple[int, ...]]:
         """Operator -> the instructions that run it."""
-        found: dict[int, list[int]] = {}
+        numbers_of: dict[int, list[int]] = {}
         for instruction, operators in self.operators.items():
             for operator in operators:
-                found.setdefault(operator, []).append(instruction)
-        return {operator: tuple(own) for operator, own in found.items()}
+                numbers_of.setdefault(operator, []).append(instruction)
+        return {operator: tuple(numbers) for operator, numbers in numbers_of.items()}
 
     @property
     def whole(self) -> int:
@@ -181,24 +181,24 @@ class MemoryAnswer:
 
         palette: the index of every operator.
         """
-        found, (at, own) = self._plain_colors.copy(), self._single_operators
-        found[at] = own % OPERATORS if palette is None else palette[own]
-        return found
+        colors, (writers, operators) = self._plain_colors.copy(), self._single_operators
+        colors[writers] = operators % OPERATORS if palette is None else palette[operators]
+        return colors
 
     @cached_property
     def _plain_colors(self) -> Palette:
         """The colors of what no single operator wrote."""
-        found = by_name([writer.name for writer in self.writers])
-        found[np.array([writer.instruction < 0 for writer in self.writers], np.bool_)] = PLAIN
-        found[np.array([len(writer.operators) > 0 for writer in self.writers], np.bool_)] = SLAB
-        return found
+        colors = by_name([writer.name for writer in self.writers])
+        colors[np.array([writer.instruction < 0 for writer in self.writers], np.bool_)] = PLAIN
+        colors[np.array([len(writer.operators) > 0 for writer in self.writers], np.bool_)] = SLAB
+        return colors
 
     @cached_property
     def _single_operators(self) -> tuple[Ints, Ints]:
         """The storages that a single operator wrote, and its number."""
-        own = [(i, w.operators[0]) for i, w in enumerate(self.writers) if len(w.operators) == 1]
-        at, operator = np.array(own, np.int64).reshape(-1, 2).T
-        return at, operator
+        pairs = [(i, w.operators[0]) for i, w in enumerate(self.writers) if len(w.operators) == 1]
+        writers, operator = np.array(pairs, np.int64).reshape(-1, 2).T
+        return writers, operator
 
     def live_ticks(self, storage: int) -> int:
         """Return for how many ticks a storage was in use in the inference, -1 if not known."""
@@ -259,8 +259,8 @@ def _over_time(plan: MemoryPlan, bands: Sequence[int], times: InstructionTimes) 
     boxes = _boxes(plan, bands, start, np.maximum(end, start))
     tick = np.append(times.tick - begin, length)
     live = np.append(plan.live[times.number], plan.kept)
-    at = np.flatnonzero(times.number == plan.peak_instruction)
-    peak = int(times.tick[at[0]]) - begin if len(at) else -1
+    rows = np.flatnonzero(times.number == plan.peak_instruction)
+    peak = int(times.tick[rows[0]]) - begin if len(rows) else -1
     return ArenaAxis(max(length, 1), boxes, _curve(plan, tick, live), peak, times)
 
 
@@ -289,16 +289,20 @@ def _writer(
         return Writer(BEFORE, (), "", f"{before} {named}".strip() or INPUT, "")
     instruction = plan.method.instructions[number]
     kernel = one_line(kernel_name(instruction) or instruction.name)
-    own = operators.get(number, ())
+    writer_operators = operators.get(number, ())
     if instruction.kind is InstructionKind.DELEGATE_CALL:
         return Writer(
-            number, own, "", one_line(instruction.name), operator_count(len(own)) if own else ""
+            number,
+            writer_operators,
+            "",
+            one_line(instruction.name),
+            operator_count(len(writer_operators)) if writer_operators else "",
         )
-    if program is None or not own:
+    if program is None or not writer_operators:
         return Writer(number, (), "", kernel, "")
-    members = [program.operators[i] for i in own]
+    members = [program.operators[i] for i in writer_operators]
     names = list(dict.fromkeys(member.name for member in members))
     more = f" + {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     modules = {member.module_path for member in members}
     module = modules.pop() if len(modules) == 1 else ""
-    return Writer(number, own, module, " + ".join(names[:_MOST_NAMES]) + more, kernel)
+    return Writer(number, writer_operators, module, " + ".join(names[:_MOST_NAMES]) + more, kernel)

@@ -66,12 +66,12 @@ class MemoryRows:
     def colors(self, colors: Palette) -> Palette:
         """Return the color of each row: that of its storages, or `SLAB` if theirs differ."""
         count = len(self.contents.rows)
-        found = np.zeros(count, np.uint8)
-        found[self.group] = colors
+        row_colors = np.zeros(count, np.uint8)
+        row_colors[self.group] = colors
         mixed = np.zeros(count, np.bool_)
-        mixed[self.group[colors != found[self.group]]] = True
-        found[mixed] = SLAB
-        return found
+        mixed[self.group[colors != row_colors[self.group]]] = True
+        row_colors[mixed] = SLAB
+        return row_colors
 
 
 def rows_of(answer: MemoryAnswer, mode: MemoryMode) -> MemoryRows:
@@ -268,10 +268,10 @@ def tip_lines(answer: MemoryAnswer, storage: int) -> tuple[str, ...]:
 
 def instruction_text(answer: MemoryAnswer, instruction: int) -> str:
     """Return an instruction with its operator: "instruction 45, matmul"."""
-    own, program = answer.operators.get(instruction, ()), answer.program
+    operators, program = answer.operators.get(instruction, ()), answer.program
     name = ""
-    if program is not None and len(own) == 1:
-        name = program.operators[own[0]].label
+    if program is not None and len(operators) == 1:
+        name = program.operators[operators[0]].label
     elif 0 <= instruction < len(answer.plan.method.instructions):
         name = answer.plan.method.instructions[instruction].name
     return f"instruction {instruction}{f', {name}' if name else ''}"

@@ -75,17 +75,17 @@ def select_writers(session: Session, answer: MemoryAnswer, storages: Ints) -> No
     operators = tuple(sorted({i for writer in writers for i in writer.operators}))
     program = answer.program
     linked = [i for i, s in enumerate(session.traces) if s.table.program is program]
-    own = [i for i in linked if session.as_run(i) is open_trace]
+    trace_numbers = [i for i in linked if session.as_run(i) is open_trace]
     if operators and program is not None and linked:
-        session.select_operators((own or linked)[0], operators)
+        session.select_operators((trace_numbers or linked)[0], operators)
         return
     if open_trace is None:
         return
     method = answer.plan.method
     scopes = [i for i, ran in enumerate(open_trace.table.ran) if ran is method]
     numbers = sorted({writer.instruction for writer in writers if writer.instruction >= 0})
-    found = [slices_of_instruction(open_trace.trace, scopes, number) for number in numbers]
-    slices = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    slice_parts = [slices_of_instruction(open_trace.trace, scopes, number) for number in numbers]
+    slices = np.unique(np.concatenate(slice_parts)) if slice_parts else np.empty(0, np.int64)
     if len(slices):
         session.show_inferences(Inferences.AS_RUN)
         number = session.number_of(open_trace)
@@ -97,20 +97,20 @@ def select_writers(session: Session, answer: MemoryAnswer, storages: Ints) -> No
 def selected_instructions(session: Session, answer: MemoryAnswer) -> set[int]:
     """Return the instructions of the selected slices, else of the selected operators."""
     state, method = session.state, answer.plan.method
-    found: set[int] = set()
+    instructions: set[int] = set()
     for trace, numbers in state.slices.of.items():
         table = session.traces[trace].table
         scopes = [i for i, ran in enumerate(table.ran) if ran is method]
         keys = np.unique(table.trace.slices.key[numbers])
-        own = keys[np.isin(table.trace.keys.scope[keys], scopes)]
-        found.update(table.trace.keys.instruction[own].tolist())
-    found.discard(NO_INSTRUCTION)
-    if not found and state.operators is not None:
+        own_keys = keys[np.isin(table.trace.keys.scope[keys], scopes)]
+        instructions.update(table.trace.keys.instruction[own_keys].tolist())
+    instructions.discard(NO_INSTRUCTION)
+    if not instructions and state.operators is not None:
         trace, operators = state.operators
         if session.traces[trace].table.program is answer.program:
             for operator in operators[:_MOST]:
-                found.update(answer.instructions_of.get(operator, ()))
-    return found
+                instructions.update(answer.instructions_of.get(operator, ()))
+    return instructions
 
 
 class ArenaAxisKind(Enum):
@@ -247,13 +247,15 @@ class MemoryPanel(AnswerPanel[_Page]):
             if (file.path, method.name) == self._chosen:
                 return file, method
         ran = {id(method) for open_trace in self._session.traces for method in open_trace.table.ran}
-        by_rank = sorted(methods, key=lambda one: (id(one[1]) not in ran, -one[1].planned_bytes))
+        by_rank = sorted(methods, key=lambda pair: (id(pair[1]) not in ran, -pair[1].planned_bytes))
         return by_rank[0] if by_rank else None
 
     def _profile_of(self, method: ExecutableMethod) -> tuple[OpenTrace | None, Run | None]:
         """Return the profile that ran a method, the current one if it did, and its chosen run."""
         session = self._session
-        numbers = [i for i, shown in enumerate(session.traces) if method in shown.table.ran]
+        numbers = [
+            i for i, open_trace in enumerate(session.traces) if method in open_trace.table.ran
+        ]
         if not numbers:
             return None, None
         number = session.current_trace
@@ -321,9 +323,9 @@ class MemoryPanel(AnswerPanel[_Page]):
             for file, method in methods
         ]
         current = self._current()
-        shown = None if current is None else current[1]
-        at = next((i for i, (_, method) in enumerate(methods) if method is shown), -1)
-        self.chooser.offer(names, at)
+        current_method = None if current is None else current[1]
+        index = next((i for i, (_, method) in enumerate(methods) if method is current_method), -1)
+        self.chooser.offer(names, index)
         self.chooser.setVisible(len(methods) > 1)
 
     def empty_state(self) -> Sentence:

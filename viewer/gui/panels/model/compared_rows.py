@@ -72,25 +72,25 @@ class ModelChanges:
     @cached_property
     def shared(self) -> tuple[tuple[CostRow, ...], ...]:
         """Per module, the rows of several operators, as sets without costs."""
-        found: list[list[CostRow]] = [[] for _ in self.tree.modules]
+        rows: list[list[CostRow]] = [[] for _ in self.tree.modules]
         for operators in self.calls:
             if len(operators) > 1:
-                found[self.tree.common(operators)].append(CostRow(operators, 0, 0, 0, 0))
-        return tuple(map(tuple, found))
+                rows[self.tree.common(operators)].append(CostRow(operators, 0, 0, 0, 0))
+        return tuple(map(tuple, rows))
 
 
 def model_changes(
-    open_comparison: OpenComparison, program: Program, known: ModuleTree | None
+    open_comparison: OpenComparison, program: Program, built_tree: ModuleTree | None
 ) -> ModelChanges:
-    """Return the changes of the modules of A. known: the tree of its program, if it was built."""
-    modules = module_changes(open_comparison.at(MODULE), known or module_tree(program))
+    """Return the changes of the modules of A. built_tree: the tree of its program."""
+    modules = module_changes(open_comparison.at(MODULE), built_tree or module_tree(program))
     parts = open_comparison.calls.a.parts
     calls: dict[tuple[int, ...], int] = {}
     for number, (row, _) in enumerate(open_comparison.rows):
         if row.level != DELEGATE_EVENT:
-            own = {i for part in row.a for i in parts[part].operators}
-            if own:
-                calls[tuple(sorted(own))] = number
+            operators = {i for part in row.a for i in parts[part].operators}
+            if operators:
+                calls[tuple(sorted(operators))] = number
     return ModelChanges(open_comparison, modules, calls)
 
 
@@ -119,7 +119,7 @@ class ComparedRows(ModelRows):
         """Return the row of the selected slice, None if it has none."""
         number = row_of_selection(session, self.changes.found)
         calls = self.changes.calls.items()
-        return self.find(next((own for own, call in calls if call == number), ()))
+        return self.find(next((numbers for numbers, call in calls if call == number), ()))
 
     def select(self, session: Session, row: ModelRow) -> None:
         """Select the slices of a row in both arms."""

@@ -87,7 +87,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
     @staticmethod
     def presence(session: Session) -> Presence:
         programs = session.workspace.programs
-        recorded = (shown.table.program for shown in session.traces)
+        recorded = (open_trace.table.program for open_trace in session.traces)
         return Presence.open_if(
             any(program.methods and not program.text_lines for program in programs)
             or any(p is not None and p.is_recorded and p.module_paths for p in recorded)
@@ -105,25 +105,33 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
 
         While two arms are compared, it is that for their changes.
         """
-        found = self._comparison.in_tables
-        compared = None if found is None or found.program(1) is None else found.program(0)
-        if found is not None and compared is not None:
-            args = found, compared, self._tree_of(compared)
-            return Question(model_changes, args, found.size, about=found, stays=True)
+        open_comparison = self._comparison.in_tables
+        compared = (
+            None
+            if open_comparison is None or open_comparison.program(1) is None
+            else open_comparison.program(0)
+        )
+        if open_comparison is not None and compared is not None:
+            args = open_comparison, compared, self._tree_of(compared)
+            return Question(
+                model_changes, args, open_comparison.size, about=open_comparison, stays=True
+            )
         cost_answer = self._costs.answer
         program = None if cost_answer is None else cost_answer.open_trace.table.program
         if cost_answer is None or program is None or not cost_answer.table.rows:
             return None
         number = self._session.number_of(cost_answer.open_trace)
         assert number is not None
-        known, of = self.costs, self._session.as_run(number)
+        model_answer, of = self.costs, self._session.as_run(number)
         tree = self._tree_of(program)
         size, warm_up = len(cost_answer.open_trace.trace.slices), self._session.state.warm_up
         steady = TimeScope(warm_up=warm_up, phase=self._session.state.phase)
-        is_known = known is not None and known.of is of and known.steady == steady
-        medians = known.costed.medians if known is not None and is_known else None
-        given = cost_answer, of, program, tree, steady, medians
-        return Question(_answer, given, size, about=cost_answer)
+        is_known = (
+            model_answer is not None and model_answer.of is of and model_answer.steady == steady
+        )
+        medians = model_answer.costed.medians if model_answer is not None and is_known else None
+        parts = cost_answer, of, program, tree, steady, medians
+        return Question(_answer, parts, size, about=cost_answer)
 
     def _tree_of(self, program: Program) -> ModuleTree | None:
         """The tree of a program if it is the one shown, which takes time to build."""
@@ -228,11 +236,13 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
 
     @property
     def _colors(self) -> Palette | None:
-        shown = None if self.costs is None else self.costs.given.open_trace
+        open_trace = None if self.costs is None else self.costs.given.open_trace
         if isinstance(self.answer, ModelChanges):
             paths = self.answer.found.chosen.a.paths
-            shown = next((t for t in self._session.traces if t.file.path in paths), None)
-        return None if shown is None else shown.operator_colors(self._session.state.scheme)
+            open_trace = next((t for t in self._session.traces if t.file.path in paths), None)
+        return (
+            None if open_trace is None else open_trace.operator_colors(self._session.state.scheme)
+        )
 
     @property
     def _words(self) -> tuple[str, ...]:
@@ -265,16 +275,16 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         if rows is None or answer is None or self._choosing:
             return
         state = self._session.state
-        shown = answer.given.open_trace
+        open_trace = answer.given.open_trace
         if self._picked is not None and len(state.others) and state.slices == self._picked[0]:
             self._mark(rows.row_of_module(self._picked[1]))
             return
         chosen = state.operators if not len(state.others) else None
-        is_of_trace = chosen is not None and self._session.traces[chosen[0]] is shown
+        is_of_trace = chosen is not None and self._session.traces[chosen[0]] is open_trace
         operators = chosen[1] if chosen is not None and is_of_trace else ()
         self.view.relate(operators)
-        at = self.model.node(self.view.currentIndex())
-        current = rows.items[at] if at >= 0 else None
+        node = self.model.node(self.view.currentIndex())
+        current = rows.items[node] if node >= 0 else None
         is_slice = current is not None and current.kind is RowKind.SLICE
         if is_slice and state.slice is not None and current.number == state.slice.index:  # type: ignore[union-attr]
             return
@@ -345,7 +355,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
 
 
 def _answer(
-    given: CostAnswer,
+    cost_answer: CostAnswer,
     of: OpenTrace,
     program: Program,
     tree: ModuleTree | None,
@@ -357,10 +367,10 @@ def _answer(
     is_one_method = len({run.scope for run in of.trace.inferences()}) == 1
     figures = of.figures_for(steady if is_one_method else replace(steady, phase=EVERY_PHASE))
     medians = medians or run_medians(tree, figures.table, figures.costs, warm_up=steady.warm_up)
-    costs = module_costs(tree, given.table)
-    costed = ModelCosts(given.open_trace, given.scope, costs, medians)
+    costs = module_costs(tree, cost_answer.table)
+    costed = ModelCosts(cost_answer.open_trace, cost_answer.scope, costs, medians)
     _ = costs.in_sets, costed.fractions  # cached by the worker thread: both pass over all rows
-    return ModelAnswer(given, of, steady, costed)
+    return ModelAnswer(cost_answer, of, steady, costed)
 
 
 def _counts(tree: ModuleTree) -> str:

@@ -70,8 +70,8 @@ class NameFilter:
         ]
         return np.array(
             [
-                self._matches(f"{self._paths[int(at)]} {operator.label} {line}")
-                for operator, at, line in zip(
+                self._matches(f"{self._paths[int(module)]} {operator.label} {line}")
+                for operator, module, line in zip(
                     self._tree.program.operators, self._tree.of_operator, lines, strict=True
                 )
             ],
@@ -83,12 +83,12 @@ class NameFilter:
         """Whether each module, or anything in it or around it, matches (one bool per module)."""
         if not self._words:
             return np.ones(len(self._tree.modules), np.bool_)
-        found = np.zeros(len(self._tree.modules), np.int64)
-        np.add.at(found, self._tree.of_operator, self.operators.astype(np.int64))
-        for number in range(len(found)):
-            found[number] += self._matches(self._paths[number])
-            found[number] += any(self.has_set(number, row) for row in self._sets(number))
-        return self._tree.total(found) > 0
+        counts = np.zeros(len(self._tree.modules), np.int64)
+        np.add.at(counts, self._tree.of_operator, self.operators.astype(np.int64))
+        for number in range(len(counts)):
+            counts[number] += self._matches(self._paths[number])
+            counts[number] += any(self.has_set(number, row) for row in self._sets(number))
+        return self._tree.total(counts) > 0
 
     @cached_property
     def _paths(self) -> list[str]:
@@ -143,12 +143,12 @@ class ModelRows(GrownRows[ModelRow], CostRows):
 
     def again(self, words: tuple[str, ...], by: TreeColumn | None, descending: bool) -> Self:
         """Return the same rows, filtered and sorted."""
-        found = copy(self)
-        found.forget()
-        found.words, found.by, found.descending = words, by, descending
+        changed = copy(self)
+        changed.forget()
+        changed.words, changed.by, changed.descending = words, by, descending
         if words != self.words:
-            found._filter = NameFilter(self.tree, self.costed, words)
-        return found
+            changed._filter = NameFilter(self.tree, self.costed, words)
+        return changed
 
     def arranged(self, column: TreeColumn | None, descending: bool) -> Self:
         is_same = (column, descending) == (self.by, self.descending)
@@ -168,7 +168,7 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             parts = self._parts_of(self.items[node])
         else:
             parts = self._slices_in(self.items[node])
-        rows = [ModelRow(*part, at, node) for at, part in enumerate(parts, len(self.items))]
+        rows = [ModelRow(*part, index, node) for index, part in enumerate(parts, len(self.items))]
         self._modules |= {row.number: row.id for row in rows if row.kind is RowKind.MODULE}
         return rows
 
@@ -180,8 +180,8 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             return True
         if self.costed is None or row.kind not in (RowKind.OPERATOR, RowKind.SET):
             return False
-        found = self._cost_row(row)
-        return found is not None and found.slices > 0
+        cost_row = self._cost_row(row)
+        return cost_row is not None and cost_row.slices > 0
 
     def opens(self, node: int) -> bool:
         return self.items[node].kind is RowKind.MODULE
@@ -194,16 +194,16 @@ class ModelRows(GrownRows[ModelRow], CostRows):
     def node_of(self, key: Key) -> int:
         """Return the row that a key names, -1 if there is none; creates it if needed."""
         kind, number, around = key
-        found: int | None = None
+        node: int | None = None
         if kind is RowKind.MODULE and number < len(self.tree.modules):
-            found = self.row_of_module(number)
+            node = self.row_of_module(number)
         elif kind is RowKind.OPERATOR and number < len(self.program.operators):
-            found = self.find((number,))
+            node = self.find((number,))
         elif kind is RowKind.SET and around < len(self.tree.modules):
             module = self.row_of_module(around)
             inside = () if module is None else self.below(module)
-            found = next((n for n in inside if self.key(n) == key), None)
-        return -1 if found is None else found
+            node = next((n for n in inside if self.key(n) == key), None)
+        return -1 if node is None else node
 
     def _parts_of(self, row: ModelRow) -> list[tuple[RowKind, int]]:
         module = self.tree.modules[row.number]
@@ -240,21 +240,23 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         """List the slices of an operator or set, by time or by duration."""
         if self.costed is None or row.kind not in (RowKind.OPERATOR, RowKind.SET):
             return []
-        shown = self.costed.shown
+        open_trace = self.costed.shown
         cost = self._cost_row(row)
         if cost is None:
             return []
         scope = self.costed.scope
-        found = shown.figures_for(scope).costs.slices_of({cost.operators}, scope, cost.nodes)
-        slices = shown.trace.slices
-        order = slices.start[found]
+        cost_slices = open_trace.figures_for(scope).costs.slices_of(
+            {cost.operators}, scope, cost.nodes
+        )
+        slices = open_trace.trace.slices
+        order = slices.start[cost_slices]
         if self.by is ModelColumn.TOTAL:
-            length = slices.end[found] - order
+            length = slices.end[cost_slices] - order
             order = -length if self.descending else length
-        found = found[np.argsort(order, kind="stable")]
-        parts = [(RowKind.SLICE, i) for i in found[:MOST_SLICES].tolist()]
-        if len(found) > MOST_SLICES:
-            parts.append((RowKind.REST, len(found) - MOST_SLICES))
+        cost_slices = cost_slices[np.argsort(order, kind="stable")]
+        parts = [(RowKind.SLICE, i) for i in cost_slices[:MOST_SLICES].tolist()]
+        if len(cost_slices) > MOST_SLICES:
+            parts.append((RowKind.REST, len(cost_slices) - MOST_SLICES))
         return parts
 
     def _sorted(self, row: ModelRow, parts: list[tuple[RowKind, int]]) -> list[tuple[RowKind, int]]:
@@ -269,11 +271,11 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             keys = [self.name(part).lower() for part in rows]
         else:
             keys = [self._record_key(part, by) for part in rows]
-        known = [i for i, key in enumerate(keys) if key is not None]
+        keyed = [i for i, key in enumerate(keys) if key is not None]
         # A missing number is neither the smallest nor the greatest: it comes last in both orders.
         rest = [i for i, key in enumerate(keys) if key is None]
-        known.sort(key=lambda i: keys[i], reverse=self.descending)  # type: ignore[arg-type, return-value]
-        return [parts[i] for i in (*known, *rest)]
+        keyed.sort(key=lambda i: keys[i], reverse=self.descending)  # type: ignore[arg-type, return-value]
+        return [parts[i] for i in (*keyed, *rest)]
 
     def _number(self, row: ModelRow, by: TreeColumn) -> float | None:
         """Return a row's sort key, equal to its figure.
@@ -289,10 +291,10 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         if self.costed is None or not plain:
             value: float | None = getattr(self.figures(row), _FIELDS[by])
             return value
-        found = self.costed.costs.single.get(row.number)
-        if found is None:
+        cost_row = self.costed.costs.single.get(row.number)
+        if cost_row is None:
             return None
-        return found.slices if by is ModelColumn.SLICES else found.ticks
+        return cost_row.slices if by is ModelColumn.SLICES else cost_row.ticks
 
     # -- figures and texts -----------------------------------------------------------------------
 
@@ -313,10 +315,10 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             return _NONE
         costs = costed.costs
         if row.kind is RowKind.SLICE:
-            shown, i = costed.shown, row.number
-            if shown.native(i) is not None:
+            open_trace, i = costed.shown, row.number
+            if open_trace.native(i) is not None:
                 return _NONE  # its duration is shown in the unit of its separate clock
-            slices = shown.trace.slices
+            slices = open_trace.trace.slices
             return ModelFigures(total=int(slices.end[i] - slices.start[i]))
         if row.kind is RowKind.MODULE:
             n = row.number
@@ -328,22 +330,22 @@ class ModelRows(GrownRows[ModelRow], CostRows):
                 int(costs.slices[n]),
                 median if median == median else None,
             )
-        found = self._cost_row(row)
-        at = int(self.tree.of_operator[row.number])
-        at = at if row.kind is RowKind.OPERATOR else self.items[row.parent].number
-        p50 = costed.medians.sets.get((at, self.operators(row)))
+        cost_row = self._cost_row(row)
+        module = int(self.tree.of_operator[row.number])
+        module = module if row.kind is RowKind.OPERATOR else self.items[row.parent].number
+        p50 = costed.medians.sets.get((module, self.operators(row)))
         if row.kind is RowKind.OPERATOR:
             shared = costs.in_sets.get(row.number) or None
-            if found is None:
+            if cost_row is None:
                 return ModelFigures(shared=shared, p50=p50 or None)
             if self.tree.program.is_nested:  # its Total includes other operators' time
-                return ModelFigures(None, found.ticks, shared, found.slices, None, p50)
-            return charged_figures(found.ticks, found.ticks, shared, found.slices, p50)
-        assert found is not None
+                return ModelFigures(None, cost_row.ticks, shared, cost_row.slices, None, p50)
+            return charged_figures(cost_row.ticks, cost_row.ticks, shared, cost_row.slices, p50)
+        assert cost_row is not None
         # Time shared across modules belongs to no single module.
-        across = costs.is_across(self.items[row.parent].number, found)
+        across = costs.is_across(self.items[row.parent].number, cost_row)
         return charged_figures(
-            found.ticks, None if across else found.ticks, None, found.slices, p50
+            cost_row.ticks, None if across else cost_row.ticks, None, cost_row.slices, p50
         )
 
     def _cost_row(self, row: ModelRow) -> CostRow | None:
@@ -538,8 +540,8 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             return int(is_rounded_zero(self.costed.shown.trace.slices, row.number))
         if row.kind is RowKind.MODULE:
             return int(self.costed.costs.zeros[row.number])
-        found = self._cost_row(row)
-        return 0 if found is None else found.zeros
+        cost_row = self._cost_row(row)
+        return 0 if cost_row is None else cost_row.zeros
 
     def _record_key(self, row: ModelRow, cell: TreeColumn) -> float | str | None:
         if cell is ModelColumn.COUNT:
@@ -609,12 +611,12 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         if not operators or not self.below(-1):
             return None
         module = self.tree.common(operators)
-        at = self.row_of_module(module)
-        if at is None:
+        node = self.row_of_module(module)
+        if node is None:
             return None
         members = set(operators)
         kind = RowKind.OPERATOR if len(members) == 1 else RowKind.SET
-        for number in self.below(at):
+        for number in self.below(node):
             row = self.items[number]
             if row.kind is kind and members == set(self.operators(row)):
                 return number
@@ -638,11 +640,11 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         """Return the slices in a module's total, or if none, those that it shares with others."""
         if self.costed is None:
             return np.empty(0, np.int64)
-        found = self.costed.costs.rows_of(module)
+        cost_rows = self.costed.costs.rows_of(module)
         return self.costed.shown.figures_for(self.costed.scope).costs.slices_of(
-            {row.operators for row in found},
+            {row.operators for row in cost_rows},
             self.costed.scope,
-            {node for row in found for node in row.nodes},
+            {node for row in cost_rows for node in row.nodes},
         )
 
     def tsv(self, nodes: Sequence[int], columns: Sequence[TreeColumn]) -> str:

@@ -58,7 +58,7 @@ _GROWS = Heading(
 def contents_of(measured_numbers: MeasuredNumbers, measure: Measure) -> OperatorContents:
     """Return the table. measure: the column that comes first."""
     numbers = measured_numbers.numbers
-    order = [measure, *(one for one in _MEASURES if one is not measure)]
+    order = [measure, *(other for other in _MEASURES if other is not measure)]
     if numbers.reference:
         headings = (
             _OPERATOR, _MEASURES[measure], _GROWS, _TENSOR,
@@ -107,8 +107,8 @@ def _range_cells(row: NumbersRow, figures: Figures | None) -> list[_Cell]:
     summary = figures.summary
     if summary is None:
         return [(MISSING, -math.inf)] * 7
-    numbers = [_number(one) for one in (summary.min, summary.max, summary.mean)]
-    counts: list[_Cell] = [_count(one) for one in (summary.nan, summary.inf)]
+    numbers = [_number(number) for number in (summary.min, summary.max, summary.mean)]
+    counts: list[_Cell] = [_count(number) for number in (summary.nan, summary.inf)]
     return [*numbers, *counts, _number(summary.sd), _count(summary.zeros)]
 
 
@@ -173,17 +173,20 @@ def row_colors(numbers: LoggedNumbers, palette: Palette | None) -> Palette:
     palette: the index of every operator.
     """
     names = by_name([row.call.name if row.call is not None else "" for row in numbers.rows])
-    found = np.full(len(numbers.rows), PLAIN, np.uint8)
+    color_of_row = np.full(len(numbers.rows), PLAIN, np.uint8)
     for i, row in enumerate(numbers.rows):
-        own = row.operators
-        colors = {one % OPERATORS if palette is None else int(palette[one]) for one in own}
-        if len(own) == 1 or (len(colors) == 1 and min(colors) >= RAMP):
-            found[i] = colors.pop()
-        elif own:  # shared calls are gray, unless errors have colors
-            found[i] = SLAB
+        operators = row.operators
+        colors = {
+            operator % OPERATORS if palette is None else int(palette[operator])
+            for operator in operators
+        }
+        if len(operators) == 1 or (len(colors) == 1 and min(colors) >= RAMP):
+            color_of_row[i] = colors.pop()
+        elif operators:  # shared calls are gray, unless errors have colors
+            color_of_row[i] = SLAB
         elif row.call is not None:
-            found[i] = names[i]
-    return found
+            color_of_row[i] = names[i]
+    return color_of_row
 
 
 # -- texts -----------------------------------------------------------------------------------------
@@ -193,8 +196,8 @@ def subtitle_text(measured_numbers: MeasuredNumbers) -> str:
     """Return what is listed: "11 of 14 values compared"."""
     numbers = measured_numbers.numbers
     # A value that is paired with several references has a row for each.
-    own = len({id(row.value) for row in numbers.rows if row.value is not None})
-    text = counted(own, "logged value")
+    count = len({id(row.value) for row in numbers.rows if row.value is not None})
+    text = counted(count, "logged value")
     if numbers.reference:
         paired = {id(numbers.rows[i].value) for i in numbers.compared}
         text = f"{group_digits(len(paired))} of {text} compared"
@@ -319,8 +322,8 @@ def times_text(factor: float) -> str:
     """Return a factor: "1.7 ×", "12 ×"."""
     if factor < 10:
         return f"{factor:.2g}{NARROW_SPACE}×"
-    shown = f"{factor:.1e}".replace("-", MINUS) if factor >= 1e6 else group_digits(round(factor))
-    return f"{shown}{NARROW_SPACE}×"
+    text = f"{factor:.1e}".replace("-", MINUS) if factor >= 1e6 else group_digits(round(factor))
+    return f"{text}{NARROW_SPACE}×"
 
 
 def _number(value: float | None) -> _Cell:

@@ -117,8 +117,8 @@ class DetailView(QWidget):
         self._latest.cancel()
         self._question = self.answer = None
         self._show_parts(has_values=False)
-        for one in (self.title, self.tensor, self.figures):
-            one.setText("")
+        for text_label in (self.title, self.tensor, self.figures):
+            text_label.setText("")
         self.note.setText(CHOOSE)
         self.map.show_plane(None, None)
         self.histogram.show_counts(None)
@@ -202,8 +202,8 @@ class DetailView(QWidget):
         outer = self._outer
         index = []
         for size in reversed(outer):
-            plane, at = divmod(plane, size)
-            index.append(at)
+            plane, position = divmod(plane, size)
+            index.append(position)
         self.index_name.setVisible(bool(outer))
         for number, field in enumerate(self.fields):
             field.setVisible(number < len(outer))
@@ -224,15 +224,15 @@ class DetailView(QWidget):
         self._ask(replace(self._question, plane=plane))
 
     @Slot(object)
-    def _pick(self, shown: Shown) -> None:
-        self._shown = shown
+    def _pick(self, side: Shown) -> None:
+        self._shown = side
         if self._question is not None:
             plane = (
                 None
                 if self.answer is None or self.answer.plane is None
                 else (self.answer.plane.plane)
             )
-            self._ask(replace(self._question, shown=shown, plane=plane))
+            self._ask(replace(self._question, shown=side, plane=plane))
 
 
 def _tensor_text(row: NumbersRow) -> str:

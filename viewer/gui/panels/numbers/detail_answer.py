@@ -101,10 +101,10 @@ def _detail_of(question: DetailQuestion) -> Detail:
     if plane is None:
         plane = 0 if largest is None else largest // (shape.height * shape.width)
     plane = min(max(plane, 0), shape.count - 1)
-    shown = question.shown if reference is not None else Shown.A
+    side = question.shown if reference is not None else Shown.A
     return Detail(
         question,
-        plane_of(stored_tensor, reference, plane, shown),
+        plane_of(stored_tensor, reference, plane, side),
         question.known or _counted(stored_tensor, reference, question.summary),
         largest,
         note=note,

@@ -297,28 +297,28 @@ def _image(pixels: Pixels, place: QRectF) -> pg.ImageItem:
 
 
 @lru_cache
-def colors_of(shown: Shown, dark: bool) -> Pixels:
+def colors_of(side: Shown, dark: bool) -> Pixels:
     """Return 256 pixels from low to high: of heat for differences, of the ramp for values."""
     steps: tuple[int, ...] = RAMP_FILLS if dark else RAMP_FILLS[::-1]
-    if shown is Shown.DIFFERENCE:
+    if side is Shown.DIFFERENCE:
         steps = (canvas_rgb(dark), *HEAT_FILLS[dark])
     places = np.linspace(0, 1, len(steps))
-    at = np.linspace(0, 1, _COLORS)
-    found = np.full(_COLORS, 0xFF000000, np.uint32)
+    positions = np.linspace(0, 1, _COLORS)
+    pixels = np.full(_COLORS, 0xFF000000, np.uint32)
     for shift in (16, 8, 0):
-        channel = np.interp(at, places, [step >> shift & 255 for step in steps])
-        found |= np.round(channel).astype(np.uint32) << np.uint32(shift)
-    found.flags.writeable = False
-    return found
+        channel = np.interp(positions, places, [step >> shift & 255 for step in steps])
+        pixels |= np.round(channel).astype(np.uint32) << np.uint32(shift)
+    pixels.flags.writeable = False
+    return pixels
 
 
 def range_of(plane: Plane) -> tuple[float, float, bool]:
     """Return the values of the first and the last color, and whether any value is odd."""
     values = plane.values
     is_finite = np.isfinite(values)
-    known = values[is_finite]
-    low = 0.0 if plane.shown is Shown.DIFFERENCE or not len(known) else float(known.min())
-    high = float(known.max()) if len(known) else 0.0
+    finite = values[is_finite]
+    low = 0.0 if plane.shown is Shown.DIFFERENCE or not len(finite) else float(finite.min())
+    high = float(finite.max()) if len(finite) else 0.0
     return low, max(high, low), not bool(is_finite.all())
 
 
@@ -355,16 +355,16 @@ def _reduced(values: Floats, pixels: int, axis: int, by: np.ufunc) -> Floats:
     first: Ints = np.arange(pixels) * cells // pixels
     if pixels >= cells:
         return np.take(values, first, axis)
-    found: Floats = by.reduceat(values, first, axis)
-    return found
+    reduced: Floats = by.reduceat(values, first, axis)
+    return reduced
 
 
 def _index(sizes: Sequence[int], number: int) -> tuple[int, ...]:
-    found: list[int] = []
+    positions: list[int] = []
     for size in reversed(sizes):
         number, index = divmod(number, size)
-        found.append(index)
-    return tuple(found[::-1])
+        positions.append(index)
+    return tuple(positions[::-1])
 
 
 def _exact(value: float) -> str:

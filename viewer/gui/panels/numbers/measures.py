@@ -74,8 +74,8 @@ class Bars:
 
     def bar_of(self, row: int) -> int:
         """Return the bar of a row, -1 for none."""
-        at = int(np.searchsorted(self.rows, row))
-        return at if at < len(self.rows) and self.rows[at] == row else -1
+        index = int(np.searchsorted(self.rows, row))
+        return index if index < len(self.rows) and self.rows[index] == row else -1
 
     @property
     def badness(self) -> Floats:
@@ -102,13 +102,13 @@ def bars_of(measured_numbers: MeasuredNumbers, measure: Measure) -> Bars:
     rows: Sequence[int] = numbers.compared
     if not numbers.reference:
         rows = [i for i, row in enumerate(numbers.rows) if row.is_result and row.value is not None]
-        own = [_largest(figures[i]) if i < len(figures) else None for i in rows]
-        return _bars(LARGEST, rows, own, -1, is_log=True, rises=True)
-    own = [_of_gap(measure, figures[i]) if i < len(figures) else None for i in rows]
+        bars = [_largest(figures[i]) if i < len(figures) else None for i in rows]
+        return _bars(LARGEST, rows, bars, -1, is_log=True, rises=True)
+    bars = [_of_gap(measure, figures[i]) if i < len(figures) else None for i in rows]
     most = list(rows).index(measured_numbers.most) if measured_numbers.most >= 0 else -1
     is_snr = measure is Measure.SNR
     title = {Measure.SNR: "SNR, dB", Measure.COSINE: DISTANCE}.get(measure, measure.value)
-    return _bars(title, rows, own, most, is_log=not is_snr, rises=not is_snr)
+    return _bars(title, rows, bars, most, is_log=not is_snr, rises=not is_snr)
 
 
 _Bar = tuple[BarKind, float]
@@ -144,14 +144,14 @@ def _of_gap(measure: Measure, figures: Figures) -> _Bar | None:
 def _bars(
     title: str,
     rows: Sequence[int],
-    own: Sequence[_Bar | None],
+    bars: Sequence[_Bar | None],
     most: int,
     *,
     is_log: bool,
     rises: bool,
 ) -> Bars:
-    kind = np.array([BarKind.PENDING if one is None else one[0] for one in own], np.uint8)
-    top = np.array([0.0 if one is None else one[1] for one in own])
+    kind = np.array([BarKind.PENDING if bar is None else bar[0] for bar in bars], np.uint8)
+    top = np.array([0.0 if bar is None else bar[1] for bar in bars])
     is_known = kind == BarKind.MEASURED
     if is_log:
         top[is_known] = np.log10(np.maximum(top[is_known], np.finfo(np.float64).tiny))
@@ -159,26 +159,34 @@ def _bars(
     return Bars(title, np.array(rows, np.int64), top, kind, low, high, ticks, most, rises)
 
 
-def _decades(known: Floats) -> tuple[float, float, tuple[tuple[float, str], ...]]:
-    if not len(known):
+def _decades(values: Floats) -> tuple[float, float, tuple[tuple[float, str], ...]]:
+    if not len(values):
         return 0.0, 1.0, ()
-    low, high = math.floor(known.min()), math.ceil(known.max())
+    low, high = math.floor(values.min()), math.ceil(values.max())
     high = max(high, low + 1)
     step = -(-(high - low) // _MOST_TICKS)
     # The smallest bar is visible, too.
     low_edge = low - 0.08 * (high - low)
-    return low_edge, high, tuple((float(at), power_text(at)) for at in range(low, high + 1, step))
+    return (
+        low_edge,
+        high,
+        tuple((float(power), power_text(power)) for power in range(low, high + 1, step)),
+    )
 
 
-def _decibels(known: Floats) -> tuple[float, float, tuple[tuple[float, str], ...]]:
-    if not len(known):
+def _decibels(values: Floats) -> tuple[float, float, tuple[tuple[float, str], ...]]:
+    if not len(values):
         return 0.0, 1.0, ()
-    low = min(math.floor(known.min() / _LEAST_STEP_DB) * _LEAST_STEP_DB, 0)
-    high = max(math.ceil(known.max() / _LEAST_STEP_DB) * _LEAST_STEP_DB, low + _LEAST_STEP_DB)
+    low = min(math.floor(values.min() / _LEAST_STEP_DB) * _LEAST_STEP_DB, 0)
+    high = max(math.ceil(values.max() / _LEAST_STEP_DB) * _LEAST_STEP_DB, low + _LEAST_STEP_DB)
     step = _LEAST_STEP_DB
     while (high - low) / step > _MOST_TICKS:
         step *= 2
-    return float(low), float(high), tuple((float(at), str(at)) for at in range(low, high + 1, step))
+    return (
+        float(low),
+        float(high),
+        tuple((float(decibels), str(decibels)) for decibels in range(low, high + 1, step)),
+    )
 
 
 def power_text(exponent: int) -> str:

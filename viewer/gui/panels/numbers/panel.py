@@ -117,8 +117,8 @@ class ReferenceChoice(QWidget):
         now = chosen
         if chosen is Automatic.COMPARED and automatic is None:
             now = Automatic.NOTHING
-        at = self._choices.index(now) if now in self._choices else 0
-        self.box.offer((name for name, _ in listed), at)
+        index = self._choices.index(now) if now in self._choices else 0
+        self.box.offer((name for name, _ in listed), index)
         for widget in (self.name, self.box):
             widget.setVisible(len(listed) > 1)
 
@@ -150,17 +150,19 @@ def selected_rows(session: Session, numbers: LoggedNumbers) -> tuple[int, ...]:
     if state.operators is not None:
         trace, operators = state.operators
         if session.traces[trace].table.program is numbers.program:
-            found = {i for one in operators[:_MOST] for i in numbers.of_operator.get(one, ())}
-            exact = [i for i in found if set(numbers.rows[i].operators) == set(operators)]
-            return tuple(sorted(exact or found))
+            rows = {
+                i for operator in operators[:_MOST] for i in numbers.of_operator.get(operator, ())
+            }
+            exact = [i for i in rows if set(numbers.rows[i].operators) == set(operators)]
+            return tuple(sorted(exact or rows))
     number = _number_of(session, numbers)
     slices = None if number is None else state.slices.of.get(number)
     if number is None or slices is None or not len(slices):
         return ()
     key = session.traces[number].trace.slices.key
-    own = np.unique(key[slices[:_MOST]]).tolist()
+    own_keys = np.unique(key[slices[:_MOST]]).tolist()
     of_key = numbers.of_key
-    return tuple(sorted({i for one in own for i in of_key.get(one, ())}))
+    return tuple(sorted({i for own_key in own_keys for i in of_key.get(own_key, ())}))
 
 
 def first_of(numbers: LoggedNumbers, rows: Sequence[int]) -> int:
@@ -324,8 +326,10 @@ class NumbersPanel(PagePanel):
         """List the inferences with values, if there are several."""
         profile, logged_inference = numbers.profile, numbers.inference
         every = () if profile is None else profile.inferences
-        at = -1 if logged_inference is None else every.index(logged_inference)
-        self.inferences.offer((one_line(one.label) for one in every), at)
+        index = -1 if logged_inference is None else every.index(logged_inference)
+        self.inferences.offer(
+            (one_line(logged_inference.label) for logged_inference in every), index
+        )
         self.inferences.setVisible(len(every) > 1)
 
     @Slot()
@@ -370,15 +374,15 @@ class NumbersPanel(PagePanel):
         self.chart.mark(self._rows)
 
     @Slot(object)
-    def _show_contents(self, made: tuple[MeasuredNumbers, OperatorContents]) -> None:
-        measured_numbers, contents = made
+    def _show_contents(self, measured: tuple[MeasuredNumbers, OperatorContents]) -> None:
+        measured_numbers, contents = measured
         if measured_numbers is not self.figures:
             return
-        at = self.table.verticalScrollBar().value()
+        scrolled = self.table.verticalScrollBar().value()
         self.table.show_contents(contents, sorted_by=-1)
         self._color_rows()
         self._mark_rows(scroll=False)
-        self.table.verticalScrollBar().setValue(at)
+        self.table.verticalScrollBar().setValue(scrolled)
 
     @Slot()
     def _color(self) -> None:

@@ -87,12 +87,12 @@ def has_only_names(session: Session, answer: CostAnswer) -> bool:
     )
 
 
-def list_names(shown: OpenTrace, scope: TimeScope) -> ListedNames:
+def list_names(open_trace: OpenTrace, scope: TimeScope) -> ListedNames:
     """Group the slices of a trace by name."""
-    grouping = shown.grouping_for(scope)
+    grouping = open_trace.grouping_for(scope)
     table = grouping.by(GROUP_KEY, *scope.span)
-    contents = group_contents(shown, table, "Name", shown.base_of(scope))
-    return ListedNames(shown, scope, grouping, table, contents)
+    contents = group_contents(open_trace, table, "Name", open_trace.base_of(scope))
+    return ListedNames(open_trace, scope, grouping, table, contents)
 
 
 def more_names_text(listed: ListedNames) -> str:
@@ -184,20 +184,20 @@ class OperatorsPanel(CostPanel[Listed]):
         if answer.open_trace.table.program is None or not answer.table.rows:
             return None
         listed = self.costs
-        known = listed.facts if listed and listed.is_of_trace(answer) else None
+        facts = listed.facts if listed and listed.is_of_trace(answer) else None
         size = len(answer.table.rows)
-        return Question(_list, (answer, known), size, about=answer, stays=True)
+        return Question(_list, (answer, facts), size, about=answer, stays=True)
 
     def _question_of_names(self, answer: CostAnswer) -> Question | None:
         # The scope of costs: without the warm-up. Inferences are shown as they ran.
-        shown, scope = current_scope(self._session, ranges=True, by_inference=True)
-        if shown is None:  # all files were closed, and the costs follow
+        open_trace, scope = current_scope(self._session, ranges=True, by_inference=True)
+        if open_trace is None:  # all files were closed, and the costs follow
             return None
         listed = self.answer
-        is_known = isinstance(listed, ListedNames) and listed.shown is shown
-        slices = len(shown.trace.slices)
+        is_known = isinstance(listed, ListedNames) and listed.shown is open_trace
+        slices = len(open_trace.trace.slices)
         size = 0 if slices <= AT_ONCE else slices  # the limit of the panel counts operator sets
-        return Question(list_names, (shown, scope), size, about=answer, stays=is_known)
+        return Question(list_names, (open_trace, scope), size, about=answer, stays=is_known)
 
     @property
     def costs(self) -> ListedCosts | None:
@@ -247,17 +247,19 @@ class OperatorsPanel(CostPanel[Listed]):
         self.note.setVisible(bool(listed.note))
 
     def _show_names(self, listed: ListedNames) -> None:
-        shown, table = listed.shown, listed.table
+        open_trace, table = listed.shown, listed.table
         self.show_page()
         self._color()
         self._show_contents(listed.contents)
-        base = shown.base_of(listed.scope)
-        show_whole(self.footer, shown, table, shown.left_out_of(listed.scope), listed.scope, base)
-        where = scope_text(shown, listed.scope, loads=True, per_inference=True)
-        name = display_name(shown.trace.path)
+        base = open_trace.base_of(listed.scope)
+        show_whole(
+            self.footer, open_trace, table, open_trace.left_out_of(listed.scope), listed.scope, base
+        )
+        where = scope_text(open_trace, listed.scope, loads=True, per_inference=True)
+        name = display_name(open_trace.trace.path)
         self.subtitle.setText(f"{BY_NAME} · {where} · {name}")
         costs = self._costs.answer
-        may_link = KeyKind.OPERATOR_CALL in key_kinds(shown.trace)
+        may_link = KeyKind.OPERATOR_CALL in key_kinds(open_trace.trace)
         link = self.no_costs(costs).text if costs and may_link else ""
         self.note.setText(more_names_text(listed) or link or not_counted_text(listed))
         self.note.setVisible(bool(self.note.text()))
@@ -286,11 +288,13 @@ class OperatorsPanel(CostPanel[Listed]):
     @Slot()
     def _color(self) -> None:
         listed, scheme = self.costs, self._session.state.scheme
-        shown = None if listed is None else listed.answer.open_trace
+        open_trace = None if listed is None else listed.answer.open_trace
         if isinstance(self.answer, ListedComparison):
             paths = self.answer.compared.chosen.a.paths
-            shown = next((t for t in self._session.traces if t.file.path in paths), None)
-        self.table.color_operators(None if shown is None else shown.operator_colors(scheme))
+            open_trace = next((t for t in self._session.traces if t.file.path in paths), None)
+        self.table.color_operators(
+            None if open_trace is None else open_trace.operator_colors(scheme)
+        )
 
     @Slot(str)
     def _filter(self, text: str) -> None:
@@ -306,7 +310,11 @@ class OperatorsPanel(CostPanel[Listed]):
             return
         if isinstance(self.answer, ListedComparison):
             row = row_of_selection(self._session, self.answer.compared)
-            rows = (i for i, one in enumerate(self.model.rows) if row >= 0 and one.group == row)
+            rows = (
+                i
+                for i, table_row in enumerate(self.model.rows)
+                if row >= 0 and table_row.group == row
+            )
             self.table.mark(next(rows, -1))
             return
         listed, chosen = self.costs, self._session.state.operators
@@ -378,6 +386,6 @@ class ListedCosts:
         return self.answer.open_trace.table is answer.open_trace.table
 
 
-def _list(answer: CostAnswer, known: dict[tuple[int, ...], SetFacts] | None) -> ListedCosts:
-    facts = set_facts(answer.open_trace.table) if known is None else known
+def _list(answer: CostAnswer, known_facts: dict[tuple[int, ...], SetFacts] | None) -> ListedCosts:
+    facts = set_facts(answer.open_trace.table) if known_facts is None else known_facts
     return ListedCosts(answer, facts, costs_contents(answer, facts))

@@ -209,8 +209,8 @@ def _tensor_rows(method: ExecutableMethod) -> Iterable[ProgramRow]:
         ]
         contents = tensors.text(i)
         if tensors.memory[i] != NONE:
-            at = group_digits(int(tensors.offset[i]))
-            contents += f" · memory {tensors.memory[i]} at byte {at}"
+            offset = group_digits(int(tensors.offset[i]))
+            contents += f" · memory {tensors.memory[i]} at byte {offset}"
         name = f"value {tensors.value[i]}"
         if tensors.named(i):
             name += f" · {one_line(tensors.named(i))}"

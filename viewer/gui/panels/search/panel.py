@@ -141,7 +141,7 @@ class HitsPanel(AnswerPanel[Ints]):
                 *self._sorting,
                 order,
                 self._by,
-                lambda shown: shown.operator_colors(session.state.scheme),
+                lambda open_trace: open_trace.operator_colors(session.state.scheme),
             )
         )
         self.show_page()

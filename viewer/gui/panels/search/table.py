@@ -61,7 +61,7 @@ def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
         order = np.arange(len(hits))
         return order[::-1] if by.descending else order
     value = np.zeros(len(hits), np.int64)
-    ranks = _ranks([_texts(shown, by.column) for shown in traces])
+    ranks = _ranks([_texts(open_trace, by.column) for open_trace in traces])
     for number, open_trace in enumerate(traces):
         positions = np.flatnonzero(hits.trace == number)
         index, slices = hits.slice[positions], open_trace.trace.slices

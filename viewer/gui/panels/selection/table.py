@@ -80,22 +80,22 @@ class SelectionContents:
     def row_of_slice(self, trace: int, slice: int) -> int:
         """Return the row of a slice's group, -1 without one."""
         for position, part in enumerate(self.answer.parts):
-            at = int(np.searchsorted(part.statistics.index, slice))
-            if part.number == trace and at < len(part.statistics.index):
-                if int(part.statistics.index[at]) != slice:
+            index = int(np.searchsorted(part.statistics.index, slice))
+            if part.number == trace and index < len(part.statistics.index):
+                if int(part.statistics.index[index]) != slice:
                     return -1
-                group = int(part.statistics.group[at])
-                found = np.flatnonzero((self.part == position) & (self.group == group))
-                return int(found[0]) if len(found) else -1
+                group = int(part.statistics.group[index])
+                rows = np.flatnonzero((self.part == position) & (self.group == group))
+                return int(rows[0]) if len(rows) else -1
         return -1
 
     def members(self, i: int) -> tuple[int, Ints, int]:
         """Return the trace of a row, the indices of its slices, and the longest of them."""
         part = self.answer.parts[int(self.part[i])]
-        found = part.statistics.members(int(self.group[i]))
+        members = part.statistics.members(int(self.group[i]))
         slices = part.open_trace.trace.slices
-        longest = found[int(np.argmax(slices.end[found] - slices.start[found]))]
-        return part.number, found, int(longest)
+        longest = members[int(np.argmax(slices.end[members] - slices.start[members]))]
+        return part.number, members, int(longest)
 
 
 def contents_of(answer: SelectionAnswer) -> SelectionContents:

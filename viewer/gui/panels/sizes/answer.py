@@ -81,16 +81,16 @@ class SizesAnswer:
 
     def sides(self, row: int) -> tuple[tuple[FileParts, FilePart], ...]:
         """Return the parts of a row with their files: that of A, then that of B."""
-        found = []
-        for parts, own in ((self.a, self.part_a), (self.b, self.part_b)):
-            if parts is not None and own[row] != NONE:
-                found.append((parts, parts.parts[int(own[row])]))
-        return tuple(found)
+        sides = []
+        for parts, part_rows in ((self.a, self.part_a), (self.b, self.part_b)):
+            if parts is not None and part_rows[row] != NONE:
+                sides.append((parts, parts.parts[int(part_rows[row])]))
+        return tuple(sides)
 
     def part_in(self, row: int, parts: FileParts) -> FilePart:
         """Return the part of a row in one of the files, which has it."""
-        own = self.part_a if parts is self.a else self.part_b
-        return parts.parts[int(own[row])]
+        part_rows = self.part_a if parts is self.a else self.part_b
+        return parts.parts[int(part_rows[row])]
 
     def part(self, row: int) -> FilePart:
         """Return the part of a row; that of A, if both files have it."""
@@ -131,27 +131,27 @@ class SizesAnswer:
 
         of_a, of_b: the index of every operator of each file; None for each its own.
         """
-        found = self.own_colors.without_operator.copy()
+        colors = self.own_colors.without_operator.copy()
         operator = self.own_colors.operator
         is_b = self.part_a == NONE
         for palette, is_side in ((of_a, ~is_b), (of_b, is_b)):
             rows = np.flatnonzero(is_side & (operator != NONE))
-            own = operator[rows]
-            found[rows] = own % OPERATORS if palette is None else palette[own]
-        return found
+            operators = operator[rows]
+            colors[rows] = operators % OPERATORS if palette is None else palette[operators]
+        return colors
 
     @cached_property
     def used(self) -> tuple[Mapping[User, Sequence[int]], Mapping[User, Sequence[int]]]:
         """Which rows an operator or a call uses in A, and in B."""
-        found: tuple[dict[User, list[int]], dict[User, list[int]]] = ({}, {})
+        rows_by_user: tuple[dict[User, list[int]], dict[User, list[int]]] = ({}, {})
         sides = (self.a, self.part_a), (self.b, self.part_b)
-        for rows_of, (parts, own) in zip(found, sides, strict=True):
-            for row, number in enumerate(own.tolist()):
+        for rows_of, (parts, part_rows) in zip(rows_by_user, sides, strict=True):
+            for row, number in enumerate(part_rows.tolist()):
                 if parts is not None and number != NONE:
                     part = parts.parts[number]
                     for user in (*part.operators, *calls_of(part)):
                         rows_of.setdefault(user, []).append(row)
-        return found
+        return rows_by_user
 
     @cached_property
     def own_colors(self) -> RowColors:
@@ -178,8 +178,8 @@ def work_out(question: SizesQuestion) -> SizesAnswer:
     of_a = file_parts(a, recorded_program(question.space, a))
     size_a = np.array([part.size for part in of_a.parts], np.int64)
     if b is None:
-        own, none = np.arange(len(size_a)), np.full(len(size_a), NONE)
-        return SizesAnswer(question, of_a, None, None, own, none, size_a, np.zeros_like(size_a))
+        order, none = np.arange(len(size_a)), np.full(len(size_a), NONE)
+        return SizesAnswer(question, of_a, None, None, order, none, size_a, np.zeros_like(size_a))
     of_b = file_parts(b, recorded_program(question.space, b))
     size_b = np.array([part.size for part in of_b.parts], np.int64)
     pairs = paired_parts(of_a, of_b)
@@ -211,7 +211,7 @@ class Copies:
 def find_copies(answer: SizesAnswer, cancelled: Cancelled = never_cancelled) -> Copies | None:
     """Read the file where parts have equal sizes; in a comparison, that of A. None if cancelled."""
     try:
-        found = duplicates(answer.a, cancelled)
+        copies = duplicates(answer.a, cancelled)
     except ReadCancelled:
         return None
     size = len(answer)
@@ -219,10 +219,10 @@ def find_copies(answer: SizesAnswer, cancelled: Cancelled = never_cancelled) -> 
     has_part = answer.part_a != NONE
     row_of_part[answer.part_a[has_part]] = np.flatnonzero(has_part)
     count, first = np.zeros(size, np.int64), np.arange(size)
-    for group in found.groups:
+    for group in copies.groups:
         rows = row_of_part[list(group.parts)]
         count[rows], first[rows] = len(rows), rows[0]
-    extra = sum(len(group.parts) - 1 for group in found.groups)
+    extra = sum(len(group.parts) - 1 for group in copies.groups)
     return Copies(
-        count, first, len(found.groups), extra, found.saved, found.unread, found.why
+        count, first, len(copies.groups), extra, copies.saved, copies.unread, copies.why
     )  # fmt: skip

@@ -92,13 +92,13 @@ Paths = tuple[str, str]  # "" for no B
 def choices_of(session: Session) -> list[Files]:
     """Return what can be shown: the compared files, then each open one; of two, also both."""
     files = session.workspace.executables
-    found: list[Files] = [(file, None) for file in files]
+    files_list: list[Files] = [(file, None) for file in files]
     compared = _compared(session)
     if compared is not None:
-        return [compared, *found]
+        return [compared, *files_list]
     if len(files) == 2:
-        found.append((files[0], files[1]))
-    return found
+        files_list.append((files[0], files[1]))
+    return files_list
 
 
 def shown_files(session: Session, chosen: Paths | None) -> Files | None:
@@ -122,10 +122,10 @@ def _compared(session: Session) -> Files | None:
     sides = list[Executable]()
     for arm in (chosen.a, chosen.b):
         ran = [space.what_ran(trace) for trace in space.traces if trace.path in arm.paths]
-        known = {id(file): file for file in ran if file is not None}
-        if len(known) != 1:
+        programs = {id(file): file for file in ran if file is not None}
+        if len(programs) != 1:
             return None
-        sides += known.values()
+        sides += programs.values()
     a, b = sides
     return None if a is b else (a, b)
 
@@ -175,11 +175,11 @@ class PathBar(QWidget):
             )  # fmt: skip
         if len(parts) > _MOST_STEPS:
             parts = [parts[0], span("…", tokens.text3), *parts[-(_MOST_STEPS - 2) :]]
-        shown = span(" › ", tokens.text3).join(parts)
+        path_text = span(" › ", tokens.text3).join(parts)
         rows = len(tree.rows_in(*root))
         hint = _OUT if len(self._steps) > 1 else _IN
         more = f"{box_size_text(answer, tree, root)} · {counted(rows, 'part')} · {hint}"
-        self.links.setText(f"{shown}&nbsp;&nbsp;&nbsp;{span(more, tokens.text2)}")
+        self.links.setText(f"{path_text}&nbsp;&nbsp;&nbsp;{span(more, tokens.text2)}")
 
     @Slot(str)
     def _choose(self, number: str) -> None:
@@ -382,9 +382,9 @@ class SizesPanel(AnswerPanel[_Page]):
         self.show_page()
         self._show_figures()
         self.summary.setText(copies_text(answer, None))
-        beside = beside_text(answer)
-        self.footer.setText(beside)
-        self.footer.setVisible(bool(beside))
+        side_text = beside_text(answer)
+        self.footer.setText(side_text)
+        self.footer.setVisible(bool(side_text))
         self._colors = answer.colors(*self._palettes(answer))
         self.model.color(self._colors)
         self.model.show(PartRows(PartTexts(answer)))
@@ -496,10 +496,10 @@ class SizesPanel(AnswerPanel[_Page]):
         answer = self.shown_answer
         if answer is None or self.answer is None:
             return
-        known = self.answer.trees.get(grouping)
-        if known is not None:
+        tree = self.answer.trees.get(grouping)
+        if tree is not None:
             self._growing.cancel()
-            self._show_grouped(known)
+            self._show_grouped(tree)
         else:
             self._growing.ask(len(answer) <= _AT_ONCE, _grown, answer, grouping)
 
@@ -552,18 +552,18 @@ class SizesPanel(AnswerPanel[_Page]):
         if answer is None or tree is None or self._choosing:
             return
         used = selected_rows(self._session, answer)
-        own, shared = (used.own, used.shared) if len(used.own) else (used.shared, used.own)
-        self.treemap.mark(tree.node[own].tolist(), tree.node[shared].tolist())
-        self._mark_rows(own)
+        marked, shared = (used.own, used.shared) if len(used.own) else (used.shared, used.own)
+        self.treemap.mark(tree.node[marked].tolist(), tree.node[shared].tolist())
+        self._mark_rows(marked)
 
     def _marked_rows(self) -> Ints:
         """Return the rows of what is marked in the treemap."""
         tree = self.tree
         if tree is None:
             return np.empty(0, np.int64)
-        found = [tree.rows_in(node) for node in self.treemap.marked.tolist()[:1]]
+        rows = [tree.rows_in(node) for node in self.treemap.marked.tolist()[:1]]
         rest = tree.row[self.treemap.marked[1:]]
-        return np.unique(np.concatenate([*found, rest[rest != NONE]])).astype(np.int64)
+        return np.unique(np.concatenate([*rows, rest[rest != NONE]])).astype(np.int64)
 
     def _mark_rows(self, rows: Ints) -> None:
         """Select rows in the table, and scroll to the first."""

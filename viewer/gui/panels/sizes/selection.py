@@ -38,9 +38,11 @@ def select_users(session: Session, answer: SizesAnswer, rows: Ints) -> bool:
     for parts, part_of in ((answer.a, answer.part_a), (answer.b, answer.part_b)):
         if parts is None:
             continue
-        own = part_of[rows]
-        some = [parts.parts[i] for i in own[own != NONE][:_MOST].tolist()]
-        if _select_operators(session, parts, some) or _select_slices(session, parts, some):
+        part_numbers = part_of[rows]
+        files_parts = [parts.parts[i] for i in part_numbers[part_numbers != NONE][:_MOST].tolist()]
+        if _select_operators(session, parts, files_parts) or _select_slices(
+            session, parts, files_parts
+        ):
             return True
     return False
 
@@ -64,12 +66,12 @@ def _select_slices(session: Session, parts: FileParts, file_parts: list[FilePart
     numbers = sorted({call for part in file_parts for call in calls_of(part)})
     for trace in range(len(session.traces)):
         open_trace = session.as_run(trace)
-        found = [_NONE]
+        slice_parts = [_NONE]
         for method, instruction in numbers[:_MOST]:
             scopes = _scopes(open_trace, parts.executable.methods[method])
             if scopes:
-                found.append(slices_of_instruction(open_trace.trace, scopes, instruction))
-        slices = np.unique(np.concatenate(found))
+                slice_parts.append(slices_of_instruction(open_trace.trace, scopes, instruction))
+        slices = np.unique(np.concatenate(slice_parts))
         if len(slices):
             session.show_inferences(Inferences.AS_RUN)
             longest = SliceRef(trace, longest_slice(open_trace, slices))
@@ -84,7 +86,7 @@ def _scopes(open_trace: OpenTrace, method: ExecutableMethod) -> list[int]:
 
 def selected_rows(session: Session, answer: SizesAnswer) -> UsedRows:
     """Return the rows that the selected slices or operators use."""
-    own, shared = set[int](), set[int]()
+    own_rows, shared = set[int](), set[int]()
     for side, parts in zip(answer.used, (answer.a, answer.b), strict=True):
         if parts is None:
             continue
@@ -93,8 +95,10 @@ def selected_rows(session: Session, answer: SizesAnswer) -> UsedRows:
         for row in {row for user in users for row in side.get(user, ())}:
             part = answer.part_in(row, parts)
             every = set(part.operators) if operators else calls_of(part)
-            (own if every <= users else shared).add(row)
-    return UsedRows(np.array(sorted(own), np.int64), np.array(sorted(shared - own), np.int64))
+            (own_rows if every <= users else shared).add(row)
+    return UsedRows(
+        np.array(sorted(own_rows), np.int64), np.array(sorted(shared - own_rows), np.int64)
+    )
 
 
 def _selected(session: Session, parts: FileParts) -> tuple[set[int], set[Call]]:

@@ -68,8 +68,8 @@ class PartTexts:
 
     def text(self, row: int, column: str) -> str:
         """Return the text of a cell."""
-        known = self._known.get(column)
-        return _TEXTS[column](self.answer, row) if known is None else known[row]
+        texts = self._known.get(column)
+        return _TEXTS[column](self.answer, row) if texts is None else texts[row]
 
     def holds(self, word: str) -> NDArray[np.bool_]:
         """Return which rows contain a word in one of their texts; word: in lower case."""

@@ -35,8 +35,8 @@ def name_text(part: FilePart) -> str:
     name = one_line(part.name)
     if part.names or not part.role:
         return name or kind_text(part.kind)
-    own = name.removeprefix(f"{part.role}_")  # "scale_5faa62ef7..."
-    return part.role if part.role == name else f"{part.role} · {own[:_SHORT_HASH]}…"
+    short_name = name.removeprefix(f"{part.role}_")  # "scale_5faa62ef7..."
+    return part.role if part.role == name else f"{part.role} · {short_name[:_SHORT_HASH]}…"
 
 
 def shape_text(part: FilePart) -> str:
@@ -58,8 +58,8 @@ def user_text(parts: FileParts, part: FilePart) -> str:
 
 def both(answer: SizesAnswer, row: int, text: Callable[[FileParts, FilePart], str]) -> str:
     """Return a text of a row: that of A, or "A → B" if those of both files differ."""
-    found = dict.fromkeys(text(*side) for side in answer.sides(row))
-    return ARROW.join(one or MISSING for one in found) if any(found) else ""
+    texts = dict.fromkeys(text(*side) for side in answer.sides(row))
+    return ARROW.join(text or MISSING for text in texts) if any(texts) else ""
 
 
 def kind_of(answer: SizesAnswer, row: int) -> str:
@@ -247,7 +247,7 @@ def beside_text(answer: SizesAnswer) -> str:
     return " · ".join(parts)
 
 
-def count_text(answer: SizesAnswer, shown: int) -> str:
+def count_text(answer: SizesAnswer, count: int) -> str:
     """Return how many parts there are, and how many of them are shown by a filter."""
     whole = counted(len(answer), "part")
-    return whole if shown == len(answer) else f"{group_digits(shown)} of {whole}"
+    return whole if count == len(answer) else f"{group_digits(count)} of {whole}"

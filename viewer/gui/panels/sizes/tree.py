@@ -59,8 +59,8 @@ class SizeTree:
         for number, parent in enumerate(self.sizes.parent.tolist()):
             if parent >= 0 and inside[parent]:
                 inside[number] = True
-        own = self.row[inside]
-        return np.sort(own[own != NONE])
+        rows = self.row[inside]
+        return np.sort(rows[rows != NONE])
 
     def colors(self, colors: Palette) -> Palette:
         """Return the color of each node: that of all rows inside, or `SLAB` if theirs differ.
@@ -68,12 +68,12 @@ class SizeTree:
         colors: of each row.
         """
         none = SLAB + 1
-        found = np.where(self.row != NONE, colors[self.row], none).tolist()
+        node_colors = np.where(self.row != NONE, colors[self.row], none).tolist()
         parents = self.sizes.parent.tolist()
-        for node in range(len(found) - 1, 0, -1):
-            around, own = parents[node], found[node]
-            found[around] = own if found[around] in (none, own) else SLAB
-        return np.array(found, np.uint8)
+        for node in range(len(node_colors) - 1, 0, -1):
+            around, color = parents[node], node_colors[node]
+            node_colors[around] = color if node_colors[around] in (none, color) else SLAB
+        return np.array(node_colors, np.uint8)
 
 
 def size_tree(answer: SizesAnswer, by: Grouping) -> SizeTree:
@@ -110,10 +110,10 @@ def _tree(answer: SizesAnswer, top: _Group, joint: str) -> SizeTree:
             label.append(name)
             row.append(NONE)
             around = len(parent) - 1
-        for one in group.rows:
+        for member in group.rows:
             parent.append(around)
             label.append("")
-            row.append(one)
+            row.append(member)
         waiting += [(value, around, "") for value in reversed(group.groups.values())]
     above, rows = np.array(parent, np.int64), np.array(row, np.int64)
     is_row = rows != NONE
@@ -164,7 +164,7 @@ def _operator_label(parts: FileParts, part: FilePart) -> str:
 
 def _by_module(answer: SizesAnswer) -> Callable[[int], Path]:
     tree_a, tree_b = answer.a.tree, None if answer.b is None else answer.b.tree
-    known: dict[tuple[bool, int], Path] = {}
+    paths: dict[tuple[bool, int], Path] = {}
     partners: dict[int, int] = {}  # module of B -> module of A
     pairs = None if answer.pairs is None else answer.pairs.users.operators
     if tree_a is not None and tree_b is not None and pairs is not None:
@@ -176,10 +176,10 @@ def _by_module(answer: SizesAnswer) -> Callable[[int], Path]:
         tree = tree_a if is_a else tree_b
         if tree is None or part.module == NO_MODULE:
             return ((part.kind, kind_text(part.kind)),)
-        at = is_a, part.module
-        if at not in known:
-            known[at] = _chain(tree, part.module) if is_a else _chain_of_b(part.module)
-        return known[at]
+        place = is_a, part.module
+        if place not in paths:
+            paths[place] = _chain(tree, part.module) if is_a else _chain_of_b(part.module)
+        return paths[place]
 
     def _chain_of_b(module: int) -> Path:
         """The modules of A around, and inside them those that only B has."""
@@ -197,8 +197,8 @@ def _by_module(answer: SizesAnswer) -> Callable[[int], Path]:
 
 def _chain(tree: ModuleTree, module: int) -> Path:
     """The modules around a module and itself, without the outermost one."""
-    found = [(number, tree.name(number)) for number in tree.around(module)]
-    return tuple(reversed(found[:-1]))
+    modules = [(number, tree.name(number)) for number in tree.around(module)]
+    return tuple(reversed(modules[:-1]))
 
 
 _PATHS: dict[Grouping, Callable[[SizesAnswer], Callable[[int], Path]]] = {

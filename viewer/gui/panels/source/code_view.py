@@ -145,8 +145,8 @@ class CodeView(QTextEdit):
             later = (row for row, number in enumerate(numbers) if number >= around)
             middle = numbers.index(around) if around in numbers else next(later, len(lines))
             start = min(max(middle - MOST_LINES // 2, 0), len(lines) - MOST_LINES)
-            shown = slice(start, start + MOST_LINES)
-            lines, numbers = lines[shown], numbers[shown]
+            window = slice(start, start + MOST_LINES)
+            lines, numbers = lines[window], numbers[window]
         if (lines, numbers) == (self._shown, self._numbers):
             return
         self._shown, self._numbers = lines, numbers
@@ -227,9 +227,9 @@ class CodeView(QTextEdit):
         """Return the row of a line; of a line that is not shown, that of the next line."""
         if line in self._rows:
             return self._rows[line]
-        shown = list(self._rows)
-        at = bisect_left(shown, line)
-        return self._rows[shown[at]] if at < len(shown) else len(self._numbers)
+        lines = list(self._rows)
+        index = bisect_left(lines, line)
+        return self._rows[lines[index]] if index < len(lines) else len(self._numbers)
 
     @property
     def _offset(self) -> int:

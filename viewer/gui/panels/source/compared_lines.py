@@ -128,27 +128,29 @@ def changes_of(lines: Comparison, side: int, path: str) -> dict[int, LineChange]
 
     Lines that share their time have none of their own.
     """
-    found: dict[int, LineChange] = {}
+    changes: dict[int, LineChange] = {}
     for row, compared in zip(lines.rows, lines.compared, strict=True):
         places = _places(lines, side, row)
         if len(places) == 1 and (number := _line_in(path, places[0])):
-            found[number] = _change(row, compared)
-    return found
+            changes[number] = _change(row, compared)
+    return changes
 
 
 def shared_changes_of(lines: Comparison, side: int, path: str) -> tuple[SharedChange, ...]:
     """Return the changes of time that several lines share, the largest first."""
     arm = lines.b if side else lines.a
-    found: list[tuple[float, SharedChange]] = []
+    changes: list[tuple[float, SharedChange]] = []
     for row, compared in zip(lines.rows, lines.compared, strict=True):
         places = _places(lines, side, row)
-        own = tuple(sorted(filter(None, (_line_in(path, place) for place in places))))
-        if len(places) > 1 and own:
+        own_lines = tuple(sorted(filter(None, (_line_in(path, place) for place in places))))
+        if len(places) > 1 and own_lines:
             parts = row.b if side else row.a
             operators = frozenset(i for part in parts for i in arm.parts[part].operators)
-            change = SharedChange(own, len(own) < len(places), operators, _change(row, compared))
-            found.append((abs(compared.change_ns), change))
-    return tuple(change for _, change in sorted(found, key=lambda each: -each[0]))
+            change = SharedChange(
+                own_lines, len(own_lines) < len(places), operators, _change(row, compared)
+            )
+            changes.append((abs(compared.change_ns), change))
+    return tuple(change for _, change in sorted(changes, key=lambda each: -each[0]))
 
 
 def _change(row: Row, compared: Compared) -> LineChange:

@@ -44,10 +44,10 @@ def time_notes(costs: LineCosts, base: FigureBase, whole: int) -> dict[int, Line
 
 
 def error_notes(
-    session: Session, shown: OpenTrace, path: str, place_of: PlaceOf = place_of
+    session: Session, open_trace: OpenTrace, path: str, place_of: PlaceOf = place_of
 ) -> dict[int, LineNote] | None:
     """Return the largest error of each line of a recorded file; None if they are not shown."""
-    errors, program = shown.errors, shown.table.program
+    errors, program = open_trace.errors, open_trace.table.program
     if errors is None or program is None or shown_scheme(session) != ERROR:
         return None
     of_line: dict[int, list[int]] = {}
@@ -71,8 +71,10 @@ def shared_times(shared: Sequence[SharedCost], base: FigureBase, tokens: Tokens)
     """Return the shared times of a file as rich text. base: what they are per."""
     return _shared_text(
         [
-            _shared_part(one.lines, one.elsewhere, base.text(one.ticks), tokens)
-            for one in shared[:_MOST_SHARED]
+            _shared_part(
+                shared_cost.lines, shared_cost.elsewhere, base.text(shared_cost.ticks), tokens
+            )
+            for shared_cost in shared[:_MOST_SHARED]
         ],
         len(shared),
         tokens,
@@ -84,13 +86,14 @@ def shared_changes(changes: Sequence[SharedChange], tokens: Tokens) -> str:
     """Return the changes of the shared times of a file as rich text."""
     colors = {SLOWER: tokens.slower, FASTER: tokens.faster}
     parts = []
-    for one in changes[:_MOST_SHARED]:
-        color = colors.get(one.change.verdict, tokens.text1)
-        figures = ", ".join(filter(None, (one.change.change, one.change.ratio)))
-        by = f"{_SHAPES.get(one.change.verdict, '')}{figures}"
+    for shared_change in changes[:_MOST_SHARED]:
+        color = colors.get(shared_change.change.verdict, tokens.text1)
+        figures = ", ".join(filter(None, (shared_change.change.change, shared_change.change.ratio)))
+        by = f"{_SHAPES.get(shared_change.change.verdict, '')}{figures}"
         by = span(by.replace(" ", "\N{NO-BREAK SPACE}"), color)
-        times = f"{one.change.a or '–'} → {one.change.b or '–'}"
-        parts.append(f"{_shared_part(one.lines, one.elsewhere, times, tokens)}&nbsp; {by}")
+        times = f"{shared_change.change.a or '–'} → {shared_change.change.b or '–'}"
+        part = _shared_part(shared_change.lines, shared_change.elsewhere, times, tokens)
+        parts.append(f"{part}&nbsp; {by}")
     return _shared_text(parts, len(changes), tokens)
 
 

@@ -210,8 +210,8 @@ class SourcePanel(PagePanel):
 
     @staticmethod
     def presence(session: Session) -> Presence:
-        recorded = (shown.table.program for shown in session.traces)
-        has_places = any(any(shown.trace.keys.location) for shown in session.traces)
+        recorded = (open_trace.table.program for open_trace in session.traces)
+        has_places = any(any(open_trace.trace.keys.location) for open_trace in session.traces)
         return Presence.open_if(
             has_operators(session)
             or any(p is not None and p.is_recorded and p.source_lines for p in recorded),
@@ -360,12 +360,12 @@ class SourcePanel(PagePanel):
         of = self._place_of
         lines = most_expensive_lines(program, answer.table, of) if answer and program else ()
         lines = lines or tuple(chain.from_iterable(first_lines(p, of) for p in space.programs))
-        shown = (
+        places = (
             place
             for place in lines[:_MOST_LOOKED_FOR]
             if space.source(place[0]) or self._recorded(place[0]).quoted
         )
-        return next(shown, next(iter(lines), None))
+        return next(places, next(iter(lines), None))
 
     def _position(self) -> FilePosition | None:
         """Return the first position in the selected slice's location, linked or not."""
@@ -463,11 +463,11 @@ class SourcePanel(PagePanel):
             return []
         if ref is not None and ref.trace == chosen[0]:
             # The lines are those of the nodes that the slice ran.
-            shown = self._session.traces[ref.trace]
-            ran = shown.table.executed(int(shown.trace.slices.key[ref.index]))
+            open_trace = self._session.traces[ref.trace]
+            ran = open_trace.table.executed(int(open_trace.trace.slices.key[ref.index]))
             return [operator for operator in ran if operator.index in chosen[1]]
-        found = (operator_of(self._session, chosen[0], i) for i in chosen[1])
-        return [operator for operator in found if operator is not None]
+        operators = (operator_of(self._session, chosen[0], i) for i in chosen[1])
+        return [operator for operator in operators if operator is not None]
 
     @Slot(str, int)
     def _walk(self, path: str, line: int) -> None:
@@ -589,7 +589,7 @@ class SourcePanel(PagePanel):
                 joined = [(s.lines, set(s.operators)) for s in shared]
             brackets = [
                 Bracket(lines, not highlighted.isdisjoint(operators))
-                for lines, operators in sorted(joined, key=lambda own: own[0][0] - own[0][-1])
+                for lines, operators in sorted(joined, key=lambda pair: pair[0][0] - pair[0][-1])
                 if len(lines) > 1
             ]
             self._line_costs = costs
@@ -623,9 +623,9 @@ class SourcePanel(PagePanel):
 
     @Slot(int)
     def _click(self, line: int) -> None:
-        shown = self._shown_file
+        path = self._shown_file
         self._select_line(line)
-        if self._shown_file == shown:
+        if self._shown_file == path:
             self._pointed = line
 
     def _select_line(self, line: int) -> None:
@@ -646,8 +646,8 @@ class SourcePanel(PagePanel):
             return
         # Repeated clicks cycle through all operator sets of the line, most expensive first.
         now = self._session.state.operators
-        at = sets.index(now[1]) + 1 if now and now[0] == trace and now[1] in sets else 0
-        self._session.select_operators(trace, sets[at % len(sets)])
+        index = sets.index(now[1]) + 1 if now and now[0] == trace and now[1] in sets else 0
+        self._session.select_operators(trace, sets[index % len(sets)])
 
     @Slot()
     def _restyle(self) -> None:

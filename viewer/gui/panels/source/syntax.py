@@ -59,32 +59,32 @@ def spans(line: str, language: Language, state: int = 0) -> tuple[list[Span], in
     pattern = _TOKENS.get(language)
     if pattern is None or len(line) > _LONGEST_LINE:
         return [], state
-    found: list[Span] = []
-    at = 0
-    while at <= len(line):
+    spans_found: list[Span] = []
+    position = 0
+    while position <= len(line):
         if state:
-            end = line.find(_QUOTES[state], at)
+            end = line.find(_QUOTES[state], position)
             stop = len(line) if end < 0 else end + 3
-            found.append((at, stop - at, "string"))
+            spans_found.append((position, stop - position, "string"))
             if end < 0:
-                return found, state
-            at, state = stop, 0
+                return spans_found, state
+            position, state = stop, 0
             continue
-        triple = _TRIPLE.search(line, at) if language == "python" else None
-        for match in pattern.finditer(line, at):
+        triple = _TRIPLE.search(line, position) if language == "python" else None
+        for match in pattern.finditer(line, position):
             kind = match.lastgroup or ""
             start = match.start() if kind == "comment" else match.end() - 1
             if triple and start >= triple.start():
                 break
             if kind != "value":
-                found.append((match.start(), match.end() - match.start(), kind))
+                spans_found.append((match.start(), match.end() - match.start(), kind))
             if kind == "comment":
-                return found, 0
+                return spans_found, 0
         if triple is None:
-            return found, 0
-        found.append((triple.start(), 3, "string"))
-        at, state = triple.end(), _QUOTES.index(triple[0])
-    return found, state
+            return spans_found, 0
+        spans_found.append((triple.start(), 3, "string"))
+        position, state = triple.end(), _QUOTES.index(triple[0])
+    return spans_found, state
 
 
 class Highlighter(QSyntaxHighlighter):
@@ -123,9 +123,9 @@ class Highlighter(QSyntaxHighlighter):
     @guard
     def highlightBlock(self, text: str) -> None:
         before = max(self.previousBlockState(), 0)
-        found, after = spans(text, self.language, before)
+        colored, after = spans(text, self.language, before)
         self.setCurrentBlockState(after)
-        for start, length, kind in found:
+        for start, length, kind in colored:
             if kind not in self._formats:
                 self._formats[kind] = QTextCharFormat()
                 self._formats[kind].setForeground(self._theme.color(f"code_{kind}"))

@@ -47,10 +47,10 @@ class SectionColumn(QWidget):
 
     def links(self) -> dict[str, SummaryLink]:
         """Return all links by their text; of equal texts the first."""
-        found: dict[str, SummaryLink] = {}
+        links: dict[str, SummaryLink] = {}
         for link in self.findChildren(SummaryLink):
-            found.setdefault(link.text(), link)
-        return found
+            links.setdefault(link.text(), link)
+        return links
 
     def begin(self, title: str, caption: str = "") -> None:
         """Begin a section: a hairline, its title, and a caption at the right."""

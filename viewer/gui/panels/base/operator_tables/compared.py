@@ -128,9 +128,9 @@ def _table_row(
     if has_lines:
         texts, keys = (*texts, line_of(operators)), (*keys, first_line(operators))
     # Only rows of A have its operators, whose colors the table knows.
-    own = sorted({i for part in row.a for i in comparison.a.parts[part].operators})
+    row_operators = sorted({i for part in row.a for i in comparison.a.parts[part].operators})
     return TableRow(
-        tuple(own),
+        tuple(row_operators),
         module,
         op,
         _hint(row),

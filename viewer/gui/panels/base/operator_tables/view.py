@@ -70,8 +70,8 @@ class OperatorView(ArrangedView):
         hidden last, because they are links.
         """
         columns = self.arranged.columns
-        found = [i for i, c in enumerate(columns) if i > 2 and c.kind is not ColumnKind.CHANGE]
-        return sorted(found, key=lambda i: (columns[i].title == LINE, -i))
+        leaving = [i for i, c in enumerate(columns) if i > 2 and c.kind is not ColumnKind.CHANGE]
+        return sorted(leaving, key=lambda i: (columns[i].title == LINE, -i))
 
     def mark(self, row: int) -> None:
         """Highlight one row and scroll it into view; -1 clears the highlight."""
