@@ -51,7 +51,8 @@ def test_a_client_lists_and_calls_the_tools(tmp_path):
 
     tools, good, bad, unknown, opened = asyncio.run(talk())
     assert [tool.name for tool in tools] == [
-        "files", "summary", "stats", "search", "slice", "findings", "compare", "source",
+        "files", "summary", "stats", "search", "slice", "findings", "compare", "source", "schema",
+        "query",
     ]  # fmt: skip
     assert all(tool.annotations.read_only_hint for tool in tools)
     by_name = {tool.name: tool for tool in TOOLS}

@@ -48,7 +48,7 @@ def run(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_files(parser, "+")
-    parser.add_argument(
+    by = parser.add_argument(
         "--by",
         required=True,
         type=_keys,
@@ -56,6 +56,7 @@ def run(arguments: list[str]) -> int:
         help=f"{', '.join((*KEYS, 'arg:NAME', PHASE))}; with a second key, it divides "
         "each group: operator,inference",
     )
+    by.completer = lambda **_: KEYS  # type: ignore[attr-defined]  # of argcomplete
     parser.add_argument(
         "--range",
         metavar="START:END",

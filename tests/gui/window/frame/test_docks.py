@@ -319,7 +319,8 @@ def opening(controller):
     }
 
 
-@pytest.mark.parametrize("width", [1280, 1600])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, pytest.param(1600, marks=pytest.mark.nightly)])
 def test_what_a_file_opens_with_depends_on_the_file_alone(controller, qtbot, width):
     """Whatever was opened, visited, closed, dragged or floated before it."""
     controller.window.resize(width, 900)

@@ -49,8 +49,8 @@ RESERVED = frozenset(
         "identifier", "method", "instruction_id", "debug_handles", "operators", "source",
         "called_from", "caller", "link_reason", "derived", "event", "operator", "node", "op_type",
         "module", "location", "run", "inference", "estimate_ticks", "estimate_ns", "type", "line",
-        "unit", "delegate", "timing", "chain", "native_start", "native_dur", "native_unit",
-        "native_ns", "cumulative_dur", METADATA,
+        "unit", "delegate", "timing", "chain", "rank", "category", "native_start", "native_dur",
+        "native_unit", "native_ns", "cumulative_dur", METADATA,
     )
 )  # fmt: skip
 # About a gigabyte for all columns of a file; with ten million events, that is 13 columns.

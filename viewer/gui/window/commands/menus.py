@@ -105,13 +105,11 @@ MENUS = (
             SEPARATOR,
             "tracks.pin",
             "tracks.hide",
-            "tracks.only",
             "tracks.show_all",
             SEPARATOR,
             "tracks.up",
             "tracks.down",
             SEPARATOR,
-            "tracks.fold",
             "tracks.collapse_all",
             "tracks.expand_all",
             SEPARATOR,
@@ -228,7 +226,7 @@ ELSEWHERE = {
     "the menu of a tab": ("layout.float", "layout.dock"),
     "the menu of a track's name": (
         *(f"tracks.sort_{order.name.lower()}" for _, order in SORTED), "tracks.taller",
-        "tracks.lower",
+        "tracks.lower", "tracks.only", "tracks.fold",
     ),
 }  # fmt: skip
 
