@@ -32,6 +32,20 @@ def test_one_owner_at_a_time(path):
     assert not os.path.exists(path)
 
 
+def test_two_threads_may_release_one_lock(path, monkeypatch):
+    lock, closed, close = OwnedLock.take(path), [], os.close
+
+    def close_while_another_thread_releases(descriptor):
+        closed.append(descriptor)
+        if len(closed) < 5:
+            lock.release()
+        close(descriptor)
+
+    monkeypatch.setattr(file_lock.os, "close", close_while_another_thread_releases)
+    lock.release()
+    assert len(closed) == 1
+
+
 def test_a_killed_owner_releases_it(path):
     command = [sys.executable, "-c", HOLD, path]
     with subprocess.Popen(

@@ -65,9 +65,11 @@ class OwnedLock:
 
     def release(self) -> None:
         """Release the lock; the file stays. Later calls do nothing."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        # Taken before it is closed: at a signal, two threads may release one lock.
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
     def remove(self) -> None:
         """Delete the lock file and release the lock."""
