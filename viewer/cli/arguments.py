@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from viewer.workspace.link_choices import Choices
 
 THEMES = ("light", "dark")
+# Names the standard input among the files to open, and the standard output as the file to write.
+STANDARD = "-"
 _DESCRIPTOR = re.compile(r"/dev/(stdin|fd/\d+)|/proc/self/fd/\d+")
 # The copies of the standard input and of pipes, by their names.
 _copies: dict[str, TemporaryFolder] = {}
@@ -81,7 +83,7 @@ def _file(path: str) -> str:
 
     Readers go back in what they read. The copy is in a temporary folder of this process.
     """
-    if (path != "-" and not _DESCRIPTOR.fullmatch(path)) or os.path.isfile(path):
+    if (path != STANDARD and not _DESCRIPTOR.fullmatch(path)) or os.path.isfile(path):
         return path
     try:
         return _copy_of_stream(path)
@@ -96,7 +98,7 @@ def _copy_of_stream(path: str) -> str:
 
     from viewer.codecs.temporary_folder import TemporaryFolder
 
-    is_stdin = path in ("-", "/dev/stdin")
+    is_stdin = path in (STANDARD, "/dev/stdin")
     name = "stdin" if is_stdin else f"pipe{os.path.basename(path)}"
     if name not in _copies:
         with os.fdopen(0, "rb", closefd=False) if is_stdin else open(path, "rb") as stream:
@@ -285,7 +287,7 @@ def check_output(
     """Exit with a usage error if the output is a URL, or one of the input files."""
     from viewer.codecs.atomic_file import output_fault
 
-    if output and output != "-" and (fault := output_fault(output, inputs)):
+    if output and output != STANDARD and (fault := output_fault(output, inputs)):
         parser.error(fault)
 
 

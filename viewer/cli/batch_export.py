@@ -182,24 +182,23 @@ def _closest(
     """The records to compare with a profile, of many those that fit best; why others are not."""
     if len(paths) <= MOST_RECORDS or not isinstance(item, Trace):
         return paths, ()
-    index, readable, unreadable = _index(paths)
-    return [readable[number] for number in index.closest(item)], unreadable
+    index, unreadable = _index(paths)
+    return [paths[number] for number in index.closest(item)], unreadable
 
 
 @lru_cache(maxsize=1)
-def _index(paths: tuple[str, ...]) -> tuple[RecordIndex, Sequence[str], Sequence[str]]:
-    """Read many records once; which of them can be read, and why the others cannot."""
-    index, readable, unreadable = RecordIndex(), [], []
-    for path in paths:
+def _index(paths: tuple[str, ...]) -> tuple[RecordIndex, Sequence[str]]:
+    """Read many records once; also why some cannot be read."""
+    index, unreadable = RecordIndex(), []
+    for number, path in enumerate(paths):
         try:
             record = open_file(path)
         except (UnreadableFile, OSError) as error:
             unreadable.append(str(error))
             continue
         if not isinstance(record, Trace):
-            index.add(record)
-            readable.append(path)
-    return index, readable, unreadable
+            index.add(number, record)
+    return index, unreadable
 
 
 @lru_cache(maxsize=_KEPT_RECORDS)

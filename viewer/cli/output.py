@@ -14,18 +14,15 @@ import contextlib
 import errno
 import io
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
-from viewer.codecs.temporary_folder import TemporaryFolder
+from viewer.cli.arguments import STANDARD
 from viewer.model.text import visible_controls
 
-# Names the standard input among the files to open, and the standard output as the file to write.
-STANDARD = "-"
 _TERMINAL_S, _PLAIN_S = 0.25, 30.0
 
 
@@ -138,6 +135,11 @@ def output_path(output: str, suffix: str) -> Iterator[str]:
     if output != STANDARD:
         yield output
         return
+    # Late: the window, which starts with this module, has no use for it.
+    import shutil
+
+    from viewer.codecs.temporary_folder import TemporaryFolder
+
     with TemporaryFolder() as folder:
         path = os.path.join(folder, f"output{suffix}")
         yield path

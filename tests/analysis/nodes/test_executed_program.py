@@ -78,21 +78,10 @@ def test_without_the_program_file_they_are_not_linked(linked):
     assert Reason.BY_BRANCH not in reasons
 
 
-@pytest.fixture
-def viewed(data):
-    def open_files(model, ends=("etdp", "etrecord", "pte")):
-        space = Workspace()
-        for end in ends:
-            space.open(str(data / "pte" / f"{model}.{end}"))
-        return space.links(space.traces[0])
-
-    return open_files
-
-
-def test_views_have_the_node_and_line_that_the_emitter_recorded(viewed, data):
+def test_views_have_the_node_and_line_that_the_emitter_recorded(linked, data):
     """Of a batch of any size: two equal views, a view of a view, and views of fixed sizes."""
     truth = json.loads((data / "pte" / "views.truth.json").read_text())["forward"]
-    table, found = viewed("views"), {}
+    table, found = linked("views"), {}
     for key in np.flatnonzero(table.trace.keys.kind == KeyKind.OPERATOR_CALL).tolist():
         if table.links[key].reason is Reason.BY_VIEW:
             (node,) = table.nodes(key)
@@ -105,10 +94,8 @@ def test_views_have_the_node_and_line_that_the_emitter_recorded(viewed, data):
     assert found == truth
 
 
-def test_a_view_between_delegate_calls_is_that_of_what_the_first_returns(
-    viewed,
-):
-    table = viewed("dyn_x")
+def test_a_view_between_delegate_calls_is_that_of_what_the_first_returns(linked):
+    table = linked("dyn_x")
     (key,) = [k for k, link in enumerate(table.links) if link.reason is Reason.BY_VIEW]
     assert [node.name for node in table.nodes(key)] == ["aten_view_copy_default"]
     assert table.links[key].detail == (
@@ -116,8 +103,8 @@ def test_a_view_between_delegate_calls_is_that_of_what_the_first_returns(
     )
 
 
-def test_without_the_program_file_views_are_not_linked(viewed):
-    assert Reason.BY_VIEW not in {x.reason for x in viewed("views", ("etdp", "etrecord")).links}
+def test_without_the_program_file_views_are_not_linked(linked):
+    assert Reason.BY_VIEW not in {x.reason for x in linked("views", ("etdp", "etrecord")).links}
 
 
 def test_a_view_that_may_be_either_of_two_is_unknown(data):

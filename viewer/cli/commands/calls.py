@@ -7,9 +7,17 @@ import json
 
 from viewer.analysis.calls.call_tree import KEYS
 from viewer.analysis.statistics import figure_terms
-from viewer.cli.arguments import Parser, add_files, add_inference, check_output, complain, written
+from viewer.cli.arguments import (
+    STANDARD,
+    Parser,
+    add_files,
+    add_inference,
+    check_output,
+    complain,
+    written,
+)
 from viewer.cli.commands.open_inputs import open_all, warn
-from viewer.cli.output import STANDARD, output_path
+from viewer.cli.output import output_path
 from viewer.codecs.atomic_file import write_whole
 from viewer.model.text import visible_controls
 from viewer.model.times import parse_range

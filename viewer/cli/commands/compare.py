@@ -12,9 +12,8 @@ from viewer.analysis.comparison.changes.path_changes import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
-from viewer.cli.arguments import Parser, add_files, check_output, complain
+from viewer.cli.arguments import STANDARD, Parser, add_files, check_output, complain
 from viewer.cli.commands.open_inputs import add_other_arm, files_in_arm, open_all, open_arms
-from viewer.cli.output import STANDARD
 from viewer.cli.regressions import add_rule_options, code_of, rule_of
 from viewer.cli.session_bookmarks import split_at
 from viewer.codecs.atomic_file import write_whole

@@ -7,9 +7,17 @@ import os
 from functools import partial
 
 from viewer.analysis.statistics.group_keys import KEYS, key_named
-from viewer.cli.arguments import Parser, add_files, check_output, choices_of, complain, written
+from viewer.cli.arguments import (
+    STANDARD,
+    Parser,
+    add_files,
+    check_output,
+    choices_of,
+    complain,
+    written,
+)
 from viewer.cli.commands.open_inputs import open_all, warn
-from viewer.cli.output import STANDARD, ProgressLine, output_path
+from viewer.cli.output import ProgressLine, output_path
 from viewer.cli.session_bookmarks import alignment_of
 from viewer.codecs.atomic_file import is_same_file
 from viewer.model.times import counted, parse_range

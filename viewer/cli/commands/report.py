@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from viewer.cli.arguments import Parser, add_files, check_output, complain, written
+from viewer.cli.arguments import STANDARD, Parser, add_files, check_output, complain, written
 from viewer.cli.commands.open_inputs import add_other_arm, files_in_arm, open_all, open_arms, warn
-from viewer.cli.output import STANDARD, output_path
+from viewer.cli.output import output_path
 from viewer.codecs.atomic_file import write_whole
 from viewer.html_report.markdown import report_markdown
 from viewer.html_report.options import PAGE_SUFFIXES, ComparedReport, ReportOptions
