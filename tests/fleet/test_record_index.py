@@ -28,8 +28,8 @@ def records():
 @pytest.fixture(scope="module")
 def index(records):
     made = RecordIndex()
-    for record in records:
-        made.add(record)
+    for number, record in enumerate(records):
+        made.add(number, record)
     return made
 
 
@@ -54,7 +54,7 @@ def test_the_few_decide_what_all_would(records, index, path):
 
 def test_a_record_with_nothing_in_common_is_none_of_them(records):
     index = RecordIndex()
-    index.add(next(r for r in records if r.path.endswith("demo_str.etrecord")))
+    index.add(0, next(r for r in records if r.path.endswith("demo_str.etrecord")))
     assert index.closest(open_file(str(DATA / "etdump" / "cnn_portable_x1.etdp"))) == []
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from viewer.analysis.links.logged_identities import signatures
+from viewer.analysis.links.logged_identities import LoggedIdentities, signatures
 from viewer.analysis.nodes.executable_calls import kernel_name
 from viewer.analysis.nodes.xnnpack_events import types_that_log
 from viewer.analysis.nodes.xnnpack_operators import may_be_logged, operators_of
@@ -38,34 +38,35 @@ class RecordIndex:
     # Of each method, the number of its record and of its tokens.
     _record_of: list[int] = field(default_factory=list)
     _sizes: list[int] = field(default_factory=list)
-    # Of each record.
-    _kinds: list[str] = field(default_factory=list)
+    # Number of a record -> its kind.
+    _kinds: dict[int, str] = field(default_factory=dict)
 
-    def add(self, record: Program | Executable) -> None:
-        """Add the next record."""
+    def add(self, number: int, record: Program | Executable) -> None:
+        """Add a record under a number of its own."""
         for method in record.methods:
             tokens = set(_tokens_of(method))
             for token in tokens:
                 self._methods_of.setdefault(token, []).append(len(self._sizes))
-            self._record_of.append(len(self._kinds))
+            self._record_of.append(number)
             self._sizes.append(len(tokens))
-        self._kinds.append(_kind_of(record))
+        self._kinds[number] = _kind_of(record)
 
     def closest(self, trace: Trace) -> list[int]:
-        """Return the numbers of the records that a trace may belong to.
+        """Return the numbers of the records that a trace may belong to, ascending.
 
-        They are in the order in which they were added. A record without anything in common with the
-        trace is none of them.
+        A record without anything in common with the trace is none of them.
         """
         shares: dict[int, float] = {}
-        for logged in {frozenset(_logged(trace, number)) for number in range(len(trace.scopes))}:
+        for logged in set(map(frozenset, _logged_by_scope(trace).values())):
             common = Counter(m for token in logged for m in self._methods_of.get(token, ()))
             for method, count in common.items():
                 share = count / (len(logged) + self._sizes[method] - count)
                 record = self._record_of[method]
                 shares[record] = max(shares.get(record, 0.0), share)
         best = sorted(shares, key=lambda record: (-shares[record], record))
-        of_kind = [[r for r in best if self._kinds[r] == kind] for kind in set(self._kinds)]
+        of_kind = [
+            [r for r in best if self._kinds[r] == kind] for kind in set(self._kinds.values())
+        ]
         return sorted(record for records in of_kind for record in records[:MOST_RECORDS])
 
 
@@ -79,21 +80,26 @@ def _kind_of(record: Program | Executable) -> str:
     return "ETRecord" if has_map else "ETRecord of branches alone"
 
 
-def _logged(trace: Trace, scope: int) -> Iterator[_Token]:
-    """Yield the tokens of all runs of a scope."""
+def _logged_by_scope(trace: Trace) -> dict[int, set[_Token]]:
+    """Return what all runs of each scope logged."""
+    tokens: dict[int, set[_Token]] = {}
     for run in signatures(trace):
-        if run.scope != scope:
-            continue
-        for instruction, operators in run.identities.kernels.items():
-            yield instruction, _ANY  # a pass may have put another kernel there
-            for operator in operators:
-                yield instruction, operator
-                yield _OPERATOR, operator
-        yield from ((instruction, _DELEGATE) for instruction in run.identities.delegate_calls)
-        for identifiers in run.identities.identifiers.values():
-            for text in map(str, identifiers):
-                yield _IDENTIFIER, text
-                yield from ((_LOGGED, name) for name in operators_of(types_that_log(text)))
+        tokens.setdefault(run.scope, set()).update(_logged(run.identities))
+    return tokens
+
+
+def _logged(identities: LoggedIdentities) -> Iterator[_Token]:
+    """Yield what a run logged."""
+    for instruction, operators in identities.kernels.items():
+        yield instruction, _ANY  # a pass may have put another kernel there
+        for operator in operators:
+            yield instruction, operator
+            yield _OPERATOR, operator
+    yield from ((instruction, _DELEGATE) for instruction in identities.delegate_calls)
+    for identifiers in identities.identifiers.values():
+        for text in map(str, identifiers):
+            yield _IDENTIFIER, text
+            yield from ((_LOGGED, name) for name in operators_of(types_that_log(text)))
 
 
 def _tokens_of(method: Method | ExecutableMethod) -> Iterator[_Token]:

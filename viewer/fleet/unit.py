@@ -221,14 +221,14 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class _Indexed:
-    """Many records, each read once. readable: the numbers of those that are in the index."""
+    """Many records, each read once, by their numbers. is_lasting: as of `_Read`."""
 
     index: RecordIndex
-    readable: tuple[int, ...]
     unreadable: tuple[tuple[int, str], ...]
+    is_lasting: bool
 
 
-_indexes: dict[tuple[str, ...], _Indexed] = {}
+_indexes: dict[tuple[tuple[str, str], ...], _Indexed] = {}
 
 
 def _records_of(trace: Trace, files: tuple[FoundFile, ...]) -> _Records:
@@ -238,32 +238,32 @@ def _records_of(trace: Trace, files: tuple[FoundFile, ...]) -> _Records:
     """
     if len(files) <= MOST_RECORDS:
         return _records(files)
-    key = _digests_of(files)
+    key = _names_and_digests(files)
     with _lock:
-        if key not in _indexes:
-            _indexes.clear()
-            _indexes[key] = _indexed(files)
-        indexed = _indexes[key]
-    closest = [indexed.readable[i] for i in indexed.index.closest(trace)]
-    records = _records(tuple(files[i] for i in closest))
-    unreadable = tuple((files[i].path, reason) for i, reason in indexed.unreadable)
+        indexed = _indexes.get(key) or _indexed(files)
+        _indexes.clear()
+        if indexed.is_lasting:
+            _indexes[key] = indexed
+    records = _records(tuple(files[number] for number in indexed.index.closest(trace)))
+    unreadable = tuple((files[number].path, reason) for number, reason in indexed.unreadable)
     return replace(records, unreadable=(*records.unreadable, *unreadable))
 
 
 def _indexed(files: tuple[FoundFile, ...]) -> _Indexed:
-    index = RecordIndex()
-    readable: list[int] = []
-    unreadable: list[tuple[int, str]] = []
+    index, unreadable, is_lasting = RecordIndex(), [], True
     for number, file in enumerate(files):
         read = _read_records((file,))
-        for record in read.workspace.programs:
-            index.add(record)
-            readable.append(number)
-        for executable in read.workspace.executables:
-            index.add(executable)
-            readable.append(number)
+        records: list[Program | Executable] = [*read.workspace.programs]
+        for record in [*records, *read.workspace.executables]:
+            index.add(number, record)
         unreadable += [(number, reason) for _, reason in read.unreadable]
-    return _Indexed(index, tuple(readable), tuple(unreadable))
+        is_lasting &= read.is_lasting
+    return _Indexed(index, tuple(unreadable), is_lasting)
+
+
+def _names_and_digests(files: tuple[FoundFile, ...]) -> tuple[tuple[str, str], ...]:
+    """Return what files of the same names and contents have in common. Raises OSError."""
+    return tuple(zip((file.name for file in files), _digests_of(files), strict=True))
 
 
 def _digests_of(files: tuple[FoundFile, ...]) -> tuple[str, ...]:
@@ -280,8 +280,7 @@ def _digests_of(files: tuple[FoundFile, ...]) -> tuple[str, ...]:
 
 def _records(files: tuple[FoundFile, ...]) -> _Records:
     """Return some records, of which a worker reads equal ones once. Raises OSError."""
-    digests = _digests_of(files)
-    key = tuple(zip((file.name for file in files), digests, strict=True))
+    key = _names_and_digests(files)
     with _lock:
         read = _cache.get(key) or _read_records(files)
         if read.is_lasting:
@@ -292,7 +291,7 @@ def _records(files: tuple[FoundFile, ...]) -> _Records:
     paths = [file.path for file in files]
     return _Records(
         read.workspace,
-        tuple(sorted(digests)),
+        tuple(sorted(digest for _, digest in key)),
         tuple((paths[i], reason) for i, reason in read.unreadable),
         dict(zip(read.paths, paths, strict=True)),
     )
