@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ from tests.builders.lakes import (
 )
 from tests.paths import DATA
 from viewer.codecs.memory_budget import BUDGET
-from viewer.codecs.reading import UnreadableFile
+from viewer.codecs.reading import FileTooLarge, UnreadableFile
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.lake import Lake, LakeSession, UnusableLake
 from viewer.fleet.manifest import ManifestWriter
@@ -34,6 +35,7 @@ from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, REFUSED
 from viewer.fleet.query import connect
 from viewer.fleet.schemas import TABLES
 from viewer.fleet.sources import NoSource
+from viewer.formats import open_file
 from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow
@@ -93,6 +95,30 @@ def test_each_profile_finds_its_record_among_many(tmp_path):
         f"run_{dump}.etdp": what_links(runs / f"run_{dump}.etdp", records) for dump, _ in RECORDED
     }
     assert sum(record is not None for _, record in linked) >= 2  # three models have equal records
+
+
+def test_a_record_that_memory_was_short_for_is_tried_again(tmp_path, monkeypatch):
+    records, runs = tmp_path / "records", tmp_path / "runs"
+    records.mkdir()
+    runs.mkdir()
+    for number, path in enumerate(sorted((DATA / "etrecord").glob("[abdgl]*.etrecord"))):
+        shutil.copy(path, records / f"{number}_{path.name}")
+    template = Template.of("demo_str_x4")
+    for number, name in enumerate(("first", "second")):
+        (runs / f"{name}.etdp").write_bytes(template.variant(1, number))
+    refused = []
+
+    def open_with_little_memory(path):
+        if path.endswith("demo_str.etrecord") and not refused:
+            refused.append(path)
+            raise FileTooLarge(path, "too large", remedy="Wait", part=Fraction(0))
+        return open_file(path)
+
+    monkeypatch.setattr("viewer.fleet.unit.open_file", open_with_little_memory)
+    built(tmp_path / "lake", runs, records=str(records))
+    with connect(Lake(str(tmp_path / "lake"))) as connection:
+        rows = connection.execute("SELECT record FROM files ORDER BY source").fetchall()
+    assert [bool(record) for (record,) in rows] == [False, True]
 
 
 def what_links(dump, records):
