@@ -44,7 +44,7 @@ def session_of(tmp_path, dump):
             input_of(str(path), stamp_of(str(path)), str(tmp_path)) for path in (dump, OTHER)
         )
         path = tmp_path / name
-        path.write_bytes(encoded(SavedSession(1, inputs, view=SavedView(marks=marks))))
+        path.write_bytes(encoded(SavedSession(1, inputs, view=SavedView(bookmarks=marks))))
         return str(path)
 
     return write

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.builders.command_line import run
-from viewer.analysis.numeric.compared import compared
-from viewer.analysis.numeric.logged_values import value_of
-from viewer.analysis.numeric.pairing import paired_arrays
+from viewer.analysis.numbers.compared import compared
+from viewer.analysis.numbers.logged_values import value_of
+from viewer.analysis.numbers.pairing import paired_arrays
 from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats.executorch.logged_profile import array_values, logged_profile
 from viewer.formats.npz import NpzFile

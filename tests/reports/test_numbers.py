@@ -7,8 +7,8 @@ import pytest
 
 from tests.builders.logged_runs import LoggedRun, floats
 from tests.paths import DATA
-from viewer.analysis.numeric.compared import compared
-from viewer.analysis.numeric.pairing import paired_runs
+from viewer.analysis.numbers.compared import compared
+from viewer.analysis.numbers.pairing import paired_runs
 from viewer.formats.executorch.logged_profile import logged_profile
 from viewer.reports.numbers import (
     GapReport,

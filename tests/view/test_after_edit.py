@@ -54,14 +54,14 @@ def test_a_slice_of_another_name_in_the_same_row_is_not_selected(session):
 def test_times_are_kept_from_the_start_of_the_profile(session):
     session.add([trace_of("a", "b", "c", start=1_000)])
     mark = Bookmark(5, 15, "here", clock="/a.csv")
-    shown = reloaded(session, trace_of("a", "b", "c", start=77_000), t0=5, t1=25, marks=(mark,))
-    assert (shown.t0, shown.t1, shown.marks) == (5, 25, (mark,))
+    shown = reloaded(session, trace_of("a", "b", "c", start=77_000), t0=5, t1=25, bookmarks=(mark,))
+    assert (shown.t0, shown.t1, shown.bookmarks) == (5, 25, (mark,))
 
 
 def test_a_bookmark_of_a_file_that_is_not_open_is_kept(session):
     session.add([trace_of("a")])
     mark = Bookmark(0, 1, "of another file", clock="/closed.csv")
-    assert reloaded(session, trace_of("a", "b"), marks=(mark,)).marks == (mark,)
+    assert reloaded(session, trace_of("a", "b"), bookmarks=(mark,)).bookmarks == (mark,)
 
 
 def test_an_inference_that_is_gone_is_not_picked(session):

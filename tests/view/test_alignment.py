@@ -189,7 +189,7 @@ def test_bookmarks_are_the_current_one_those_of_its_name_and_else_the_last():
         Bookmark(50, 60, "y", clock="b"), Bookmark(70, 70, "", clock="b"),
         Bookmark(5, 5, "y", clock="closed"),
     )  # fmt: skip
-    state = ViewState(clock="a", marks=marks)
+    state = ViewState(clock="a", bookmarks=marks)
     assert starts(mark_anchors(groups, state)) == {"a": 30, "b": 70}
     assert starts(mark_anchors(groups, replace(state, mark=1))) == {"a": 30, "b": 50}
     by_name = mark_anchors(groups, replace(state, mark=0))

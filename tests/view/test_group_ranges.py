@@ -67,10 +67,10 @@ def test_an_opened_group_gets_its_first_view_and_the_others_stay(two):
 def test_a_closed_group_takes_its_range_and_ties_with_it_but_not_its_bookmarks():
     mark = Bookmark(3, 4, clock="b")
     ties = {"a": Tie(anchor=1), "b": Tie(anchor=2)}
-    state = ViewState(5, 6, "b", {"a": (1, 2)}, ties, marks=(mark,))
+    state = ViewState(5, 6, "b", {"a": (1, 2)}, ties, bookmarks=(mark,))
     shown = opened(state, *groups_of(A))
     assert (shown.clock, shown.all_ranges, shown.ties) == ("a", {"a": (1, 2)}, {})
-    assert shown.marks == (mark,)
+    assert shown.bookmarks == (mark,)
 
 
 def test_everything_shows_every_axis_from_start_to_end(two):
@@ -149,7 +149,7 @@ def test_ranges_are_given_by_key():
 
 def test_bookmarks_of_a_group_are_found_by_number():
     marks = tuple(Bookmark(0, 0, clock=clock) for clock in "abca")
-    assert marks_on(ViewState(marks=marks), "a") == [0, 3]
+    assert marks_on(ViewState(bookmarks=marks), "a") == [0, 3]
 
 
 # -- the start of an axis --------------------------------------------------------------------------
@@ -170,20 +170,20 @@ def test_a_view_shows_and_marks_the_same_moments_of_a_moved_axis():
         t0=10, t1=20, clock="a", ranges={"torq host": (0, 5)},
         ties={"a": Tie(anchor=1), "torq host": Tie(anchor=2, reason="by hand")},
         area=Area(1, 3, frozenset({(0, 0)})), measured=(1, 1), measured_on="torq host",
-        marks=(Bookmark(1, 2, clock="a"), Bookmark(1, 2, clock="torq host")),
+        bookmarks=(Bookmark(1, 2, clock="a"), Bookmark(1, 2, clock="torq host")),
     )  # fmt: skip
     moved = with_axes_moved(state, groups, {"torq host": 100})
     assert moved == replace(
         state, ranges={"torq host": (100, 105)},
         ties={"a": Tie(anchor=1), "torq host": Tie(anchor=102, reason="by hand")},
         area=Area(101, 103, frozenset({(0, 0)})), measured=(101, 101),
-        marks=(Bookmark(1, 2, clock="a"), Bookmark(101, 102, clock="torq host")),
+        bookmarks=(Bookmark(1, 2, clock="a"), Bookmark(101, 102, clock="torq host")),
     )  # fmt: skip
     # Aligned inferences start at 0 on every axis, but bookmarks are of those as they ran.
     aligned = replace(state, inferences=Inferences.ALIGNED)
     moved = with_axes_moved(aligned, groups, {"torq host": 100})
     assert (moved.all_ranges, moved.area) == (aligned.all_ranges, aligned.area)
-    assert moved.marks[1].t0 == 101
+    assert moved.bookmarks[1].t0 == 101
 
 
 def test_an_earlier_view_gets_the_ranges_of_groups_that_came_later(two):

@@ -68,11 +68,11 @@ def test_what_is_taken_back_while_it_is_made_is_no_step():
 
 
 def test_back_goes_to_the_place_before_and_leaves_the_colors_and_marks_as_they_are():
-    marked = replace(BLUE, marks=(Bookmark(1, 1, "here"),))
+    marked = replace(BLUE, bookmarks=(Bookmark(1, 1, "here"),))
     history = seen(HERE, THERE, BLUE, marked)
     back = history.back(marked)
     assert (back.t0, back.t1) == (0, 100)
-    assert (back.scheme, back.marks) == ("name", marked.marks)
+    assert (back.scheme, back.bookmarks) == ("name", marked.bookmarks)
     assert not history.can_go_back(back)
     forward = history.forward(back)
     assert forward == marked

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viewer.analysis.numeric.compared import STEP_TITLES, OperatorErrors
+from viewer.analysis.numbers.compared import STEP_TITLES, OperatorErrors
 from viewer.model.trace import KeyKind
 from viewer.render.color_schemes import SCHEMES
 from viewer.render.palette import PLAIN, RAMP, SLAB

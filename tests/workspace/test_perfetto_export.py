@@ -119,7 +119,7 @@ def test_marks_are_written_and_switches_leave_things_out(tmp_path):
                 for e in events),
         )  # fmt: skip
 
-    assert parts(PerfettoOptions(marks=(mark,))) == (True, True, True)
+    assert parts(PerfettoOptions(bookmarks=(mark,))) == (True, True, True)
     assert parts(PerfettoOptions(flows=False, counters=False)) == (False, False, False)
 
 
@@ -229,7 +229,7 @@ def test_aligned_clocks_are_shifted_so_that_their_anchors_meet(tmp_path):
     slices, marks, facts = exported(
         tmp_path,
         shifts=SHIFTS,
-        marks=(
+        bookmarks=(
             PerfettoBookmark(4_000, 4_000, "host", trace=2),
             PerfettoBookmark(6_000, 6_000, "net", trace=1),
             PerfettoBookmark(0, 100, "npu", trace=3),
@@ -270,7 +270,7 @@ def test_a_range_is_that_of_each_clock(tmp_path):
         PerfettoBookmark(550, 550, "npu", trace=3),
         PerfettoBookmark(450, 450, "before", trace=3),
     )
-    slices, shown, facts = exported(tmp_path, what=RANGE, ranges=ranges, marks=marks)
+    slices, shown, facts = exported(tmp_path, what=RANGE, ranges=ranges, bookmarks=marks)
     assert slices == [(4_000, 16_000), (4_500, 100), (0, 50_000)]
     assert shown == {"inside": 4_450, "in the host's": 4_450, "npu": 550}
     assert (facts["range"], facts["range_edges"]) == (RANGE, EDGES_WHOLE)
@@ -278,7 +278,9 @@ def test_a_range_is_that_of_each_clock(tmp_path):
     stated = [[facts[f"source{n}.range_{end}_ns"] for end in ("start", "end")] for n in (1, 2, 4)]
     assert stated == [[3_000, 25_000], [4_400, 6_000], [500, 600]]
     # The same slices if the clocks are aligned, each at its place.
-    slices, shown, facts = exported(tmp_path, what=RANGE, ranges=ranges, marks=marks, shifts=SHIFTS)
+    slices, shown, facts = exported(
+        tmp_path, what=RANGE, ranges=ranges, bookmarks=marks, shifts=SHIFTS
+    )
     assert slices == [(6_000, 16_000), (4_500, 100), (2_000, 50_000)]
     assert shown == {"inside": 4_450, "in the host's": 6_450, "npu": 2_550}
     assert facts["source2.range_start_ns"] == 4_400
@@ -297,7 +299,7 @@ def test_a_range_of_one_clock_is_a_fact_of_the_file(tmp_path):
     only = {0: np.array([0]), 2: np.array([0])}
     marks = (PerfettoBookmark(1, 1, "net", trace=1), PerfettoBookmark(5, 5, "host", trace=0))
     ranges = {0: (0, 60_000), 2: (0, 60_000)}
-    _, shown, facts = exported(tmp_path, what=SELECTION, only=only, ranges=ranges, marks=marks)
+    _, shown, facts = exported(tmp_path, what=SELECTION, only=only, ranges=ranges, bookmarks=marks)
     assert (facts["range_start_ns"], facts["range_end_ns"]) == (0, 60_000)
     assert "source1.range_start_ns" not in facts
     assert shown == {"host": 5}, "bookmarks of clocks that are not in the file have no place"

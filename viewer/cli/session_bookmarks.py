@@ -63,7 +63,7 @@ def _bookmarks(saved: SavedSession, path: str, workspace: Workspace) -> Iterator
     open_traces = {trace.path: trace for trace in workspace.traces}
     first = next((trace for place in paths if (trace := open_traces.get(place or ""))), None)
     rates = dict(choices_of(saved.choices, paths).clocks)
-    for mark in () if saved.view is None else saved.view.marks:
+    for mark in () if saved.view is None else saved.view.bookmarks:
         if mark.clock is None:
             trace = first
         else:

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.model.call_stacks import CallStacks
 from viewer.model.counter import Counter
 from viewer.model.names.profilers import PROFILER_STEP
-from viewer.model.recorded_calls import RecordedCalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,7 +475,7 @@ class Trace:
     counters: tuple[Counter, ...] = ()
     flows: Flows = field(default_factory=Flows.none)
     provenance: Mapping[str, int | str] = field(default_factory=dict)
-    calls: RecordedCalls | None = None
+    calls: CallStacks | None = None
     lane_starts: tuple[int, ...] = ()
     is_part: bool = False
     stated: Mapping[str, str] = field(default_factory=dict)

@@ -11,11 +11,11 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 
-from viewer.analysis.numeric.compared import ComparedValue, grows_most
-from viewer.analysis.numeric.logged_calls import METHOD, LoggedInference
-from viewer.analysis.numeric.logged_values import Value
-from viewer.analysis.numeric.pairing import ONLY_A, ONLY_B
-from viewer.analysis.numeric.summary import Summary, summary_of
+from viewer.analysis.numbers.compared import ComparedValue, grows_most
+from viewer.analysis.numbers.logged_calls import METHOD, LoggedInference
+from viewer.analysis.numbers.logged_values import Value
+from viewer.analysis.numbers.pairing import ONLY_A, ONLY_B
+from viewer.analysis.numbers.summary import Summary, summary_of
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.logged_profile import LoggedProfile
 from viewer.model.text import one_line

@@ -153,9 +153,9 @@ def view_after_reload(
     start = replace(state, slice=None, others=(), operators=None, area=None, run=None)
     view_state, _ = shown_view(saved, start, now, inputs)
     # Bookmarks of files that were closed are not in a saved view.
-    closed = tuple(mark for mark in state.marks if mark.clock and mark.clock not in open_keys)
+    closed = tuple(mark for mark in state.bookmarks if mark.clock and mark.clock not in open_keys)
     view_state = replace(
-        view_state, inferences=state.inferences, marks=(*view_state.marks, *closed)
+        view_state, inferences=state.inferences, bookmarks=(*view_state.bookmarks, *closed)
     )
     view_state = _with_same_slices(view_state, state, before, now)
     view_state = _with_same_operators(view_state, before, now)

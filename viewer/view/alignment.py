@@ -185,10 +185,10 @@ def mark_anchors(groups: Sequence[ClockGroup], state: ViewState) -> dict[str, An
 
     It is the current one, else the one of the same name, else the group's last one.
     """
-    current = None if state.mark is None else state.marks[state.mark]
+    current = None if state.mark is None else state.bookmarks[state.mark]
     anchors = {}
     for group in groups:
-        bookmarks = [mark for mark in state.marks if mark.clock == group.key]
+        bookmarks = [mark for mark in state.bookmarks if mark.clock == group.key]
         if not bookmarks:
             continue
         named = [mark for mark in bookmarks if current is not None and mark.name == current.name]

@@ -147,14 +147,14 @@ def _with_marks_placed(
     state: ViewState, placed: Callable[[str, Range], tuple[str, Range]]
 ) -> ViewState:
     """Return a view with its bookmarks and the measured range on other clocks, at other times."""
-    marks = []
-    for mark in state.marks:
+    bookmarks = []
+    for mark in state.bookmarks:
         clock, (t0, t1) = placed(mark.clock, (mark.t0, mark.t1))
-        marks.append(replace(mark, clock=clock, t0=t0, t1=t1))
+        bookmarks.append(replace(mark, clock=clock, t0=t0, t1=t1))
     measured_on, measured = state.measured_on, state.measured
     if measured is not None:
         measured_on, measured = placed(measured_on, measured)
-    return replace(state, marks=tuple(marks), measured=measured, measured_on=measured_on)
+    return replace(state, bookmarks=tuple(bookmarks), measured=measured, measured_on=measured_on)
 
 
 def _moved(span: Range, by: int) -> Range:
@@ -287,4 +287,4 @@ def with_ranges(state: ViewState, ranges: Mapping[str, Range]) -> ViewState:
 
 def marks_on(state: ViewState, clock: str) -> list[int]:
     """Return the numbers of the bookmarks on a clock group."""
-    return [number for number, mark in enumerate(state.marks) if mark.clock == clock]
+    return [number for number, mark in enumerate(state.bookmarks) if mark.clock == clock]

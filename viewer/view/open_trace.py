@@ -20,7 +20,7 @@ from viewer.analysis.links.labels import series_names, slice_labels, track_name
 from viewer.analysis.links.link_table import Link, LinkTable
 from viewer.analysis.memory.logged_allocations import LoggedAllocations, logged_allocations
 from viewer.analysis.memory.plan import planned_counters
-from viewer.analysis.numeric.compared import NOT_COMPARED, OperatorErrors
+from viewer.analysis.numbers.compared import NOT_COMPARED, OperatorErrors
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.arrays import Codes, Ints

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viewer.analysis.numeric.compared import STEP_TITLES
+from viewer.analysis.numbers.compared import STEP_TITLES
 from viewer.render.color_schemes import (
     ERROR,
     NAMES,

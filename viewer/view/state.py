@@ -183,7 +183,7 @@ class ViewState:
     chose, as in `UserChoices`, so that undo reverts them, too. measured:
     a range of the clock group `measured_on`, shown with its length until another is measured; empty
     while its end is being chosen.
-    mark: the index of the current one in `marks`, the bookmarks. query: the search; only_hits:
+    mark: the index of the current one in `bookmarks`. query: the search; only_hits:
     everything else is dimmed. scheme: the color scheme; lit: its only class that is not dimmed, by
     title and palette index. compared: the arms that are compared, None for no comparison.
     """
@@ -212,7 +212,7 @@ class ViewState:
     phases: ChosenPhases = field(default_factory=dict)
     measured: tuple[int, int] | None = None
     measured_on: str = ""
-    marks: tuple[Bookmark, ...] = ()
+    bookmarks: tuple[Bookmark, ...] = ()
     mark: int | None = None
     query: str = ""
     only_hits: bool = False
@@ -309,7 +309,7 @@ class ViewState:
     @property
     def marking(self) -> tuple[object, ...]:
         """The bookmarks and the measured range, as one comparable value."""
-        return self.marks, self.mark, self.measured, self.measured_on
+        return self.bookmarks, self.mark, self.measured, self.measured_on
 
     @property
     def clock_choices(self) -> tuple[ClockRates, DelegateRates, tuple[SameClock, ...]]:

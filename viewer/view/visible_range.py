@@ -176,8 +176,9 @@ def with_ticks_kept(
         area = replace(area, t0=first, t1=last) if is_of_trace else None
     if measured is not None and state.measured_on == group.key:
         measured = moved_span(*measured, before, axis)
-    marks = [
-        _moved_mark(mark, before, axis) if mark.clock == group.key else mark for mark in state.marks
+    bookmarks = [
+        _moved_mark(mark, before, axis) if mark.clock == group.key else mark
+        for mark in state.bookmarks
     ]
     ranges, active = dict(state.ranges), (state.t0, state.t1)
     if group.key == state.clock:
@@ -190,7 +191,7 @@ def with_ticks_kept(
         t1=active[1],
         ranges=ranges,
         area=area,
-        marks=tuple(marks),
+        bookmarks=tuple(bookmarks),
         measured=measured,
         # At another rate, the spans of tied groups are no longer in proportion.
         ties=without(state.ties, {group.key}),

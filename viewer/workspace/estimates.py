@@ -6,7 +6,7 @@ from threading import Lock
 from weakref import WeakKeyDictionary
 
 from viewer.analysis.torq.compiled import ASSUMED_CYCLES
-from viewer.analysis.torq.estimates import Estimates, estimates
+from viewer.analysis.torq.estimates import Estimates, compare_estimates
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
@@ -35,7 +35,7 @@ def shared_estimates(workspace: Workspace) -> Estimates:
 def of_snapshot(opened: Snapshot) -> Estimates:
     """Return the comparison of everything that was open at one moment."""
     linked = {linked_trace.trace: linked_trace for linked_trace in opened.traces}
-    return estimates(
+    return compare_estimates(
         tuple(linked),
         opened.dispatches,
         lambda trace: linked[trace].table,

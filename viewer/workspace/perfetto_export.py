@@ -54,8 +54,8 @@ class PerfettoOptions:
     bookmarks. only: for a selection, the ascending slices of each trace; a trace without an entry
     has none. shifts: what to add to the ns of a trace so that clocks are aligned, and at what, such
     as "start of run 2"; missing for a clock that is not aligned. order: (trace, track) pairs in
-    display order. marks: in ns of the axis of their trace's clock. own_names: slices keep the names
-    of their file, and operators are an argument.
+    display order. bookmarks: in ns of the axis of their trace's clock. own_names: slices keep the
+    names of their file, and operators are an argument.
     """
 
     what: str = WHOLE
@@ -64,7 +64,7 @@ class PerfettoOptions:
     ranges: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     shifts: Mapping[int, tuple[int, str]] = field(default_factory=dict)
     order: tuple[tuple[int, int], ...] = ()
-    marks: tuple[PerfettoBookmark, ...] = ()
+    bookmarks: tuple[PerfettoBookmark, ...] = ()
     flows: bool = True
     counters: bool = True
     annotations: bool = True
@@ -162,7 +162,7 @@ class PerfettoJob:
         """Yield the bookmarks on the clocks of the file, on its axis."""
         clock_of = [linked_trace.place.key for linked_trace in opened.traces]
         range_of = {clock_of[number]: span for number, span in self._ranges.items()}
-        for mark in self._wish.marks:
+        for mark in self._wish.bookmarks:
             clock = clock_of[mark.trace]
             start, end = mark.start_ns, mark.end_ns
             first, last = range_of.get(clock, (start, end + 1))

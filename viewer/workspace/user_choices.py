@@ -155,7 +155,7 @@ class UserChoices:
 
     def with_source_path(self, substitution: Substitution) -> UserChoices:
         """Return a copy with another source path substitution; it replaces one of the same path."""
-        others = (s for s in self.source_paths if s.recorded != substitution.recorded)
+        others = (s for s in self.source_paths if s.recorded_path != substitution.recorded_path)
         return replace(self, source_paths=(*others, substitution))
 
     def without_source_path(self, substitution: Substitution) -> UserChoices:

@@ -40,8 +40,8 @@ from viewer.analysis.links.pairing import (
     warnings_of_linked,
     what_ran,
 )
-from viewer.analysis.recorded.program import recorded_links
-from viewer.analysis.recorded.runtime_nodes import described_layers
+from viewer.analysis.profiled_program.program import recorded_links
+from viewer.analysis.profiled_program.runtime_nodes import described_layers
 from viewer.analysis.sequence.layout import evidence_of, with_phases
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
@@ -234,8 +234,8 @@ class Workspace:
             else []
         )
         name = None if program is None else self._fit(trace, program).methods[scope]
-        recorded = program.method(name) if program is not None and name else None
-        return sizes_vary(may_have_run, recorded)
+        method = program.method(name) if program is not None and name else None
+        return sizes_vary(may_have_run, method)
 
     def phase_evidence(self, trace: Trace) -> list[str]:
         """Return why inferences of a trace have phases; empty if it has none, or chosen ones."""
@@ -608,9 +608,9 @@ class Workspace:
 
     # -- sources -----------------------------------------------------------------------------
 
-    def source(self, recorded: str) -> SourceFile | None:
+    def source(self, recorded_path: str) -> SourceFile | None:
         """Return the source of a recorded path: opened, at that path, or next to open files."""
-        return self._sources.source(recorded)
+        return self._sources.source(recorded_path)
 
 
 def _shown_for(choices: UserChoices) -> tuple[object, ...]:

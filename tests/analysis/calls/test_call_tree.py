@@ -15,7 +15,7 @@ from viewer.analysis.calls.call_tree import KEYS, CallTree
 from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
-from viewer.analysis.recorded.program import recorded_links
+from viewer.analysis.profiled_program.program import recorded_links
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.torq_host_trace import DISPATCH, EXECUTION, host_trace, recompiled, renamed
 from viewer.analysis.torq import estimates as module
-from viewer.analysis.torq.estimates import Estimates, Measured, estimates
+from viewer.analysis.torq.estimates import Estimates, Measured, compare_estimates
 from viewer.formats import open_file
 from viewer.model.times import ClockRate, RateOrigin
 from viewer.model.trace import Trace
@@ -31,7 +31,7 @@ def compared(*items: Trace | Path, cycle_ns: Fraction = Fraction(5, 4)) -> Estim
     space = Workspace()
     for item in items:
         space.add(item if isinstance(item, Trace) else open_file(str(item)))
-    return estimates(
+    return compare_estimates(
         space.traces,
         space.dispatches,
         space.links,

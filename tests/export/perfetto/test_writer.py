@@ -704,7 +704,7 @@ def test_marks_are_a_track_of_their_own(tmp_path):
         PerfettoBookmark(130, 130, "moment"), PerfettoBookmark(40, 60, ""),
     ]  # fmt: skip
     path = tmp_path / "marks.pftrace"
-    export_perfetto([source], path, trace_extras=TraceExtras(marks=marks))
+    export_perfetto([source], path, trace_extras=TraceExtras(bookmarks=marks))
     with TraceProcessor(path) as peer:
         rows = peer.rows(
             "select slice.name, ts, dur, category, extract_arg(slice.arg_set_id, 'debug.note') "
@@ -718,7 +718,7 @@ def test_marks_are_a_track_of_their_own(tmp_path):
         ("overlapping", 80, 60, "MARK", None), ("moment", 90, 0, "MARK", None),
     ]  # fmt: skip
     shown = {n for n, *_ in named_slices(written([source], ns_range=(160, 170),
-             trace_extras=TraceExtras(marks=marks)))}  # fmt: skip
+             trace_extras=TraceExtras(bookmarks=marks)))}  # fmt: skip
     assert shown == {"a", "overlapping"}
 
 

@@ -17,7 +17,7 @@ from tests.paths import DATA as ALL_DATA
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.linker import unlinked
-from viewer.analysis.recorded.program import recorded_links
+from viewer.analysis.profiled_program.program import recorded_links
 from viewer.analysis.statistics.events import event_statistics
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file

@@ -197,7 +197,7 @@ def test_inferences_that_say_nothing_of_use_are_left_out(tmp_path):
 
 def test_marks_come_back_as_slices_of_a_track(tmp_path):
     """They are the user's own; a file has none."""
-    wish = PerfettoOptions(marks=(PerfettoBookmark(10, 500, "slow here", "since Tuesday"),))
+    wish = PerfettoOptions(bookmarks=(PerfettoBookmark(10, 500, "slow here", "since Tuesday"),))
     exported([DATA / "table_csv/two_threads.csv"], tmp_path / "marked.pftrace", wish)
     trace = open_file(str(tmp_path / "marked.pftrace"))
     (i,) = [i for i in range(len(trace.slices)) if trace.name(i) == "slow here"]

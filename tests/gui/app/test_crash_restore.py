@@ -59,7 +59,7 @@ def test_restore_opens_each_session_in_a_window(windows, folder, qtbot):
     assert windows.all[0].status.said.text() == RESTORING
     qtbot.waitUntil(lambda: not any(w.is_empty for w in windows.all), timeout=20_000)
     for window in windows.all:
-        qtbot.waitUntil(lambda w=window: len(w.controller.session.state.marks) == 1)
+        qtbot.waitUntil(lambda w=window: len(w.controller.session.state.bookmarks) == 1)
         settle(qtbot, window.controller)
     assert [names(window) for window in windows.all] == [["demo_str_x4.etdp"], ["demo_str_x4.csv"]]
     assert offered(qtbot, windows).bar is None

@@ -57,7 +57,7 @@ sys.exit(application.run(sys.argv[1:], None, "dark"))
 ONE_BOOKMARK = """
 def work(windows, window, session, autosave):
     def saved():
-        if session.state.marks:
+        if session.state.bookmarks:
             say("saved")
     autosave.saved.connect(saved)
     session.files_added.connect(lambda complaints: add_bookmark(session))
@@ -77,7 +77,7 @@ def work(windows, window, session, autosave):
 LATE_RANGE = """
 def work(windows, window, session, autosave):
     def saved():
-        if session.state.marks:
+        if session.state.bookmarks:
             session.set_range(1_000, 2_234)
             say("saved")
     autosave.saved.connect(saved)
@@ -96,7 +96,7 @@ def work(windows, window, session, autosave):
     offer = CrashRestore._offer
     CrashRestore._offer = offered
     def added(complaints):
-        say([mark.name for mark in session.state.marks])
+        say([mark.name for mark in session.state.bookmarks])
         windows.quit()
     session.files_added.connect(added)
 """
@@ -144,7 +144,7 @@ def line(process):
 
 
 def bookmarks(path):
-    return [mark.name for mark in read(path).view.marks]
+    return [mark.name for mark in read(path).view.bookmarks]
 
 
 def test_after_sigkill_the_next_start_restores_the_bookmark(tmp_path, settings):
@@ -188,5 +188,5 @@ def test_a_lost_display_saves_the_last_change_and_it_is_offered(tmp_path, settin
         # The server is gone.
         assert process.wait(TIMEOUT_S) == 1
     (left,) = take_left(str(settings))
-    assert [mark.name for mark in left.saved.view.marks] == ["slow"]
+    assert [mark.name for mark in left.saved.view.bookmarks] == ["slow"]
     assert left.saved.view.end_ns - left.saved.view.start_ns == 1_234

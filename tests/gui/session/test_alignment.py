@@ -286,7 +286,10 @@ def test_clocks_are_not_aligned_at_moments_too_far_apart(session):
     session.change(
         replace(
             session.state,
-            marks=(Bookmark(-(2**61), 0, clock="b.csv"), Bookmark(2**62 - 1, 2**62, clock="c.csv")),
+            bookmarks=(
+                Bookmark(-(2**61), 0, clock="b.csv"),
+                Bookmark(2**62 - 1, 2**62, clock="c.csv"),
+            ),
         )
     )
     before = session.state
@@ -394,14 +397,15 @@ def test_an_earlier_file_of_one_clock_moves_nothing_away_from_its_slices(qapp):
     now = session.state
     assert now.range_of("torq host") == (t0 + 500_000, t1 + 500_000)
     assert now.ties["torq host"].anchor == 600_000
-    assert [(mark.clock, mark.t0) for mark in now.marks] == [("torq host", 600_000), ("c.csv", 9)]
+    bookmarks = [(mark.clock, mark.t0) for mark in now.bookmarks]
+    assert bookmarks == [("torq host", 600_000), ("c.csv", 9)]
     assert (now.measured_on, now.measured) == ("torq host", (500_000, 600_000))
     assert now.range_of("c.csv") == before.range_of("c.csv")
     assert now.ties["c.csv"] == before.ties["c.csv"]
     session.undo()
     t0, t1 = released.range_of("torq host")
     assert session.state.range_of("torq host") == (t0 + 500_000, t1 + 500_000)
-    assert session.state.marks == now.marks
+    assert session.state.bookmarks == now.bookmarks
     session.redo()
     assert session.state == now
 

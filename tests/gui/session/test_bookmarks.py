@@ -80,17 +80,17 @@ def test_without_a_selection_it_is_measured_from_one_time_to_another(rows):
 
 def test_keep_makes_a_mark_of_the_measured_span_with_a_name(rows):
     session = rows.session
-    assert rows.timeline.marks.isHidden()
+    assert rows.timeline.bookmarks_bar.isHidden()
     point(rows, 200)
     measure(rows)
     point(rows, 400)
     measure(rows)
     span = session.state.measured
     keep(rows)
-    assert session.state.marks == (Bookmark(*span, "Bookmark 1", clock=session.state.clock),)
+    assert session.state.bookmarks == (Bookmark(*span, "Bookmark 1", clock=session.state.clock),)
     assert session.state.mark == 0
     assert session.state.measured is None
-    assert rows.timeline.marks.isVisible()
+    assert rows.timeline.bookmarks_bar.isVisible()
 
 
 def test_keep_marks_the_selection_or_the_moment_under_the_mouse(rows, qtbot):
@@ -100,13 +100,13 @@ def test_keep_marks_the_selection_or_the_moment_under_the_mouse(rows, qtbot):
     clear(rows.session)
     at = point(rows, 640)
     keep(rows)
-    assert session.state.marks == (
+    assert session.state.bookmarks == (
         Bookmark(20_000, 30_000, "Bookmark 1", clock=session.state.clock),
         Bookmark(at, at, "Bookmark 2", clock=session.state.clock),
     )
     click(qtbot, rows, 1)
     keep(rows)  # it is there already
-    assert len(session.state.marks) == 2
+    assert len(session.state.bookmarks) == 2
     assert session.state.mark == 0
 
 
@@ -115,12 +115,12 @@ def test_remove_takes_the_current_mark_away_and_undo_brings_it_back(rows, qtbot)
     for index in (1, 4):
         click(qtbot, rows, index)
         keep(rows)
-    both = session.state.marks
+    both = session.state.bookmarks
     bookmarks.remove(session)
-    assert session.state.marks == both[:1]
+    assert session.state.bookmarks == both[:1]
     assert session.state.mark is None
     session.undo()
-    assert session.state.marks == both
+    assert session.state.bookmarks == both
     assert session.state.mark == 1
 
 
@@ -149,13 +149,13 @@ def test_marks_stay_at_the_same_ticks_when_the_rate_changes(harness, data):
     session.change(replace(session.state, measured=measured, measured_on=clock))
     set_clock(session, number, parse_rate("100 MHz"))
     axis = session.traces[number].axis
-    span, moment, other = session.state.marks
+    span, moment, other = session.state.bookmarks
     assert (span.t0, span.t1) == (axis.to_ns(1000), axis.to_ns(1800))
     assert moment.t0 == moment.t1 == axis.to_ns(1000)
     assert other == marks[2]
     assert session.state.measured == (axis.to_ns(1000), axis.to_ns(2600))
     session.undo()
-    assert session.state.marks == marks
+    assert session.state.bookmarks == marks
     assert session.state.measured == measured
 
 
@@ -164,15 +164,15 @@ def test_marks_are_of_the_runs_as_they_ran(attention, qtbot):
     click(qtbot, attention, session.traces[0].trace.slices.row_ptr[0].item())
     session.select_area(Area(session.state.t0, session.state.t1, frozenset({(0, 0)})))
     keep(attention)
-    assert len(session.state.marks) == 1
+    assert len(session.state.bookmarks) == 1
     session.show_inferences(Inferences.MEAN)
     attention.settle()
-    assert attention.timeline.marks.isHidden()
+    assert attention.timeline.bookmarks_bar.isHidden()
     assert not bookmarks.can_mark(session)
     assert bookmarks.keep(session, session.state.t0) is None
     bookmarks.go_to(session, 0)
     assert session.state.inferences is Inferences.AS_RUN
-    assert attention.timeline.marks.isVisible()
+    assert attention.timeline.bookmarks_bar.isVisible()
     session.undo()
     assert session.state.inferences is Inferences.MEAN, "all of it was one step"
 
@@ -190,18 +190,18 @@ def test_hostile_and_many_marks_are_painted_and_told_as_text(rows):
     for span in (160_000, 50):
         session.set_range(0, span)
         assert not rows.timeline.grab().isNull()
-    bar = rows.timeline.marks
+    bar = rows.timeline.bookmarks_bar
     session.set_range(0, 160_000)
     lines = [bar.tip_of(flag) for flag in bar.flags()]
     assert any("&lt;b&gt;bold" in line for line in lines)
     assert not any("<b>" in line or "<img" in line for line in lines)
     bookmarks.edit(session, 0, name=HOSTILE * 50)
-    assert len(session.state.marks[0].name) == bookmarks.LONGEST_NAME
-    assert "\n" not in session.state.marks[0].name
+    assert len(session.state.bookmarks[0].name) == bookmarks.LONGEST_NAME
+    assert "\n" not in session.state.bookmarks[0].name
 
 
 def test_a_click_on_a_flag_makes_its_mark_current_and_a_double_click_fits_it(rows, qtbot):
-    session, bar = rows.session, rows.timeline.marks
+    session, bar = rows.session, rows.timeline.bookmarks_bar
     clock = session.state.clock
     marks = (
         Bookmark(20_000, 30_000, "one", clock=clock),
@@ -217,7 +217,7 @@ def test_a_click_on_a_flag_makes_its_mark_current_and_a_double_click_fits_it(row
 
 
 def test_clicks_walk_through_marks_that_share_a_flag(rows, qtbot):
-    session, bar = rows.session, rows.timeline.marks
+    session, bar = rows.session, rows.timeline.bookmarks_bar
     clock = session.state.clock
     marks = tuple(Bookmark(40_000 + i, 40_000 + i, f"m{i}", "", clock) for i in range(3))
     set_bookmarks(session, marks, None, None)
@@ -254,7 +254,7 @@ def test_a_mark_in_another_inference_picks_that(attention):
 def test_a_new_bookmark_is_named_in_the_bar_and_no_key_is_a_shortcut(rows, qtbot):
     rows.session.select_slice(SliceRef(0, 0))
     added = bookmarks.keep(rows.session, None)
-    bar = rows.timeline.marks
+    bar = rows.timeline.bookmarks_bar
     bar.ask_name(added)
     assert bar.field.isVisible()
     for key in ("M", "?", "W"):
@@ -266,7 +266,7 @@ def test_a_new_bookmark_is_named_in_the_bar_and_no_key_is_a_shortcut(rows, qtbot
         assert override.isAccepted()
     qtbot.keyClicks(bar.field, "Mwarm?")
     qtbot.keyClick(bar.field, Qt.Key.Key_Return)
-    assert rows.session.state.marks[added].name == "Mwarm?"
+    assert rows.session.state.bookmarks[added].name == "Mwarm?"
     assert not bar.field.isVisible()
 
 
@@ -276,7 +276,7 @@ def test_naming_a_bookmark_does_not_scroll_the_tracks(harness, tmp_path, qtbot, 
     lines = [f"p,t{i},a,{20_000 * i},10000" for i in range(60)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
     harness.open(path)
-    scene, bar = harness.timeline.scene, harness.timeline.marks
+    scene, bar = harness.timeline.scene, harness.timeline.bookmarks_bar
     harness.session.select_slice(SliceRef(0, 30))
     scene.scroll_to(300)
     assert scene.scroll == 300
@@ -290,16 +290,16 @@ def test_naming_a_bookmark_does_not_scroll_the_tracks(harness, tmp_path, qtbot, 
 
 def test_escape_while_naming_removes_the_new_bookmark(rows, qtbot):
     rows.session.select_slice(SliceRef(0, 0))
-    bar = rows.timeline.marks
+    bar = rows.timeline.bookmarks_bar
     bar.ask_name(bookmarks.keep(rows.session, None))
     qtbot.keyClick(bar.field, Qt.Key.Key_Escape)
-    assert rows.session.state.marks == ()
+    assert rows.session.state.bookmarks == ()
     assert not bar.field.isVisible()
 
 
 def test_without_another_name_the_bookmark_keeps_its_number(rows, qtbot):
     rows.session.select_slice(SliceRef(0, 0))
-    bar = rows.timeline.marks
+    bar = rows.timeline.bookmarks_bar
     bar.ask_name(bookmarks.keep(rows.session, None))
     qtbot.keyClick(bar.field, Qt.Key.Key_Return)
-    assert [mark.name for mark in rows.session.state.marks] == ["Bookmark 1"]
+    assert [mark.name for mark in rows.session.state.bookmarks] == ["Bookmark 1"]

@@ -104,15 +104,15 @@ def test_back_does_not_lead_to_other_axes(session):
 def test_bookmarks_and_measurements_stay_at_their_moments(session):
     marks = (Bookmark(10, 20, "b", clock="b.json"), Bookmark(5, 5, "a", clock="a.json"),
              Bookmark(7, 8, "c", clock="c.csv"))  # fmt: skip
-    session.change(replace(session.state, marks=marks, measured=(1, 2), measured_on="b.json"))
+    session.change(replace(session.state, bookmarks=marks, measured=(1, 2), measured_on="b.json"))
     share_stated(session)
-    assert session.state.marks == (
+    assert session.state.bookmarks == (
         Bookmark(510, 520, "b", clock="b.json"), Bookmark(5, 5, "a", clock="b.json"),
         Bookmark(7, 8, "c", clock="c.csv"),
     )  # fmt: skip
     assert (session.state.measured, session.state.measured_on) == ((501, 502), "b.json")
     separate(session)
-    assert session.state.marks[0] == Bookmark(10, 20, "b", clock="b.json")
+    assert session.state.bookmarks[0] == Bookmark(10, 20, "b", clock="b.json")
 
 
 def test_the_active_strip_shares_the_clock_of_the_one_above(session):
@@ -194,12 +194,12 @@ def test_only_as_inferences_ran(qapp):
 
 
 def test_a_file_opened_with_a_statement_joins_what_is_open(session):
-    session.change(replace(session.state, marks=(Bookmark(10, 20, clock="b.json"),)))
+    session.change(replace(session.state, bookmarks=(Bookmark(10, 20, clock="b.json"),)))
     choices = Choices(same_clocks=(SameClock(("early.json", "b.json")),))
     session.add([dated("early.json", 0, (50, 60))], choices)
     assert starts(session) == {"b.json": 550, "a.json": 0, "c.csv": 0, "early.json": 0}
     assert session.groups.of(3).key == "b.json"
-    assert session.state.marks == (Bookmark(560, 570, clock="b.json"),)
+    assert session.state.bookmarks == (Bookmark(560, 570, clock="b.json"),)
     t0, t1 = session.state.range_of("b.json")
     assert t0 <= 0 < 650 <= t1
     assert not session.history.can_undo
@@ -227,7 +227,7 @@ def test_a_reload_keeps_the_axis(session):
 
 def test_a_saved_view_comes_back(session):
     marks = (Bookmark(10, 20, "b", clock="b.json"),)
-    session.change(replace(session.state, marks=marks))
+    session.change(replace(session.state, bookmarks=marks))
     share_stated(session)
     session.set_range(100, 450)
     inputs = session.workspace.paths
@@ -238,6 +238,6 @@ def test_a_saved_view_comes_back(session):
     other.restore_view(state)
     assert messages == []
     assert (other.state.t0, other.state.t1) == (100, 450)
-    assert other.state.marks == session.state.marks
+    assert other.state.bookmarks == session.state.bookmarks
     assert other.state.same_clocks == session.state.same_clocks
     assert starts(other) == starts(session)

@@ -33,7 +33,7 @@ def parts_of(harness):
     timeline = harness.timeline
     return {
         "canvas": canvas(harness), "headers": timeline.headers, "ruler": timeline.ruler,
-        "marks": timeline.marks, "overview": timeline.overview, "corner": timeline.corner,
+        "marks": timeline.bookmarks_bar, "overview": timeline.overview, "corner": timeline.corner,
         "legend": timeline.legend,
     }  # fmt: skip
 

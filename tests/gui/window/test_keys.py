@@ -516,20 +516,20 @@ def test_m_measures_and_shift_m_keeps_it_as_a_mark(attention, qtbot):
     type_key(qtbot, attention, Key.Key_M)
     assert session.state.measured == session.traces[0].span_ns(51)
     type_key(qtbot, attention, Key.Key_M, SHIFT)
-    (mark,) = session.state.marks
+    (mark,) = session.state.bookmarks
     assert (mark.t0, mark.t1) == session.traces[0].span_ns(51)
-    bar = attention.timeline.marks
+    bar = attention.timeline.bookmarks_bar
     qtbot.keyClick(bar.field, Key.Key_M)  # no command: it is the name
     qtbot.keyClick(bar.field, Key.Key_Return)
-    (mark,) = session.state.marks
+    (mark,) = session.state.bookmarks
     assert mark.name == "m"
     attention.timeline.view.setFocus()
     type_key(qtbot, attention, Key.Key_Delete)
-    assert session.state.marks == ()
+    assert session.state.bookmarks == ()
     actions = attention.commands.actions
     assert not actions["mark.remove"].isEnabled()
     type_key(qtbot, attention, Key.Key_Z, CTRL)
-    assert session.state.marks == (mark,)
+    assert session.state.bookmarks == (mark,)
     assert actions["mark.keep"].isEnabled()
     session.show_inferences(Inferences.MEAN)
     assert not actions["mark.keep"].isEnabled()
@@ -546,7 +546,7 @@ def test_without_a_selection_m_and_shift_m_are_about_the_time_under_the_mouse(at
     type_key(qtbot, attention, Key.Key_Delete)
     assert attention.session.state.measured is None
     type_key(qtbot, attention, Key.Key_M, SHIFT)
-    (mark,) = attention.session.state.marks
+    (mark,) = attention.session.state.bookmarks
     assert (mark.t0, mark.t1) == (at, at)
 
 
@@ -559,11 +559,11 @@ def test_f2_lets_the_name_of_a_mark_be_typed_and_delete_is_no_command_there(atte
     assert isinstance(editor, QLineEdit)
     editor.selectAll()
     qtbot.keyClick(editor, Key.Key_Delete)
-    assert len(session.state.marks) == 1
+    assert len(session.state.bookmarks) == 1
     assert editor.text() == ""
     qtbot.keyClicks(editor, "warm up")
     qtbot.keyClick(editor, Key.Key_Return)
-    qtbot.waitUntil(lambda: session.state.marks[0].name == "warm up")
+    qtbot.waitUntil(lambda: session.state.bookmarks[0].name == "warm up")
     assert session.state.slice == SliceRef(0, 51)
 
 

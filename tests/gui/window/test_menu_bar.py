@@ -161,7 +161,7 @@ def test_the_menu_of_a_mark_is_about_that_mark(attention, qtbot):
     first = attention.panels["marks"].model.item_of(0)
     assert attention.session.state.mark == first
     choose("Delete bookmark")
-    assert len(attention.session.state.marks) == 1
+    assert len(attention.session.state.bookmarks) == 1
 
 
 def test_the_menu_of_a_problem_leads_to_the_links(attention, qtbot):

@@ -38,7 +38,7 @@ def test_else_the_longest_suffix_beside_the_opened_files(tmp_path):
     longest = write(tmp_path / "nn" / "model.py", "long\n")
     found = find_source("/nowhere/nn/model.py", [str(tmp_path)])
     assert found is not None
-    assert (found.recorded, found.shown) == ("/nowhere/nn/model.py", longest)
+    assert (found.recorded_path, found.shown) == ("/nowhere/nn/model.py", longest)
     assert found.is_elsewhere
 
 
@@ -157,7 +157,7 @@ def test_lines_end_where_python_ends_them(tmp_path, text):
 )
 def test_two_paths_of_one_file_say_which_folder_is_which(recorded, local, expected):
     made = substitution_between(recorded, local)
-    assert (made.recorded, made.local) == expected
+    assert (made.recorded_path, made.local) == expected
     assert made.applied(recorded) == local
 
 

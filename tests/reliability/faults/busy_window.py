@@ -41,10 +41,10 @@ def _start(window: MainWindow) -> None:
 
 def _use(window: MainWindow) -> None:
     session, files = window.controller.session, window.controller.session_files
-    number = len(session.state.marks)
+    number = len(session.state.bookmarks)
     bookmarks.measure(session, number)
     bookmarks.keep(session, number)
-    print(len(session.state.marks), time.monotonic(), flush=True)
+    print(len(session.state.bookmarks), time.monotonic(), flush=True)
     if number % _SAVES_EVERY == 0 and not files.is_writing:
         files._write(sys.argv[1])
 

@@ -160,7 +160,7 @@ def _writers(suffix: str) -> tuple[Write, Write]:
         stamps = [old.stamp(str(DUMP))]
         inputs = (input_of(str(DUMP), stamps[0], "/"),)
         marks = tuple(SavedBookmark(n, n + 1, f"bookmark {n}") for n in range(_BOOKMARKS))
-        saved = [SavedSession(VERSION, inputs, view=SavedView(marks=m)) for m in ((), marks)]
+        saved = [SavedSession(VERSION, inputs, view=SavedView(bookmarks=m)) for m in ((), marks)]
 
         def session(number: int) -> Write:
             return lambda path: write_session(
@@ -244,7 +244,7 @@ def saved_bookmarks(folder: Path) -> int:
     from viewer.view.sessions.session_file import read
 
     views = [read(str(path)).view for path in _sessions(folder)]
-    return max((len(view.marks) for view in views if view is not None), default=0)
+    return max((len(view.bookmarks) for view in views if view is not None), default=0)
 
 
 def bookmarks_made(lines: bytes, until: float) -> int:

@@ -19,7 +19,7 @@ from viewer.view.sessions.session_file import VERSION, SavedBookmark, SavedSessi
 def main(what: str, folder: str, size: int) -> int:
     """Store something of about `size` bytes; returns the exit code."""
     marks = tuple(SavedBookmark(n, n, f"bookmark {n}") for n in range(max(size // 40, 1)))
-    saved = SavedSession(VERSION, (), view=SavedView(marks=marks))
+    saved = SavedSession(VERSION, (), view=SavedView(bookmarks=marks))
     if what == "settings":
         store = QSettings(os.path.join(folder, "settings.ini"), QSettings.Format.IniFormat)
         Settings(store).set(EDITOR, "e" * size)

@@ -27,9 +27,9 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.memory.plan import memory_plan, planned_counters
-from viewer.analysis.numeric.compared import compared
-from viewer.analysis.numeric.pairing import paired_runs
-from viewer.analysis.numeric.summary import summary_of
+from viewer.analysis.numbers.compared import compared
+from viewer.analysis.numbers.pairing import paired_runs
+from viewer.analysis.numbers.summary import summary_of
 from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.groups import GroupKey, groups
 from viewer.analysis.statistics.events import event_statistics

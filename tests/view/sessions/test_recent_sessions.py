@@ -30,7 +30,9 @@ from viewer.view.sessions.session_file import (
 def session(name, *marks, **view):
     marked = tuple(SavedBookmark(at, at, f"mark {at}") for at in marks)
     return SavedSession(
-        VERSION, (SavedInput(name, absolute=f"/data/{name}"),), view=SavedView(marks=marked, **view)
+        VERSION,
+        (SavedInput(name, absolute=f"/data/{name}"),),
+        view=SavedView(bookmarks=marked, **view),
     )
 
 
@@ -62,7 +64,7 @@ def test_the_same_files_with_the_same_work_are_kept_once(kept):
 def test_the_same_files_opened_anew_do_not_replace_those_with_marks(kept):
     kept.keep(session("a", 5))
     kept.keep(session("a"))
-    assert [len(read(path).view.marks) for path in kept.paths()] == [0, 1]
+    assert [len(read(path).view.bookmarks) for path in kept.paths()] == [0, 1]
 
 
 def test_of_too_many_those_without_work_go_first_and_the_oldest_of_them(kept):
@@ -277,7 +279,7 @@ def test_it_is_written_only_if_it_changed_and_never_by_an_older_snapshot(folder)
     assert one.write(session("a", 1), 2)
     assert not one.write(session("a", 1), 3)
     assert not one.write(session("a"), 1)
-    assert len(read(one.path).view.marks) == 1
+    assert len(read(one.path).view.bookmarks) == 1
     one.remove(5)
     assert not one.write(session("a"), 4)
     assert os.listdir(folder) == []

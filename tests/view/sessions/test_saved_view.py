@@ -64,7 +64,7 @@ MANY = ViewState(
         "npu.csv": Tie(Fraction(7, 3)),
     },
     strips=StripView(("npu.csv", "torq host"), frozenset({"npu.csv"}), {"torq host": 200}),
-    marks=(
+    bookmarks=(
         Bookmark(4_000, 4_000, "first", clock="torq host"),
         Bookmark(10, 20, "second", "a note", "npu.csv"),
         Bookmark(0, 4_000, clock="net.etdp"),
@@ -91,7 +91,7 @@ def test_times_count_from_the_first_profile_of_their_clock():
         SavedClock(4, 7, 77, SavedTie("7/3"), collapsed=True),
     )
     assert (saved.clock, saved.strips, saved.measured_on) == (2, (4, 1), 4)
-    assert saved.marks[0] == SavedBookmark(0, 0, "first", clock=1)
+    assert saved.bookmarks[0] == SavedBookmark(0, 0, "first", clock=1)
     assert saved.area == SavedArea(
         4_000, 5_000, (SavedPlace(1, "p", "t"), SavedPlace(3, "p", "t")), 1
     )
@@ -101,12 +101,12 @@ def test_a_session_of_an_earlier_version_is_on_its_first_clock():
     """Its only axis was that of the first profile; every clock started at 0 of it."""
     old = SavedView(
         start_ns=1_000, end_ns=9_000, measured=(0, 5), mark=0,
-        marks=(SavedBookmark(-4_000, 0, "old"),),
+        bookmarks=(SavedBookmark(-4_000, 0, "old"),),
         area=SavedArea(-3_000, -1_000, (SavedPlace(2, "p", "t"), SavedPlace(1, "p", "t"))),
     )  # fmt: skip
     state, messages = shown_again(old)
     assert (state.clock, state.t0, state.t1) == ("torq host", 5_000, 13_000)
-    assert state.marks == (Bookmark(0, 4_000, "old", clock="torq host"),)
+    assert state.bookmarks == (Bookmark(0, 4_000, "old", clock="torq host"),)
     assert (state.measured, state.measured_on) == ((4_000, 4_005), "torq host")
     # An area is of one clock: that of its first track.
     assert state.area == Area(1_000, 3_000, frozenset({(1, 0)}))
@@ -121,7 +121,7 @@ def test_what_belongs_to_a_missing_input_is_dropped_and_lost_bookmarks_are_told(
     assert state.all_ranges == {"net.etdp": (1_000, 3_000), "torq host": (2_000, 40_000)}
     assert state.ties == {key: tie for key, tie in MANY.ties.items() if key != "npu.csv"}
     assert state.strips == StripView(("torq host",), heights={"torq host": 200})
-    assert [mark.clock for mark in state.marks] == ["torq host", "net.etdp"]
+    assert [mark.clock for mark in state.bookmarks] == ["torq host", "net.etdp"]
     assert (state.mark, state.measured, state.measured_on) == (None, None, "")
     assert messages == ["1 bookmark of the session is not in these files"]
     # host2.csv has the same clock, but not the start that times count from.
@@ -147,9 +147,9 @@ def test_another_order_of_the_files_moves_nothing():
 
 
 def test_a_bookmark_of_a_closed_file_is_not_in_the_session():
-    state = replace(MANY, marks=(Bookmark(1, 2, clock="gone.etdp"), *MANY.marks), mark=2)
+    state = replace(MANY, bookmarks=(Bookmark(1, 2, clock="gone.etdp"), *MANY.bookmarks), mark=2)
     saved = kept_view(state, shown_traces(*FILES), INPUTS)
-    assert ([mark.name for mark in saved.marks], saved.mark) == (["first", "second", ""], 1)
+    assert ([mark.name for mark in saved.bookmarks], saved.mark) == (["first", "second", ""], 1)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ CLOCK = st.builds(
 VIEWS = st.builds(
     SavedView, start_ns=WHOLE, end_ns=WHOLE, clocks=st.lists(CLOCK, max_size=6).map(tuple),
     clock=st.none() | NUMBER, strips=st.lists(NUMBER, max_size=6).map(tuple),
-    marks=st.lists(
+    bookmarks=st.lists(
         st.builds(SavedBookmark, WHOLE, WHOLE, clock=st.none() | NUMBER), max_size=4
     ).map(tuple),
     mark=st.none() | NUMBER, measured=st.none() | st.tuples(WHOLE, WHOLE),
@@ -259,7 +259,7 @@ def test_a_session_restores_what_it_saved(qapp):
     again.restore_view(state)
     assert messages == []
     assert again.state == session.state
-    assert again.state.marks == (Bookmark(30, 30, "Bookmark 1", clock="npu.csv"),)
+    assert again.state.bookmarks == (Bookmark(30, 30, "Bookmark 1", clock="npu.csv"),)
     # Still tied.
     again.set_range(20, 60)
     host = again.state.range_of("torq host")

@@ -21,7 +21,7 @@ from viewer.analysis.cost.thread_time import GroupTime, ThreadTime
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings import operators as of_operators
 from viewer.analysis.findings.delegation import outside
-from viewer.analysis.findings.estimates import estimates as off_estimates
+from viewer.analysis.findings.estimate_errors import estimate_errors
 from viewer.analysis.findings.far_times import FarTimes, far, far_times
 from viewer.analysis.findings.finding import (
     Family,
@@ -137,7 +137,7 @@ class FindingsAnalysis:
             between,
             warm_up,
             slow_runs,
-            off_estimates,
+            estimate_errors,
             of_operators.links,
             lambda of: far(of, self.far_times),
         )

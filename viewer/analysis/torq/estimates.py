@@ -147,7 +147,7 @@ class Estimates:
     plans: tuple[PlannedJob, ...] = ()
 
 
-def estimates(
+def compare_estimates(
     traces: Sequence[Trace],
     dispatches: Sequence[Dispatch],
     links: Callable[[Trace], LinkTable],

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.numeric.logged_calls import METHOD, LoggedInference
-from viewer.analysis.numeric.logged_values import Value
+from viewer.analysis.numbers.logged_calls import METHOD, LoggedInference
+from viewer.analysis.numbers.logged_values import Value
 from viewer.arrays import Floats
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.logged_profile import (

@@ -166,7 +166,7 @@ class TraceExtras:
     """
 
     order: Sequence[tuple[int, int]] = ()
-    marks: Sequence[PerfettoBookmark] = ()
+    bookmarks: Sequence[PerfettoBookmark] = ()
     facts: Facts = field(default_factory=dict)
 
 

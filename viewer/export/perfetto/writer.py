@@ -275,7 +275,7 @@ class _File:
         runs = [_runs(source) for source in sources]
         marks = [
             BookmarkSpan(m.start_ns, m.end_ns, m.name, "MARK", {"note": m.note} if m.note else {})
-            for m in trace_extras.marks
+            for m in trace_extras.bookmarks
         ]
         spans = [span for source in sources if (span := source.span())]
         spans += [

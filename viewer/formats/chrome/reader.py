@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.recorded.call_sites import with_call_sites
+from viewer.analysis.profiled_program.call_sites import with_call_sites
 from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.gzip_file import PackedFile, inflated_head

@@ -16,15 +16,15 @@ import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.untimed_links import HOW_TO_LOG
-from viewer.analysis.numeric.logged_calls import LoggedCalls, LoggedInference, logged_inferences
-from viewer.analysis.numeric.logged_values import (
+from viewer.analysis.numbers.logged_calls import LoggedCalls, LoggedInference, logged_inferences
+from viewer.analysis.numbers.logged_values import (
     LoggedValues,
     Value,
     number,
     unreadable,
     value_of,
 )
-from viewer.analysis.numeric.pairing import ArrayKey, Side
+from viewer.analysis.numbers.pairing import ArrayKey, Side
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import StoredTensor, TensorLayout
 from viewer.formats.executorch.debug_buffer import buffers_next_to, open_debug_buffer

@@ -82,14 +82,14 @@ class CrashRestore(QObject):
 def offer_text(left: Sequence[LeftSession], now: datetime) -> str:
     """The offer: what can be restored, and from when."""
     files = sum(len(left_session.saved.inputs) for left_session in left)
-    marks = sum(
-        len(left_session.saved.view.marks)
+    bookmarks = sum(
+        len(left_session.saved.view.bookmarks)
         for left_session in left
         if left_session.saved.view is not None
     )
     what = _number(files, "file")
-    if marks:
-        what += f" and {_number(marks, 'bookmark')}"
+    if bookmarks:
+        what += f" and {_number(bookmarks, 'bookmark')}"
     if len(left) > 1:
         what = f"{_number(len(left), 'window')} with {what}"
     saved = datetime.fromtimestamp(max(left_session.when for left_session in left))

@@ -187,7 +187,8 @@ def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
             for path, name, rate in choices.delegate_clocks
         ],
         "source_paths": [
-            [substitution.recorded, substitution.local] for substitution in choices.source_paths
+            [substitution.recorded_path, substitution.local]
+            for substitution in choices.source_paths
         ],
         "parts": [[path and os.path.abspath(path), str(part)] for path, part in choices.parts],
         "table_columns": [

@@ -96,7 +96,7 @@ def _selected(session: Session) -> SliceRef | None:
 
 def bookmark_obstacle(session: Session) -> str:
     """Why `align_at_bookmarks` is not possible; "" if it is."""
-    marked = {mark.clock for mark in session.state.marks}
+    marked = {mark.clock for mark in session.state.bookmarks}
     count = sum(group.key in marked for group in session.groups)
     return align_obstacle(session) or ("" if count > 1 else "No bookmark on another clock")
 

@@ -77,7 +77,7 @@ def named_bookmarks(session: Session, path: str) -> list[Bookmark]:
     """Return the bookmarks on the clock of a profile."""
     number = _number_of(session, path)
     clock = session.groups.of(number).key
-    return [mark for mark in session.state.marks if mark.clock in ("", clock)]
+    return [mark for mark in session.state.bookmarks if mark.clock in ("", clock)]
 
 
 def by_numbers(session: Session, path: str, a: str, b: str) -> ComparedArms:

@@ -25,12 +25,12 @@ def can_mark(session: Session) -> bool:
 
 def set_bookmarks(
     session: Session,
-    marks: tuple[Bookmark, ...],
+    bookmarks: tuple[Bookmark, ...],
     current: int | None,
     measured: tuple[int, int] | None,
 ) -> None:
     """Replace the bookmarks, the index of the current one, and the measured span."""
-    session.change(replace(session.state, marks=marks, mark=current, measured=measured))
+    session.change(replace(session.state, bookmarks=bookmarks, mark=current, measured=measured))
 
 
 def measured_on(session: Session, clock: str) -> tuple[int, int] | None:
@@ -74,7 +74,7 @@ def keep(session: Session, pointed: int | None) -> int | None:
         span = pointed, pointed
     if span is None:
         return None
-    bookmarks = state.marks
+    bookmarks = state.bookmarks
     here = (*span, state.clock)
     index = next((i for i, b in enumerate(bookmarks) if (b.t0, b.t1, b.clock) == here), None)
     if index is not None:
@@ -91,10 +91,10 @@ def remove(session: Session, number: int | None = None) -> None:
     """Remove a bookmark, by default the current one; without one, clear the measurement."""
     state = session.state
     number = state.mark if number is None else number
-    if number is None or number >= len(state.marks):
-        set_bookmarks(session, state.marks, None, None)
+    if number is None or number >= len(state.bookmarks):
+        set_bookmarks(session, state.bookmarks, None, None)
         return
-    bookmarks = state.marks[:number] + state.marks[number + 1 :]
+    bookmarks = state.bookmarks[:number] + state.bookmarks[number + 1 :]
     set_bookmarks(session, bookmarks, None, state.measured)
 
 
@@ -103,14 +103,14 @@ def edit(
 ) -> None:
     """Rename a bookmark or change its note; both become one line, cut to their maximum length."""
     state = session.state
-    if not 0 <= number < len(state.marks):
+    if not 0 <= number < len(state.bookmarks):
         return
-    bookmark = state.marks[number]
+    bookmark = state.bookmarks[number]
     if name is not None:
         bookmark = replace(bookmark, name=" ".join(name.split())[:LONGEST_NAME])
     if note is not None:
         bookmark = replace(bookmark, note=" ".join(note.split())[:LONGEST_NOTE])
-    bookmarks = (*state.marks[:number], bookmark, *state.marks[number + 1 :])
+    bookmarks = (*state.bookmarks[:number], bookmark, *state.bookmarks[number + 1 :])
     set_bookmarks(session, bookmarks, number, state.measured)
 
 
@@ -124,13 +124,13 @@ def go_to(session: Session, number: int) -> None:
 
     One whose file was closed only becomes current.
     """
-    if not 0 <= number < len(session.state.marks):
+    if not 0 <= number < len(session.state.bookmarks):
         return
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
-        bookmark = session.state.marks[number]
+        bookmark = session.state.bookmarks[number]
         session.activate(bookmark.clock)
-        set_bookmarks(session, session.state.marks, number, session.state.measured)
+        set_bookmarks(session, session.state.bookmarks, number, session.state.measured)
         if not is_on_open_clock(session, bookmark):
             return
         t0, t1 = session.state.t0, session.state.t1
@@ -162,7 +162,7 @@ def fit(session: Session, number: int) -> None:
 
     Does nothing if its file was closed.
     """
-    bookmark = session.state.marks[number]
+    bookmark = session.state.bookmarks[number]
     if not is_on_open_clock(session, bookmark):
         return
     session.activate(bookmark.clock)

@@ -113,14 +113,14 @@ class BookmarksBar(QWidget):
         session = self._scene.session
         numbers = marks_on(session.state, self._scene.group.key)
         self.setVisible(self._is_expanded and can_mark(session) and bool(numbers))
-        if self._naming is not None and self._naming not in session.state.marks:
+        if self._naming is not None and self._naming not in session.state.bookmarks:
             self._naming = None
             self.field.hide()
         self.update()
 
     def ask_name(self, number: int) -> None:
         """Let the user name a new bookmark: Enter keeps it, Escape removes it."""
-        self._naming = self._scene.session.state.marks[number]
+        self._naming = self._scene.session.state.bookmarks[number]
         self.field.setText(self._naming.name)
         self.field.selectAll()
         self._place_field()
@@ -130,16 +130,16 @@ class BookmarksBar(QWidget):
 
     def _place_field(self) -> None:
         columns = mark_columns(self._scene, Canvas(self.width(), HEIGHT, self.devicePixelRatioF()))
-        marks = self._scene.session.state.marks
+        marks = self._scene.session.state.bookmarks
         if self._naming in marks:
             x = int(columns[marks.index(self._naming), 0] / self.devicePixelRatioF()) + _FLAG
             self.field.move(min(max(x, 0), max(self.width() - self.field.width(), 0)), 0)
 
     def _named(self, is_kept: bool) -> None:
         session, naming, self._naming = self._scene.session, self._naming, None
-        if naming is None or naming not in session.state.marks:
+        if naming is None or naming not in session.state.bookmarks:
             return
-        number, name = session.state.marks.index(naming), self.field.text().strip()
+        number, name = session.state.bookmarks.index(naming), self.field.text().strip()
         self.left.emit()  # before: Qt passes the focus of a hidden field on, which scrolls to it
         self.field.hide()
         if not is_kept:
@@ -179,7 +179,7 @@ class BookmarksBar(QWidget):
             self._band(painter, *map(canvas.x, columns[state.mark].tolist()), current=True)
         painter.setFont(theme.font("ruler"))
         for flag in self.flags():
-            self._flag(painter, flag, current=state.mark in flag.marks)
+            self._flag(painter, flag, current=state.mark in flag.bookmarks)
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, HEIGHT - 1, self.width(), HEIGHT - 1)
         painter.end()
@@ -215,13 +215,13 @@ class BookmarksBar(QWidget):
         )
 
     def _text(self, flag: BookmarkFlag) -> str:
-        marks, current = self._scene.session.state.marks, self._scene.session.state.mark
-        first = flag.marks[0]
-        if len(flag.marks) == 1:
+        marks, current = self._scene.session.state.bookmarks, self._scene.session.state.mark
+        first = flag.bookmarks[0]
+        if len(flag.bookmarks) == 1:
             return title(marks[first], first)
         if first == current:
-            return f"{title(marks[first], first)} +{len(flag.marks) - 1}"
-        return counted(len(flag.marks), "bookmark")
+            return f"{title(marks[first], first)} +{len(flag.bookmarks) - 1}"
+        return counted(len(flag.bookmarks), "bookmark")
 
     # -- mouse ---------------------------------------------------------------------------------
 
@@ -240,13 +240,13 @@ class BookmarksBar(QWidget):
             return
         session = self._scene.session
         self._scene.activate()
-        numbers, current = sorted(flag.marks), session.state.mark
+        numbers, current = sorted(flag.bookmarks), session.state.mark
         chosen = (
             numbers[(numbers.index(current) + 1) % len(numbers)]
             if current in numbers
             else numbers[0]
         )
-        set_bookmarks(session, session.state.marks, chosen, session.state.measured)
+        set_bookmarks(session, session.state.bookmarks, chosen, session.state.measured)
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -254,7 +254,7 @@ class BookmarksBar(QWidget):
         flag, session = self._flag_at(event.position().x()), self._scene.session
         if flag is not None:
             current = session.state.mark
-            fit(session, current if current in flag.marks else flag.marks[0])
+            fit(session, current if current in flag.bookmarks else flag.bookmarks[0])
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
@@ -268,13 +268,13 @@ class BookmarksBar(QWidget):
 
     def tip_of(self, flag: BookmarkFlag) -> str:
         """The tooltip of a flag with one line per bookmark, as rich text with escaped names."""
-        bookmarks = self._scene.session.state.marks
+        bookmarks = self._scene.session.state.bookmarks
         lines = [
             " · ".join(part for part in (title(m, n), _length(m), m.note[:LONGEST]) if part)
-            for n, m in ((number, bookmarks[number]) for number in flag.marks[:_MOST_LINES])
+            for n, m in ((number, bookmarks[number]) for number in flag.bookmarks[:_MOST_LINES])
         ]
-        if len(flag.marks) > _MOST_LINES:
-            lines.append(f"and {len(flag.marks) - _MOST_LINES} more")
+        if len(flag.bookmarks) > _MOST_LINES:
+            lines.append(f"and {len(flag.bookmarks) - _MOST_LINES} more")
         return "<br>".join(map(escape, lines))
 
 

@@ -29,7 +29,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace_of
-from viewer.gui.timeline.painting.bookmarks import paint_overview_marks
+from viewer.gui.timeline.painting.bookmarks import paint_overview_bookmarks
 from viewer.gui.timeline.painting.inference_band import InferenceBand
 from viewer.gui.timeline.scene.scene import Scene, xmap_of
 from viewer.gui.timeline.scene.search_hits import paint_ticks
@@ -138,7 +138,7 @@ class Overview(QWidget):
         self._lanes(painter, Canvas(self.width(), self.height(), ratio))
         self._window(painter, xmap)
         paint_ticks(painter, self._scene.search, self._scene.group.traces, xmap, band, theme)
-        paint_overview_marks(painter, self._scene, theme, xmap, band, self.sizes.lanes)
+        paint_overview_bookmarks(painter, self._scene, theme, xmap, band, self.sizes.lanes)
         paint_border(painter, self.width(), self.sizes, theme)
         painter.end()
 

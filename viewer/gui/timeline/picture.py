@@ -43,7 +43,7 @@ class StripPicture:
         view, rows = strip.view.viewport(), strip.scene.layout.total_height
         height = min(view.height(), max(rows - strip.scene.scroll, 1))
         self._rows = QSize(view.width(), 0 if strip.is_collapsed else height)
-        above = [strip.header, strip.ruler, strip.marks]
+        above = [strip.header, strip.ruler, strip.bookmarks_bar]
         self._above = [part for part in above if not part.isHidden()]
 
     @property

@@ -103,9 +103,9 @@ class Timeline(QWidget):
         return self.strip.ruler
 
     @property
-    def marks(self) -> BookmarksBar:
+    def bookmarks_bar(self) -> BookmarksBar:
         """The bookmarks bar of the active clock."""
-        return self.strip.marks
+        return self.strip.bookmarks_bar
 
     @property
     def overview(self) -> Overview:

@@ -58,8 +58,8 @@ class WindowHost:
     def choose_buffer(self) -> None:
         self._parts.references.choose_buffer()
 
-    def locate_source(self, recorded: str) -> None:
-        self._parts.source_paths.locate(recorded)
+    def locate_source(self, recorded_path: str) -> None:
+        self._parts.source_paths.locate(recorded_path)
 
     def forget_source(self, substitution: Substitution) -> None:
         self._parts.source_paths.forget(substitution)

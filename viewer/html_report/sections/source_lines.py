@@ -15,7 +15,7 @@ from viewer.model.times import counted, format_bounded, format_share, format_tim
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile
-from viewer.program.sources.recorded_lines import version_fit
+from viewer.program.sources.quoted_lines import version_fit
 
 _MOST_FILES = 8
 _CONTEXT = 2  # lines above and below those with a time

@@ -33,14 +33,14 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 class SourceFile:
     """A source text: its recorded path, the path where it was read, and its lines."""
 
-    recorded: str
+    recorded_path: str
     shown: str
     lines: tuple[str, ...]
 
     @property
     def is_elsewhere(self) -> bool:
         """Whether the file was found at a path other than the recorded one."""
-        return self.recorded != self.shown
+        return self.recorded_path != self.shown
 
     def line(self, number: int) -> str | None:
         """The text of a line, counted from 1; None after the end."""
@@ -49,50 +49,50 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """Maps paths below `recorded` to paths below `local` on this machine.
+    """Maps paths below `recorded_path` to paths below `local` on this machine.
 
-    Both may name one file. An empty `recorded` matches names that were recorded without a root.
-    any_kind: whether the user named `local` itself, so that a profile may name files of any kind
-    there (see named_files.py). Raises ValueError if `local` is not an absolute path of a plain
-    local file or folder.
+    Both may name one file. An empty `recorded_path` matches names that were recorded without
+    a root. any_kind: whether the user named `local` itself, so that a profile may name files of
+    any kind there (see named_files.py). Raises ValueError if `local` is not an absolute path of a
+    plain local file or folder.
     """
 
-    recorded: str
+    recorded_path: str
     local: str
     any_kind: bool = False
 
     def __post_init__(self) -> None:
-        if not _is_plain_absolute(self.local) or "\0" in self.recorded + self.local:
+        if not _is_plain_absolute(self.local) or "\0" in self.recorded_path + self.local:
             raise ValueError(f"{self.local!r} is not the absolute path of a local folder or file")
 
     def applied(self, path: str) -> str | None:
-        """The local path of a recorded one, or None if it is not below `recorded`."""
-        parts, prefix = _parts(path), _parts(self.recorded)
+        """The local path of a recorded one, or None if it is not below `recorded_path`."""
+        parts, prefix = _parts(path), _parts(self.recorded_path)
         if ".." in _SEPARATORS.split(path) or "\0" in path:
             return None
-        if parts[: len(prefix)] != prefix or _root(path) != _root(self.recorded):
+        if parts[: len(prefix)] != prefix or _root(path) != _root(self.recorded_path):
             return None
         return os.path.join(self.local, *parts[len(prefix) :])
 
 
-def substitution_between(recorded: str, local: str) -> Substitution:
+def substitution_between(recorded_path: str, local: str) -> Substitution:
     """The substitution that maps a recorded path to a local one, without their common suffix.
 
     Raises ValueError as `Substitution` does.
     """
     local = os.path.abspath(local)
-    shared = shared_suffix(recorded, local)
+    shared = shared_suffix(recorded_path, local)
     if shared == 0:
-        return Substitution(recorded, local)
-    prefix = _parts(recorded)[:-shared]
+        return Substitution(recorded_path, local)
+    prefix = _parts(recorded_path)[:-shared]
     folder = os.path.join(os.path.abspath(os.sep), *_parts(local)[:-shared])
-    return Substitution(_root(recorded) + "/".join(prefix), folder)
+    return Substitution(_root(recorded_path) + "/".join(prefix), folder)
 
 
-def local_paths(recorded: str, substitutions: Sequence[Substitution]) -> list[str]:
+def local_paths(recorded_path: str, substitutions: Sequence[Substitution]) -> list[str]:
     """The local paths of a recorded path under all substitutions, most specific first."""
-    by_length = sorted(substitutions, key=lambda s: -len(_parts(s.recorded)))
-    return [path for s in by_length if (path := s.applied(recorded)) is not None]
+    by_length = sorted(substitutions, key=lambda s: -len(_parts(s.recorded_path)))
+    return [path for s in by_length if (path := s.applied(recorded_path)) is not None]
 
 
 def parent_folders(folders: Sequence[str]) -> list[str]:
@@ -105,18 +105,18 @@ def parent_folders(folders: Sequence[str]) -> list[str]:
     return [folder for folder in parents if folder not in folders and _is_plain_absolute(folder)]
 
 
-def candidates(recorded: str, folders: Sequence[str]) -> list[str]:
+def candidates(recorded_path: str, folders: Sequence[str]) -> list[str]:
     """The paths at which the source of a recorded path may be, most likely first.
 
     folders: those of opened files, in order of preference.
     """
-    if not recorded or "\0" in recorded:
+    if not recorded_path or "\0" in recorded_path:
         return []
-    parts = _parts(recorded)
-    if parts and _DRIVE.match(recorded):
+    parts = _parts(recorded_path)
+    if parts and _DRIVE.match(recorded_path):
         parts = parts[1:]
     parts = parts[-_DEEPEST:]
-    paths = [recorded] if _is_plain_absolute(recorded) else []
+    paths = [recorded_path] if _is_plain_absolute(recorded_path) else []
     for cut in range(len(parts)):
         paths += [os.path.join(folder, *parts[cut:]) for folder in folders]
     return paths
@@ -136,9 +136,9 @@ def shared_suffix(path: str, other: str) -> int:
     )
 
 
-def file_name(recorded: str) -> str:
+def file_name(recorded_path: str) -> str:
     """The last component of a path of any operating system."""
-    return os.path.basename(recorded.replace("\\", "/")) or recorded
+    return os.path.basename(recorded_path.replace("\\", "/")) or recorded_path
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ from viewer.program.sources.files import (
     read_source,
     shared_suffix,
 )
-from viewer.program.sources.recorded_lines import version_fit
+from viewer.program.sources.quoted_lines import version_fit
 
 SUFFIXES = (".py", ".mlir")
 
@@ -53,44 +53,44 @@ def read_named(path: str, substitutions: Sequence[Substitution] = ()) -> tuple[s
 
 
 def find_source(
-    recorded: str, folders: Sequence[str], substitutions: Sequence[Substitution] = ()
+    recorded_path: str, folders: Sequence[str], substitutions: Sequence[Substitution] = ()
 ) -> SourceFile | None:
     """The source of a recorded path, from that path or next to the opened files; None if missing.
 
     folders: those of opened files, in order of preference. substitutions: see `read_named`.
     """
-    for candidate in candidates(recorded, folders):
+    for candidate in candidates(recorded_path, folders):
         lines = read_named(candidate, substitutions)
         if lines is not None:
-            return SourceFile(recorded, candidate, lines)
+            return SourceFile(recorded_path, candidate, lines)
     return None
 
 
 def find_around(
-    recorded: str, folders: Sequence[str], is_it: Callable[[SourceFile], bool]
+    recorded_path: str, folders: Sequence[str], is_it: Callable[[SourceFile], bool]
 ) -> SourceFile | None:
     """The source of a recorded path in parent folders of opened files, nearest first, or None.
 
     is_it: confirms that a file with the same path suffix is the recorded one.
     """
     for folder in parent_folders(folders):
-        for candidate in candidates(recorded, [folder]):
+        for candidate in candidates(recorded_path, [folder]):
             lines = read_named(candidate)
-            if lines is not None and is_it(SourceFile(recorded, candidate, lines)):
-                return SourceFile(recorded, candidate, lines)
+            if lines is not None and is_it(SourceFile(recorded_path, candidate, lines)):
+                return SourceFile(recorded_path, candidate, lines)
     return None
 
 
 def refusal(
-    recorded: str, folders: Sequence[str], substitutions: Sequence[Substitution] = ()
+    recorded_path: str, folders: Sequence[str], substitutions: Sequence[Substitution] = ()
 ) -> str:
     """Why a file of a recorded path is not read although there is one; "" if there is none.
 
     folders: those of opened files.
     """
-    if recorded.startswith(("//", "\\\\")) or is_kernel_path(recorded):
-        return f"Opscope does not read {one_line(recorded)}: it is not a regular local file."
-    paths = [*local_paths(recorded, substitutions), *candidates(recorded, folders)]
+    if recorded_path.startswith(("//", "\\\\")) or is_kernel_path(recorded_path):
+        return f"Opscope does not read {one_line(recorded_path)}: it is not a regular local file."
+    paths = [*local_paths(recorded_path, substitutions), *candidates(recorded_path, folders)]
     return next(filter(None, (_why_not(path, substitutions) for path in paths)), "")
 
 
@@ -140,32 +140,32 @@ class Sources:
         self._substitutions = substitutions
         self._found: dict[str, SourceFile | None] = {}
 
-    def source(self, recorded: str) -> SourceFile | None:
+    def source(self, recorded_path: str) -> SourceFile | None:
         """The source of a recorded path, or None if it is not found.
 
         Sources are open programs, local files, and files near the open ones.
         """
-        if recorded not in self._found:
-            self._found[recorded] = self._find(recorded)
-        return self._found[recorded]
+        if recorded_path not in self._found:
+            self._found[recorded_path] = self._find(recorded_path)
+        return self._found[recorded_path]
 
-    def _find(self, recorded: str) -> SourceFile | None:
+    def _find(self, recorded_path: str) -> SourceFile | None:
         texts = [p for p in self._programs if p.text_lines]
-        opened = max(texts, key=lambda p: shared_suffix(p.path, recorded), default=None)
-        if opened is not None and opened.path == recorded:
-            return SourceFile(recorded, recorded, opened.text_lines)
+        opened = max(texts, key=lambda p: shared_suffix(p.path, recorded_path), default=None)
+        if opened is not None and opened.path == recorded_path:
+            return SourceFile(recorded_path, recorded_path, opened.text_lines)
         # The user's substitution has priority over an open text with a similar path.
-        for path in local_paths(recorded, self._substitutions):
+        for path in local_paths(recorded_path, self._substitutions):
             lines = read_named(path, self._substitutions)
             if lines is not None:
-                return SourceFile(recorded, path, lines)
-        if opened is not None and shared_suffix(opened.path, recorded):
-            return SourceFile(recorded, opened.path, opened.text_lines)
+                return SourceFile(recorded_path, path, lines)
+        if opened is not None and shared_suffix(opened.path, recorded_path):
+            return SourceFile(recorded_path, opened.path, opened.text_lines)
         folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in self._paths)
         parents = list(folders)
-        source_file = find_source(recorded, parents, self._substitutions)
+        source_file = find_source(recorded_path, parents, self._substitutions)
         return source_file or find_around(
-            recorded, parents, lambda file: _is_recorded(file, self._programs)
+            recorded_path, parents, lambda file: _is_recorded(file, self._programs)
         )
 
 
@@ -177,4 +177,4 @@ def _is_recorded(file: SourceFile, programs: Sequence[Program]) -> bool:
     fits = [fit for program in programs if (fit := version_fit(program, file)).compared]
     if fits:
         return not any(fit.is_other for fit in fits)
-    return shared_suffix(file.recorded, file.shown) > 1
+    return shared_suffix(file.recorded_path, file.shown) > 1

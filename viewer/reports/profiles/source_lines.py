@@ -20,7 +20,7 @@ from viewer.model.times import tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile, file_name
-from viewer.program.sources.recorded_lines import GAP, recorded_lines, version_fit
+from viewer.program.sources.quoted_lines import GAP, quoted_lines, version_fit
 from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import HEAD, Facts
 from viewer.workspace.workspace import Workspace
@@ -167,7 +167,7 @@ def _lines(
             (line_number, file.line(line_number))
             for line_number in range(first, min(last, len(file.lines)) + 1)
         ]
-    quoted = recorded_lines(workspace.programs, path)
+    quoted = quoted_lines(workspace.programs, path)
     return [
         (line_number, text or None)
         for line_number, text in zip(quoted.numbers, quoted.texts, strict=True)
@@ -179,7 +179,7 @@ def _total(workspace: Workspace, file: SourceFile | None, path: str) -> int:
     """Return how many lines there are to show."""
     if file is not None:
         return len(file.lines)
-    return sum(number != GAP for number in recorded_lines(workspace.programs, path).numbers)
+    return sum(number != GAP for number in quoted_lines(workspace.programs, path).numbers)
 
 
 def _differs(workspace: Workspace, table: LinkTable | None, file: SourceFile | None) -> list[Facts]:

@@ -16,7 +16,7 @@ from viewer.model.times import counted, group_digits, plain_spaces
 from viewer.reports.columns import row_lines
 from viewer.reports.info import HEAD, Facts
 from viewer.reports.programs.sizes import exact_bytes, short_name
-from viewer.workspace.recorded_programs import recorded_program
+from viewer.workspace.program_of_executable import program_of_executable
 from viewer.workspace.workspace import Workspace
 
 _MOST_ROWS = 20  # changed rows of a table that the text lists
@@ -57,7 +57,7 @@ def difference_facts(a: Workspace, b: Workspace) -> Facts:
 
 def _parts(workspace: Workspace) -> FileParts:
     (executable,) = workspace.executables
-    return file_parts(executable, recorded_program(workspace, executable))
+    return file_parts(executable, program_of_executable(workspace, executable))
 
 
 def _side(parts: FileParts) -> Facts:

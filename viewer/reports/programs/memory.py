@@ -18,7 +18,7 @@ from viewer.program.program import Program
 from viewer.reports.columns import row_lines
 from viewer.reports.info import HEAD, Facts
 from viewer.reports.programs.sizes import exact_bytes
-from viewer.workspace.recorded_programs import recorded_program
+from viewer.workspace.program_of_executable import program_of_executable
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "no open file is a program file (.pte): only these have a memory plan"
@@ -31,7 +31,7 @@ def memory_facts(workspace: Workspace) -> Facts:
     """Return the plans of all methods of all program files, as `--json` prints them."""
     methods = []
     for executable in workspace.executables:
-        program = recorded_program(workspace, executable)
+        program = program_of_executable(workspace, executable)
         methods += [_method_facts(executable, method, program) for method in executable.methods]
     return {**HEAD, "methods": methods}
 

@@ -26,7 +26,7 @@ from viewer.model.text import bytes_text, one_line
 from viewer.model.times import counted, group_digits, plain_spaces
 from viewer.reports.columns import row_lines
 from viewer.reports.info import HEAD, Facts
-from viewer.workspace.recorded_programs import recorded_program
+from viewer.workspace.program_of_executable import program_of_executable
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "no open file is a program file (.pte): only these have parts with sizes"
@@ -45,7 +45,7 @@ def sizes_facts(
     """
     files, parts = list[Facts](), list[Facts]()
     for executable in workspace.executables:
-        file = file_parts(executable, recorded_program(workspace, executable))
+        file = file_parts(executable, program_of_executable(workspace, executable))
         place = {number: len(parts) + row for row, number in enumerate(file.by_size)}
         files.append(_file_facts(file, by, place, cancelled))
         parts += [_part_facts(file, file.parts[i], place) for i in file.by_size]

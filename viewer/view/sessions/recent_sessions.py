@@ -57,7 +57,7 @@ class UnsavedWork:
     """
 
     files: tuple[str, ...]
-    marks: tuple[SavedBookmark, ...]
+    bookmarks: tuple[SavedBookmark, ...]
     tracks: SavedTracks
     choices: tuple[object, ...]
     source_paths: tuple[object, ...]
@@ -67,7 +67,7 @@ class UnsavedWork:
     def is_any(self) -> bool:
         """Whether anything was done besides opening files; source paths are stored elsewhere."""
         arranged = self.tracks != SavedTracks(order=self.tracks.order)
-        return bool(self.marks or arranged or any(self.choices) or any(self.strips))
+        return bool(self.bookmarks or arranged or any(self.choices) or any(self.strips))
 
 
 _NO_WORK = UnsavedWork((), (), SavedTracks(), (), ())
@@ -79,7 +79,7 @@ def work_of(saved: SavedSession) -> UnsavedWork:
     tracks = SavedTracks() if view is None else view.tracks
     return UnsavedWork(
         tuple(saved_input.absolute or saved_input.path for saved_input in saved.inputs),
-        () if view is None else view.marks,
+        () if view is None else view.bookmarks,
         msgspec.structs.replace(tracks, folded=(), filter=""),
         (
             saved_choices.links,

@@ -135,7 +135,7 @@ def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
             ),
             *([] if choices.cycles is None else [ClockChoice(None, str(choices.cycles))]),
         ),
-        source_paths=tuple(SourcePath(s.recorded, s.local) for s in choices.source_paths),
+        source_paths=tuple(SourcePath(s.recorded_path, s.local) for s in choices.source_paths),
         same_clocks=tuple(
             SharedClock(tuple(number[path] for path in same_clock.paths), same_clock.by_date)
             for same_clock in choices.same_clocks

@@ -93,7 +93,7 @@ class _Keeper:
         area, others = state.area, SliceSet.of_refs(state.others)
         as_run = state.inferences is Inferences.AS_RUN
         # Bookmarks of files that were closed cannot be saved without them.
-        marks = [n for n, mark in enumerate(state.marks) if mark.clock in self._zeros]
+        numbers = [n for n, mark in enumerate(state.bookmarks) if mark.clock in self._zeros]
         measured = state.measured if state.measured_on in self._zeros else None
         start, end = self._span(next(iter(self._firsts), ""), state)
         return SavedView(
@@ -121,8 +121,8 @@ class _Keeper:
             inferences="" if as_run else state.inferences.value,
             measured=measured and self._times(state.measured_on, *measured),
             measured_on=self._input(state.measured_on) if measured else None,
-            marks=tuple(self._mark(state.marks[n]) for n in marks),
-            mark=marks.index(state.mark) if state.mark in marks else None,
+            bookmarks=tuple(self._mark(state.bookmarks[n]) for n in numbers),
+            mark=numbers.index(state.mark) if state.mark in numbers else None,
             search=state.query,
             only_hits=state.only_hits,
             ruler=state.ruler.value,
@@ -258,12 +258,12 @@ class _Shower:
         active = self._place_of(saved.clock)
         clock = start.clock if active is None else active[0].key
         t0, t1 = ranges.pop(clock, (start.t0, start.t1))
-        bookmarks = [
+        saved_bookmarks = [
             (n, mark)
-            for n, saved_bookmark in enumerate(saved.marks)
+            for n, saved_bookmark in enumerate(saved.bookmarks)
             if (mark := self._mark(saved_bookmark))
         ]
-        numbers, marks = [n for n, _ in bookmarks], tuple(mark for _, mark in bookmarks)
+        numbers = [n for n, _ in saved_bookmarks]
         measured_on = self._place_of(saved.measured_on)
         state = replace(
             start,
@@ -285,7 +285,7 @@ class _Shower:
             phase=saved.phase,
             measured=measured_on and saved.measured and _moved(saved.measured, measured_on[1]),
             measured_on=measured_on[0].key if measured_on and saved.measured else "",
-            marks=marks,
+            bookmarks=tuple(mark for _, mark in saved_bookmarks),
             mark=numbers.index(saved.mark) if saved.mark in numbers else None,
             query=saved.search,
             only_hits=saved.only_hits,

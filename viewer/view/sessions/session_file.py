@@ -236,7 +236,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     inferences: str = ""
     measured: tuple[Ns, Ns] | None = None
     measured_on: int | None = None
-    marks: tuple[SavedBookmark, ...] = ()
+    bookmarks: tuple[SavedBookmark, ...] = msgspec.field(default=(), name="marks")
     mark: int | None = None
     search: str = ""
     only_hits: bool = False

@@ -78,10 +78,10 @@ def test_names_and_notes_are_edited_in_place(panel):
     name, note = (panel.model.index(1, BOOKMARKS.place(c)) for c in ("Name", "Note"))
     assert panel.model.setData(name, "a\nnew name")
     assert panel.model.setData(note, "why")
-    assert session.state.marks[2] == Bookmark(20_000, 50_000, "a new name", "why")
+    assert session.state.bookmarks[2] == Bookmark(20_000, 50_000, "a new name", "why")
     session.undo()
     session.undo()
-    assert session.state.marks == MARKS
+    assert session.state.bookmarks == MARKS
     start = panel.model.index(1, BOOKMARKS.place("Start"))
     assert not panel.model.flags(start) & Qt.ItemFlag.ItemIsEditable
 
@@ -130,7 +130,7 @@ def test_several_clocks_are_named_and_sort_before_the_time(clocks):
 
 def test_the_clock_column_follows_what_is_open(clocks):
     session = clocks.session
-    set_bookmarks(session, session.state.marks[2:], None, None)
+    set_bookmarks(session, session.state.bookmarks[2:], None, None)
     assert not clocks.table.isColumnHidden(1)
     session.close_all()
     session.add([clocked_trace("/a/net.etdp", NS, (0, 9_000))])

@@ -2,7 +2,7 @@
 
 from tests.gui.panels.graph.picture import settle
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.analysis.numeric.compared import OperatorErrors
+from viewer.analysis.numbers.compared import OperatorErrors
 from viewer.gui.panels.graph.controls import NO_ERRORS, NO_PROGRAM_FILE
 from viewer.gui.panels.graph.measures import MeasureKind
 from viewer.gui.panels.graph.node_figures import CHANGE_STEPS, ChangeFill

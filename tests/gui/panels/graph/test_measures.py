@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.nested_program import nested_program
 from viewer.analysis.memory.plan import instruction_operators, known_plan
-from viewer.analysis.numeric.compared import EDGES, OperatorErrors
+from viewer.analysis.numbers.compared import EDGES, OperatorErrors
 from viewer.gui.panels.graph.measures import (
     NO_FILE,
     Measure,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.builders.logged_runs import LoggedRun, floats
-from viewer.analysis.numeric.plane import Shown
+from viewer.analysis.numbers.plane import Shown
 from viewer.gui.panels.numbers.detail_answer import DetailQuestion, detail_of
 from viewer.gui.session.numbers.logged import (
     MeasuredNumbers,

@@ -5,9 +5,9 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor
 
-from tests.analysis.numeric.test_plane import stored
+from tests.analysis.numbers.test_plane import stored
 from tests.gui.events import CTRL, wheel
-from viewer.analysis.numeric.plane import Shown, plane_of
+from viewer.analysis.numbers.plane import Shown, plane_of
 from viewer.gui.panels.numbers.heat_map import HeatMap, colors_of, picture_of
 from viewer.model.times import plain_spaces
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.analysis.numeric.compared import OperatorErrors
+from viewer.analysis.numbers.compared import OperatorErrors
 from viewer.gui.panels.source.line_notes import ERROR_TITLE, error_notes
 from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.session.coloring import set_scheme

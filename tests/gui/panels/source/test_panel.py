@@ -20,7 +20,7 @@ from viewer.model.times import NARROW_SPACE as NARROW
 from viewer.program.frames import Frame
 from viewer.program.program import GraphNode, Operator
 from viewer.program.sources.files import Substitution
-from viewer.program.sources.recorded_lines import GAP
+from viewer.program.sources.quoted_lines import GAP
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 

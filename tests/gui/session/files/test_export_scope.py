@@ -9,8 +9,8 @@ from tests.builders.clocked_traces import CYCLES, HOST, NS, clocked_trace
 from viewer.export.perfetto.source import PerfettoBookmark
 from viewer.gui.session.files.export_scope import (
     ALL_AS_RUN,
+    bookmarks_of_view,
     clocks_text,
-    marks_of,
     selection,
     shifts,
     visible_range,
@@ -78,8 +78,8 @@ def test_bookmarks_name_a_file_of_their_clock(session):
         Bookmark(3, 4, "gone", clock="gone.etdp"),
         Bookmark(5, 5, "host", clock="torq host"),
     )
-    session.change(replace(session.state, marks=marks))
-    assert marks_of(session) == (
+    session.change(replace(session.state, bookmarks=marks))
+    assert bookmarks_of_view(session) == (
         PerfettoBookmark(1, 2, "npu", "why", 3),
         PerfettoBookmark(5, 5, "host", "", 0),
     )

@@ -14,10 +14,10 @@ places = st.lists(st.floats(-200, 1200, allow_nan=False), max_size=40)
 @given(places, st.integers(0, 40))
 def test_every_mark_in_view_is_in_one_flag(x, current):
     found = flags(x, 1000, current)
-    told = sorted(number for flag in found for number in flag.marks)
+    told = sorted(number for flag in found for number in flag.bookmarks)
     assert told == [number for number, at in enumerate(x) if 0 <= at < 1000]
     for flag in found:
-        assert current not in flag.marks or flag.marks[0] == current
+        assert current not in flag.bookmarks or flag.bookmarks[0] == current
 
 
 @given(places)

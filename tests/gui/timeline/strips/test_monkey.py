@@ -168,7 +168,7 @@ class Monkey:
             bookmarks.keep(self.session, at)
 
     def do_go_to_bookmark(self):
-        marks = self.session.state.marks
+        marks = self.session.state.bookmarks
         if marks:
             bookmarks.go_to(self.session, self.random.randrange(len(marks)))
 

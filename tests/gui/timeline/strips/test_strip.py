@@ -273,10 +273,10 @@ def test_bookmarks_are_in_the_strip_of_their_clock(two):
     session, (first, second) = two.session, strips(two)
     set_bookmarks(session, (Bookmark(400, 900, "here", "", "/b.csv"),), None, None)
     two.settle()
-    assert first.marks.isHidden()
-    assert second.marks.isVisible()
-    assert second.marks.flags()
-    assert not first.marks.flags()
+    assert first.bookmarks_bar.isHidden()
+    assert second.bookmarks_bar.isVisible()
+    assert second.bookmarks_bar.flags()
+    assert not first.bookmarks_bar.flags()
     bookmarks.go_to(session, 0)
     assert session.state.clock == "/b.csv"
 
@@ -404,7 +404,7 @@ def test_a_click_on_a_bookmark_makes_its_clock_active(two):
     set_bookmarks(two.session, (Bookmark(2500, 2500, "x", clock="/b.csv"),), None, None)
     two.settle()
     assert two.session.state.clock == "/a.csv"
-    bar = strips(two)[1].marks
+    bar = strips(two)[1].bookmarks_bar
     (flag,) = bar.flags()
     press(bar, QPoint(int(flag.x) + 2, bar.height() // 2))
     release(bar, QPoint(int(flag.x) + 2, bar.height() // 2))

@@ -131,6 +131,6 @@ def test_a_moment_under_the_mouse_is_bookmarked_on_the_clock_there(two_clocks):
     session, second = two_clocks.session, two_clocks.timeline.strips[1]
     move(second.view.viewport(), QPoint(60, 20))
     two_clocks.commands.actions["mark.keep"].trigger()
-    (mark,) = session.state.marks
+    (mark,) = session.state.bookmarks
     assert (mark.t0, mark.clock) == (second.view.time_at(60), second.scene.clock)
-    two_clocks.timeline.marks.field.done.emit(True)
+    two_clocks.timeline.bookmarks_bar.field.done.emit(True)

@@ -157,13 +157,13 @@ def test_marks_and_switches_change_what_is_written_and_are_remembered(
 ):
     bookmarks.keep(session, 1000)
     dialog = shown(session, settings, theme, qtbot)
-    assert [mark.start_ns for mark in dialog.options.marks] == [1000]
+    assert [mark.start_ns for mark in dialog.options.bookmarks] == [1000]
     before = said(dialog)
     dialog.contents["flows"].click()
     dialog.contents["annotations"].click()
     dialog.contents["marks"].click()
     settle(dialog, qtbot)
-    assert dialog.options.marks == ()
+    assert dialog.options.bookmarks == ()
     assert "flows" not in said(dialog)
     assert said(dialog) != before
     assert "no source lines" in said(dialog)

@@ -46,7 +46,7 @@ def test_a_bookmark_is_saved_at_once(opened_window, qtbot):
     assert opened_window.autosave._timer.remainingTime() == 0
     with qtbot.waitSignal(opened_window.autosave.saved):
         pass
-    assert [mark.name for mark in saved(opened_window).view.marks] == ["slow"]
+    assert [mark.name for mark in saved(opened_window).view.bookmarks] == ["slow"]
 
 
 def test_other_changes_wait_and_later_ones_do_not_postpone_them(opened_window):
@@ -70,7 +70,7 @@ def test_a_change_while_the_last_one_is_written_is_saved_after_it(opened_window,
     autosave.save()  # nothing starts, as the thread is writing
     assert autosave._is_due
     autosave._last_start -= 1
-    qtbot.waitUntil(lambda: len(saved(opened_window).view.marks) == 1)
+    qtbot.waitUntil(lambda: len(saved(opened_window).view.bookmarks) == 1)
 
 
 def test_nothing_is_saved_while_nothing_is_open(controller):
@@ -100,9 +100,9 @@ def test_during_a_reload_it_stays(opened_window, qtbot):
     with qtbot.waitSignal(opened_window.loader.all_done, timeout=20_000):
         opened_window.session_files.reload()
         opened_window.autosave.save_now()
-        assert len(saved(opened_window).view.marks) == 1
+        assert len(saved(opened_window).view.bookmarks) == 1
     settle(qtbot, opened_window)
-    assert len(opened_window.session.state.marks) == 1
+    assert len(opened_window.session.state.bookmarks) == 1
 
 
 def test_what_cannot_be_saved_is_reported_once(opened_window, qtbot, monkeypatch):
@@ -126,7 +126,7 @@ def test_the_end_of_the_desktop_keeps_it_and_asks_nothing_about_it(opened_window
     controller.window.keep_session()
     assert autosaves(controller) == []
     (kept,) = controller.session_files.recent.paths()
-    assert [mark.name for mark in read(kept).view.marks] == ["slow"]
+    assert [mark.name for mark in read(kept).view.bookmarks] == ["slow"]
     assert not controller.close_guard.needs_confirmation(lambda: None)
     set_bookmarks(controller.session, (), None, None)  # the user has canceled the end
     assert controller.close_guard.needs_confirmation(lambda: None)

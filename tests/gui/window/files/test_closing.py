@@ -65,11 +65,11 @@ def answer(qtbot, controller, text):
 
 
 def marks(controller):
-    return [mark.name for mark in controller.session.state.marks]
+    return [mark.name for mark in controller.session.state.bookmarks]
 
 
 def marks_in(path):
-    return [mark.name for mark in read(str(path)).view.marks]
+    return [mark.name for mark in read(str(path)).view.bookmarks]
 
 
 def kept(controller):
@@ -90,7 +90,7 @@ def test_what_close_all_took_away_is_the_last_session(marked, qtbot):
     (button,) = [b for b in page.findChildren(QPushButton) if b.text() == "Reopen last session"]
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     came_back(qtbot, marked)
-    assert marked.session.state.marks == (slow(marked),)
+    assert marked.session.state.bookmarks == (slow(marked),)
     assert marked.session_files.path == ""
 
 
@@ -163,7 +163,7 @@ def test_what_is_done_while_it_is_saved_is_asked_for_again(named, qtbot, files):
     press(qtbot, named, Qt.Key.Key_W)
     answer(qtbot, named, "Save")
     set_bookmarks(
-        named.session, (*named.session.state.marks, Bookmark(7_000, 7_000, "last")), None, None
+        named.session, (*named.session.state.bookmarks, Bookmark(7_000, 7_000, "last")), None, None
     )
     qtbot.waitUntil(lambda: named.close_guard.question is not None)
     assert marks_in(files[0].with_name("mine.opscope")) == ["slow", "late"]

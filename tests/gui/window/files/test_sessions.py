@@ -90,8 +90,8 @@ def test_all_that_was_seen_comes_back(controller, qtbot, qapp, folder, tmp_path,
     take_up(qtbot, controller, moved / "mine.opscope")
     # Its clock is named after the file.
     clock = str(files_in(moved)[0])
-    marks = tuple(replace(mark, clock=clock) for mark in was.marks)
-    assert session.state == replace(was, clock=clock, marks=marks)
+    marks = tuple(replace(mark, clock=clock) for mark in was.bookmarks)
+    assert session.state == replace(was, clock=clock, bookmarks=marks)
     assert session.workspace.paths == [str(path) for path in files_in(moved)]
     assert errors(controller) == ""
 
@@ -215,7 +215,7 @@ def test_without_one_input_the_others_open_and_it_is_said(controller, qtbot, fol
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *given: ("", ""))
     take_up(qtbot, controller, folder / "mine.opscope")
     assert "mine.opscope: cnn_teal_xnnpack.etrecord was not found" in errors(controller)
-    assert [mark.name for mark in controller.session.state.marks] == ["slow"]
+    assert [mark.name for mark in controller.session.state.bookmarks] == ["slow"]
 
 
 def test_an_input_of_other_content_is_told(controller, qtbot, folder, monkeypatch):
@@ -297,7 +297,7 @@ def test_tracks_of_aligned_inferences_are_of_no_file(controller, qtbot, folder, 
     take_up(qtbot, controller, folder / "mine.opscope")
     assert controller.session.state.inferences is Inferences.ALIGNED
     assert controller.session.state.tracks == TrackView()
-    assert [mark.name for mark in controller.session.state.marks] == ["slow"]
+    assert [mark.name for mark in controller.session.state.bookmarks] == ["slow"]
 
 
 def test_a_file_that_changes_is_offered_and_the_view_kept(controller, qtbot, folder):
@@ -315,7 +315,7 @@ def test_a_file_that_changes_is_offered_and_the_view_kept(controller, qtbot, fol
         controller.session_files.reload()
     settle(qtbot, controller)
     assert (session.state.t0, session.state.t1) == (1_000, 9_000)
-    assert [mark.name for mark in session.state.marks] == ["slow"]
+    assert [mark.name for mark in session.state.bookmarks] == ["slow"]
     assert session.workspace.stamp(str(dump)).size == longer.stat().st_size
     assert "changed on disk" not in errors(controller)
 
@@ -331,7 +331,7 @@ def test_what_was_open_last_opens_again_in_another_window(
     with qtbot.waitSignal(second.session.files_added, timeout=20_000):
         second.commands.actions["file.last_session"].trigger()
     settle(qtbot, second)
-    assert [mark.name for mark in second.session.state.marks] == ["slow"]
+    assert [mark.name for mark in second.session.state.bookmarks] == ["slow"]
     # It is nobody's file: a save asks for one.
     assert second.session_files.path == ""
     put_away(second.window)
@@ -363,7 +363,7 @@ def test_a_file_that_is_gone_is_not_lost_by_reading_again(controller, qtbot, fol
     assert "The version that was open stays open" in errors(controller)
     assert controller.session.workspace.traces == [trace]
     assert controller.session.workspace.programs != [record], "the others are replaced"
-    assert [mark.name for mark in controller.session.state.marks] == ["slow"]
+    assert [mark.name for mark in controller.session.state.bookmarks] == ["slow"]
 
 
 def test_a_damaged_file_replaces_nothing(controller, qtbot, folder):

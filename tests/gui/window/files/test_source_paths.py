@@ -42,7 +42,7 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     assert controller.panels["source"].note.text().startswith(f"shown from {here}")
     assert controller.settings.source_paths() == [("/home/user", str(tmp_path))]
     again = MainWindow(controller.theme, controller.settings)
-    assert [s.recorded for s in again.controller.session.workspace.choices.source_paths] == [
+    assert [s.recorded_path for s in again.controller.session.workspace.choices.source_paths] == [
         "/home/user"
     ]
     again.close()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from viewer.analysis.numeric.logged_values import LoggedTensors
+from viewer.analysis.numbers.logged_values import LoggedTensors
 from viewer.arrays import Ints
 from viewer.codecs.flatbuffer import Buffer, Tables, damage_of, elements
 from viewer.codecs.memory_budget import allowance

@@ -102,7 +102,7 @@ class PanelHost(Protocol):
     def choose_buffer(self) -> None:
         """Ask for the debug buffer of a profile."""
 
-    def locate_source(self, recorded: str) -> None:
+    def locate_source(self, recorded_path: str) -> None:
         """Ask where a recorded source file is on this machine."""
 
     def forget_source(self, substitution: Substitution) -> None:

@@ -40,7 +40,7 @@ class BookmarkRows:
     """All bookmarks of the session. clocks: their names by key, in the order of the rows."""
 
     session: Session
-    marks: tuple[Bookmark, ...]
+    bookmarks: tuple[Bookmark, ...]
     clocks: dict[str, str]
 
     @property
@@ -52,33 +52,33 @@ class BookmarkRows:
     def order(self) -> Ints:
         """The bookmarks by clock and start."""
         place = {clock: index for index, clock in enumerate(self.clocks)}
-        keys = [(place.get(m.clock, 0), m.t0, m.t1, n) for n, m in enumerate(self.marks)]
+        keys = [(place.get(m.clock, 0), m.t0, m.t1, n) for n, m in enumerate(self.bookmarks)]
         return np.array([key[-1] for key in sorted(keys)], np.int64)
 
     def clock(self, i: int) -> str:
         """Return the name of the clock of a bookmark."""
-        return self.clocks.get(self.marks[i].clock) or next(iter(self.clocks.values()))
+        return self.clocks.get(self.bookmarks[i].clock) or next(iter(self.clocks.values()))
 
     def length(self, i: int) -> str:
         """Return the length of a bookmark."""
-        span = self.marks[i].t1 - self.marks[i].t0
+        span = self.bookmarks[i].t1 - self.bookmarks[i].t0
         return format_time(span) if span else "moment"
 
 
 def rows_of(session: Session) -> BookmarkRows:
     """Return the bookmarks, with the open clocks, then those of closed files."""
     clocks = {group.key: group_title(group, session.traces) for group in session.groups}
-    for mark in session.state.marks:
+    for mark in session.state.bookmarks:
         if not is_on_open_clock(session, mark):
             clocks[mark.clock] = f"{one_line(display_name(mark.clock))} (closed)"
-    return BookmarkRows(session, session.state.marks, clocks)
+    return BookmarkRows(session, session.state.bookmarks, clocks)
 
 
 def _copied(c: BookmarkRows, rows: Ints) -> Copied:
     """Return rows with times in whole ns; with a last column for the clock if there are several."""
     titles = ["name", "start_ns", "length_ns", "note", "clock"]
-    marks = [(c.marks[i], c.clock(i)) for i in rows.tolist()]
-    cells = [(m.name, str(m.t0), str(m.t1 - m.t0), m.note, clock) for m, clock in marks]
+    bookmarks = [(c.bookmarks[i], c.clock(i)) for i in rows.tolist()]
+    cells = [(m.name, str(m.t0), str(m.t1 - m.t0), m.note, clock) for m, clock in bookmarks]
     end = len(titles) - (not c.has_clocks)
     return titles[:end], (texts[:end] for texts in cells)
 
@@ -86,15 +86,16 @@ def _copied(c: BookmarkRows, rows: Ints) -> Copied:
 BOOKMARKS: PanelTable[BookmarkRows] = PanelTable(
     "Bookmarks",
     (
-        PanelColumn("Name", width=200, text=lambda c, i: c.marks[i].name, tone="text1",
-            tooltip=lambda c, i: c.marks[i].name,
+        PanelColumn("Name", width=200, text=lambda c, i: c.bookmarks[i].name, tone="text1",
+            tooltip=lambda c, i: c.bookmarks[i].name,
             edit=lambda c, i, text: edit(c.session, i, name=text)),
         PanelColumn("Clock", width=130, text=BookmarkRows.clock, tooltip=BookmarkRows.clock,
             is_unused=lambda c: not c.has_clocks),
         PanelColumn("Start", ColumnKind.TIME, 130,
-            text=lambda c, i: format_position(c.marks[i].t0)),
+            text=lambda c, i: format_position(c.bookmarks[i].t0)),
         PanelColumn("Length", ColumnKind.TIME, 120, text=BookmarkRows.length),
-        PanelColumn("Note", text=lambda c, i: c.marks[i].note, tooltip=lambda c, i: c.marks[i].note,
+        PanelColumn("Note", text=lambda c, i: c.bookmarks[i].note,
+            tooltip=lambda c, i: c.bookmarks[i].note,
             edit=lambda c, i, text: edit(c.session, i, note=text)),
     ),
     least=160,
@@ -124,7 +125,7 @@ class BookmarksPanel(PagePanel):
 
     @staticmethod
     def presence(session: Session) -> Presence:
-        return Presence.open_if(bool(session.state.marks))
+        return Presence.open_if(bool(session.state.bookmarks))
 
     def commands(self) -> Sequence[Command]:
         """Return the command that edits the name of the current bookmark."""
@@ -148,11 +149,11 @@ class BookmarksPanel(PagePanel):
         before, rows = self.model.contents, rows_of(self._session)
         if rows != before:
             # A reset would close the editor that has just written a text.
-            places = None if before is None else [(m.t0, m.t1, m.clock) for m in before.marks]
-            now = [(m.t0, m.t1, m.clock) for m in rows.marks]
+            places = None if before is None else [(m.t0, m.t1, m.clock) for m in before.bookmarks]
+            now = [(m.t0, m.t1, m.clock) for m in rows.bookmarks]
             same_clocks = before is not None and before.clocks == rows.clocks
             self.model.show(rows, stays=same_clocks and places == now)
-        if rows.marks:
+        if rows.bookmarks:
             self.show_page()
         else:
             self.show_sentence(self._teaches if self._session.traces else NO_TIME)

@@ -610,7 +610,7 @@ class Card(CardFrame):
             near = range(max(frame.line - 1, 1), min(frame.line + 1, len(file.lines)) + 1)
             lines = [(n, file.lines[n - 1]) for n in near]
             self._column.addWidget(CodeSnippet(lines, frame.line, self._theme))
-            text = f"Recorded as {file.recorded}" if file.is_elsewhere else file.shown
+            text = f"Recorded as {file.recorded_path}" if file.is_elsewhere else file.shown
             if file.is_elsewhere:
                 text = f"{text}\nShown from {file.shown}"
         self._column.addWidget(WrappedText(text, self._theme, "caption", "text3"))

@@ -17,7 +17,7 @@ from itertools import chain
 import numpy as np
 
 from viewer.analysis.memory.plan import instruction_operators, known_plan
-from viewer.analysis.numeric.compared import EDGES, OperatorErrors
+from viewer.analysis.numbers.compared import EDGES, OperatorErrors
 from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.stored_items import ItemKind
 from viewer.arrays import Bools, Floats, Ints
@@ -27,7 +27,7 @@ from viewer.model.times import MINUS, format_share, group_digits
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.render.graph.model_tree import GroupTree
-from viewer.workspace.recorded_programs import recorded_program
+from viewer.workspace.program_of_executable import program_of_executable
 from viewer.workspace.workspace import Workspace
 
 _WEIGHTS = (ItemKind.CONSTANT, ItemKind.STATE, ItemKind.NAMED_DATA, ItemKind.DELEGATE)
@@ -180,7 +180,9 @@ def _error(value: int | float) -> str:
 
 def _file_of(workspace: Workspace, program: Program) -> Executable | None:
     """Return the program file of a model: of several, the one that ran, or the first."""
-    files = [file for file in workspace.executables if recorded_program(workspace, file) is program]
+    files = [
+        file for file in workspace.executables if program_of_executable(workspace, file) is program
+    ]
     ran = {id(workspace.what_ran(trace)) for trace in workspace.traces} if len(files) > 1 else ()
     return next((file for file in files if id(file) in ran), next(iter(files), None))
 

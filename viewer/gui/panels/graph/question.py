@@ -16,7 +16,7 @@ from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.neighborhood import Direction, Neighborhood, neighborhood
-from viewer.analysis.numeric.compared import OperatorErrors
+from viewer.analysis.numbers.compared import OperatorErrors
 from viewer.arrays import Ints
 from viewer.gui.panels.graph.looks import NodeLook, Values, looks_of
 from viewer.gui.panels.graph.measures import Amounts, Measure, MeasureKind, amounts, measure_of

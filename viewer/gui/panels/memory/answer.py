@@ -33,7 +33,7 @@ from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.palette import OPERATORS, PLAIN, SLAB, Palette, by_name
 from viewer.reports.programs.memory import INPUT, origin
 from viewer.view.open_trace import OpenTrace
-from viewer.workspace.recorded_programs import recorded_program
+from viewer.workspace.program_of_executable import program_of_executable
 from viewer.workspace.workspace import Workspace
 
 _MOST_NAMES = 3  # operators that a label lists
@@ -210,7 +210,7 @@ class MemoryAnswer:
 def work_out(question: MemoryQuestion) -> MemoryAnswer:
     """Answer a question; a pure function."""
     plan, method = known_plan(question.method), question.method
-    program = recorded_program(question.space, question.executable)
+    program = program_of_executable(question.space, question.executable)
     operators = {} if program is None else instruction_operators(program, method)
     writers = tuple(_writer(plan, i, program, operators) for i in range(len(plan.storages)))
     sizes = method.buffer_sizes

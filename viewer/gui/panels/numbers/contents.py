@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viewer.analysis.numeric.compared import Gap
+from viewer.analysis.numbers.compared import Gap
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents, TableRow, name_parts
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading

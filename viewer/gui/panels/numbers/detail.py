@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSpinBox, QWidget
 
-from viewer.analysis.numeric.compared import Gap
-from viewer.analysis.numeric.plane import PlaneShape, Shown
-from viewer.analysis.numeric.summary import Summary
+from viewer.analysis.numbers.compared import Gap
+from viewer.analysis.numbers.plane import PlaneShape, Shown
+from viewer.analysis.numbers.summary import Summary
 from viewer.codecs.tensor_values import BLOCK
 from viewer.gui.panels.base.page_panel import plain_column
 from viewer.gui.panels.numbers.charts import Histogram

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.analysis.numeric.compared import OTHER_SHAPES, Gap
-from viewer.analysis.numeric.plane import Plane, PlaneShape, Shown, plane_of
-from viewer.analysis.numeric.summary import Summary, histogram_of, summary_of
+from viewer.analysis.numbers.compared import OTHER_SHAPES, Gap
+from viewer.analysis.numbers.plane import Plane, PlaneShape, Shown, plane_of
+from viewer.analysis.numbers.summary import Summary, histogram_of, summary_of
 from viewer.arrays import Ints
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import StoredTensor, same_shape

@@ -14,7 +14,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtWidgets import QGraphicsSimpleTextItem
 
-from viewer.analysis.numeric.plane import Plane, Shown
+from viewer.analysis.numbers.plane import Plane, Shown
 from viewer.arrays import Floats, Ints
 from viewer.gui.panels.base.chart import BESIDE, Axis, Chart
 from viewer.gui.panels.base.range_view import NONE

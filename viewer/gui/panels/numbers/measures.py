@@ -10,7 +10,7 @@ from enum import Enum, IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.numeric.compared import Gap
+from viewer.analysis.numbers.compared import Gap
 from viewer.arrays import Floats, Ints
 from viewer.gui.session.numbers.logged import Figures, MeasuredNumbers
 from viewer.model.times import MINUS

@@ -19,7 +19,7 @@ from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled, ReadCancelled, never_cancelled
 from viewer.program.executable.executable import Executable
 from viewer.render.palette import OPERATORS, PLAIN, SLAB, Palette, by_name
-from viewer.workspace.recorded_programs import recorded_program
+from viewer.workspace.program_of_executable import program_of_executable
 from viewer.workspace.workspace import Workspace
 
 
@@ -175,12 +175,12 @@ class SizesAnswer:
 def work_out(question: SizesQuestion) -> SizesAnswer:
     """Answer a question; a pure function."""
     a, b = question.executable, question.other
-    of_a = file_parts(a, recorded_program(question.space, a))
+    of_a = file_parts(a, program_of_executable(question.space, a))
     size_a = np.array([part.size for part in of_a.parts], np.int64)
     if b is None:
         order, none = np.arange(len(size_a)), np.full(len(size_a), NONE)
         return SizesAnswer(question, of_a, None, None, order, none, size_a, np.zeros_like(size_a))
-    of_b = file_parts(b, recorded_program(question.space, b))
+    of_b = file_parts(b, program_of_executable(question.space, b))
     size_b = np.array([part.size for part in of_b.parts], np.int64)
     pairs = paired_parts(of_a, of_b)
     rows = np.array(pairs.rows, np.int64).reshape(-1, 2)

@@ -37,7 +37,7 @@ from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.time_cells import paint_time, unit_slot
 from viewer.gui.qt.widgets.verdict_marks import FASTER, SLOWER, paint_mark
 from viewer.model.times import split_time
-from viewer.program.sources.recorded_lines import GAP
+from viewer.program.sources.quoted_lines import GAP
 
 LINE = 19
 # Coloring 3000 lines takes about 70 ms; of a longer file only this many lines are shown.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewer.analysis.cost.lines import LineCosts, PlaceOf, SharedCost, lines_text, place_of
-from viewer.analysis.numeric.compared import EDGES, OperatorErrors
+from viewer.analysis.numbers.compared import EDGES, OperatorErrors
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.source.code_view import LineNote
 from viewer.gui.panels.source.compared_lines import SharedChange

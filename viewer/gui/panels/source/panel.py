@@ -59,10 +59,10 @@ from viewer.program.mlir.locations import FilePosition
 from viewer.program.program import Operator
 from viewer.program.sources.files import PARENTS, SourceFile, Substitution, file_name, local_paths
 from viewer.program.sources.named_files import refusal
-from viewer.program.sources.recorded_lines import (
-    RecordedLines,
+from viewer.program.sources.quoted_lines import (
+    QuotedLines,
     VersionFit,
-    recorded_lines,
+    quoted_lines,
     version_fit,
 )
 
@@ -130,7 +130,7 @@ def shown_hint(file: SourceFile) -> str:
     """Where a shown file was read, behind symbolic links, and where it was recorded."""
     real = os.path.realpath(file.shown)
     link = "" if real == file.shown else f", a link to {one_line(real)}"
-    return f"Shown from {one_line(file.shown)}{link}\nRecorded as {one_line(file.recorded)}"
+    return f"Shown from {one_line(file.shown)}{link}\nRecorded as {one_line(file.recorded_path)}"
 
 
 class MissingFile(QWidget):
@@ -448,7 +448,9 @@ class SourcePanel(PagePanel):
             ask.triggered.connect(self._locate)
             self.paths_menu.addSeparator()
         for substitution in self._session.workspace.choices.source_paths:
-            text = f"Forget {substitution.recorded or 'file names only'} → {substitution.local}"
+            text = (
+                f"Forget {substitution.recorded_path or 'file names only'} → {substitution.local}"
+            )
             forget = self.paths_menu.addAction(literal(text))
             forget.triggered.connect(partial(self.host.forget_source, substitution))
 
@@ -520,12 +522,12 @@ class SourcePanel(PagePanel):
         space = self._session.workspace
         return refused_text(path, space.paths, space.choices.source_paths)
 
-    def _recorded(self, path: str) -> RecordedLines:
+    def _recorded(self, path: str) -> QuotedLines:
         """Return the recorded lines of a file."""
         # The text is that of the program with the costs, if others quote another version.
         first = self._costs.answer.open_trace.table.program if self._costs.answer else None
         programs = self._session.workspace.programs
-        return recorded_lines(sorted(programs, key=lambda program: program is not first), path)
+        return quoted_lines(sorted(programs, key=lambda program: program is not first), path)
 
     def _check_version(self, file: SourceFile) -> None:
         """Show a note if the file differs from the source quoted in an open ETRecord."""

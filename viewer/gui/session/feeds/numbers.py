@@ -10,7 +10,7 @@ import os
 
 from PySide6.QtCore import Signal, Slot
 
-from viewer.analysis.numeric.compared import OperatorErrors
+from viewer.analysis.numbers.compared import OperatorErrors
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.numbers.logged import (

@@ -23,12 +23,12 @@ ALL_AS_RUN = "only if inferences are shown as they ran"
 NOTHING_SELECTED = "nothing is selected"
 
 
-def marks_of(session: Session) -> tuple[PerfettoBookmark, ...]:
+def bookmarks_of_view(session: Session) -> tuple[PerfettoBookmark, ...]:
     """The user's bookmarks on the open clocks, as Perfetto export takes them."""
     traces = {group.key: group.traces[0] for group in session.groups if group.traces}
     return tuple(
         PerfettoBookmark(m.t0, m.t1, m.name, m.note, traces[m.clock])
-        for m in session.state.marks
+        for m in session.state.bookmarks
         if m.clock in traces
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.numeric.compared import (
+from viewer.analysis.numbers.compared import (
     Gap,
     Growth,
     OperatorErrors,
@@ -20,9 +20,9 @@ from viewer.analysis.numeric.compared import (
     largest_growth,
     measured_gap,
 )
-from viewer.analysis.numeric.logged_calls import LoggedCall, LoggedInference
-from viewer.analysis.numeric.logged_values import Value
-from viewer.analysis.numeric.pairing import (
+from viewer.analysis.numbers.logged_calls import LoggedCall, LoggedInference
+from viewer.analysis.numbers.logged_values import Value
+from viewer.analysis.numbers.pairing import (
     Logged,
     Pair,
     Side,
@@ -31,7 +31,7 @@ from viewer.analysis.numeric.pairing import (
     paired_outputs,
     paired_runs,
 )
-from viewer.analysis.numeric.summary import Summary, summary_of
+from viewer.analysis.numbers.summary import Summary, summary_of
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.logged_profile import (
     LoggedProfile,

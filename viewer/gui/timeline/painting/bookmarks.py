@@ -39,7 +39,7 @@ class BookmarkFlag:
 
     x: float
     room: float
-    marks: tuple[int, ...]
+    bookmarks: tuple[int, ...]
 
 
 def flags(x: Sequence[float], width: float, current: int | None = None) -> list[BookmarkFlag]:
@@ -67,12 +67,12 @@ def title(mark: Bookmark, number: int) -> str:
     return mark.name[:LONGEST] or f"bookmark {number + 1}"
 
 
-def paint_marks(
+def paint_bookmarks(
     painter: QPainter, scene: Scene, canvas: Canvas, theme: Theme, mouse: QPoint | None
 ) -> None:
     """Paint the lines of the bookmarks, then the measured span with its length."""
     state = scene.session.state
-    if can_mark(scene.session) and state.marks:
+    if can_mark(scene.session) and state.bookmarks:
         ends = mark_columns(scene, canvas)
         seen = ends[(ends >= 0) & (ends < canvas.columns)]
         painter.setPen(QPen(theme.color("text3"), 1, Qt.PenStyle.DashLine))
@@ -133,12 +133,12 @@ def _measure(
     painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
 
-def paint_overview_marks(
+def paint_overview_bookmarks(
     painter: QPainter, scene: Scene, theme: Theme, xmap: XMap, top: int, height: int
 ) -> None:
     """Paint bookmarks over the overview's lanes: a line or band each, and names if they fit."""
     state = scene.session.state
-    if not (can_mark(scene.session) and state.marks):
+    if not (can_mark(scene.session) and state.bookmarks):
         return
     columns = _mark_columns(scene, xmap)
     painter.setFont(theme.font("zero_length"))
@@ -152,22 +152,22 @@ def paint_overview_marks(
         painter.fillRect(QRectF(x0, top, max(x1 - x0, 1), 3), color)
         painter.fillRect(QRectF(x0, top, 1, height - 2), color)
     for flag in flags([float(x) for x in columns[:, 0]], xmap.width, state.mark):
-        if len(flag.marks) > 1 and flag.marks[0] != state.mark:
-            text = counted(len(flag.marks), "bookmark")
+        if len(flag.bookmarks) > 1 and flag.bookmarks[0] != state.mark:
+            text = counted(len(flag.bookmarks), "bookmark")
         else:
-            text = title(state.marks[flag.marks[0]], flag.marks[0])
+            text = title(state.bookmarks[flag.bookmarks[0]], flag.bookmarks[0])
         text = elided_text(
             metrics, text, Qt.TextElideMode.ElideRight, int(min(flag.room, 160)) - 10
         )
         box = QRectF(flag.x + 2, top + 4, metrics.horizontalAdvance(text) + 6, metrics.height())
         painter.fillRect(box, theme.color("canvas", 0.8))
-        painter.setPen(theme.color("text1" if state.mark in flag.marks else "text2"))
+        painter.setPen(theme.color("text1" if state.mark in flag.bookmarks else "text2"))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, text)
 
 
 def _mark_columns(scene: Scene, xmap: XMap) -> Ints:
     """Columns of both ends of each bookmark, (bookmarks, 2); -1 for those of other clocks."""
-    bookmarks, clock = scene.session.state.marks, scene.group.key
+    bookmarks, clock = scene.session.state.bookmarks, scene.group.key
     columns = _columns(xmap, [(mark.t0, mark.t1) for mark in bookmarks])
     columns[[mark.clock != clock for mark in bookmarks]] = -1
     return columns

@@ -15,7 +15,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.timeline.painting.bookmarks import paint_marks
+from viewer.gui.timeline.painting.bookmarks import paint_bookmarks
 from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
@@ -152,7 +152,7 @@ class FramePainter:
                 bands = self._bands(BandKind.ROW, trace)
                 self.labels.paint(painter, canvas, xmap, trace, bands)
             strips = self._bands(BandKind.STRIP)
-            self.labels.paint_marks(painter, canvas, xmap, strips, overlay.hovered)
+            self.labels.paint_bookmarks(painter, canvas, xmap, strips, overlay.hovered)
             self.plans.paint(painter, self._bands(BandKind.PLAN), canvas, xmap)
             self._headers(painter, width)
             self._outline(painter, xmap, overlay)
@@ -160,7 +160,7 @@ class FramePainter:
         painter.setClipping(False)
         self.flows.paint(painter, canvas, xmap, self.labels.taken, self.labels.selected_label)
         self.edge_chips.paint(painter, canvas, self.flows.taken, overlay.mouse)
-        paint_marks(painter, scene, canvas, theme, overlay.mouse)
+        paint_bookmarks(painter, scene, canvas, theme, overlay.mouse)
         if overlay.mouse is None and overlay.cursor is not None:
             x = canvas.x(xmap.column_at(overlay.cursor))
             painter.setPen(QPen(theme.color("line"), 1))

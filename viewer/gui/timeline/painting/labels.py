@@ -364,7 +364,7 @@ class LabelPainter:
 
     # -- zero-length slices ------------------------------------------------------------------
 
-    def paint_marks(
+    def paint_bookmarks(
         self,
         painter: QPainter,
         canvas: Canvas,

@@ -45,7 +45,7 @@ class ClockStrip(QWidget):
         self.view = TimelineView(self.scene, theme)
         self.header = StripHeader(self.scene, theme, self.view.viewport().width)
         self.ruler = RulerBar(self.scene, theme)
-        self.marks = BookmarksBar(self.scene, theme)
+        self.bookmarks_bar = BookmarksBar(self.scene, theme)
         RulerDrag(self.ruler, self.view)
         self.overview = Overview(self.scene, theme)
         self.headers = Headers(self.scene, theme)
@@ -61,7 +61,7 @@ class ClockStrip(QWidget):
         grid.addWidget(self.band, 0, 1)
         grid.addWidget(self.corner, 1, 0, 2, 1)
         grid.addWidget(self.overview, 1, 1)
-        grid.addLayout(_stacked(self.ruler, self.marks), 2, 1)
+        grid.addLayout(_stacked(self.ruler, self.bookmarks_bar), 2, 1)
         grid.addWidget(self.headers, 3, 0)
         grid.addWidget(self.view, 3, 1)
         grid.addWidget(self._bar, 3, 2)
@@ -75,12 +75,12 @@ class ClockStrip(QWidget):
         self.scene.scrolled.connect(self._fit_bar)
         self.scene.session.bookmarks_changed.connect(self._check_height)
         self.corner.filter.left.connect(self.view.setFocus)
-        self.marks.left.connect(self.view.setFocus)
+        self.bookmarks_bar.left.connect(self.view.setFocus)
         for part in (self.header, self.ruler, self.overview, self.corner):
             # A click on them makes the clock active, so that keys act on its canvas.
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
             part.setFocusProxy(self.view)
-        named = (self.view, self.headers, self.overview, self.marks, self.corner.filter)
+        named = (self.view, self.headers, self.overview, self.bookmarks_bar, self.corner.filter)
         self._names = {part: part.accessibleName() for part in named}
         self._told_height = (-1, -1)  # when it last asked for another height
         self.set_header_width(self.headers.width())
@@ -101,7 +101,7 @@ class ClockStrip(QWidget):
             self.view.viewport(),
             self.headers,
             self.ruler,
-            self.marks,
+            self.bookmarks_bar,
             self.overview,
             self.corner,
             self.edge,
@@ -170,7 +170,7 @@ class ClockStrip(QWidget):
             part.setVisible(visible)
         for above in (self.corner, self.overview, self.ruler):
             above.setVisible(visible and not self.is_joined)
-        self.marks.follow(is_expanded=visible)
+        self.bookmarks_bar.follow(is_expanded=visible)
         for named, name in self._names.items():
             # A screen reader tells the strips apart by their clocks.
             named.setAccessibleName(name if self.is_alone else f"{name}, {self.header.title}")
@@ -180,7 +180,7 @@ class ClockStrip(QWidget):
     @property
     def fixed_height(self) -> int:
         """The height of everything but the rows, in px."""
-        parts = [self.header, self.overview, self.ruler, self.marks, self.edge]
+        parts = [self.header, self.overview, self.ruler, self.bookmarks_bar, self.edge]
         return sum(part.height() for part in parts if not part.isHidden())
 
     @property

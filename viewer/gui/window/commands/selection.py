@@ -65,7 +65,7 @@ def selection_commands(context: CommandContext) -> list[Command]:
     def keep() -> None:
         added = bookmarks.keep(session, pointed_time())
         if added is not None:
-            timeline.marks.ask_name(added)
+            timeline.bookmarks_bar.ask_name(added)
         elif session.state.mark is None:
             status.show_text(NOWHERE)
 

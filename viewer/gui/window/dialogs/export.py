@@ -36,8 +36,8 @@ from viewer.gui.qt.settings import (
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import Hairline, label
 from viewer.gui.session.files.export_scope import (
+    bookmarks_of_view,
     clocks_text,
-    marks_of,
     selection,
     shifts,
     visible_range,
@@ -180,7 +180,7 @@ class ExportDialog(FramedDialog):
                 "marks",
                 EXPORT_MARKS,
                 "Bookmarks and their notes",
-                "" if session.state.marks else "none",
+                "" if session.state.bookmarks else "none",
             ),
         ):
             box = boxes[name] = QCheckBox(f"{text} · {why}" if why else text)
@@ -222,7 +222,9 @@ class ExportDialog(FramedDialog):
             options,
             shifts=self._shifts,
             order=self._order,
-            marks=marks_of(self._session) if self.contents["marks"].isChecked() else (),
+            bookmarks=bookmarks_of_view(self._session)
+            if self.contents["marks"].isChecked()
+            else (),
             flows=self.contents["flows"].isChecked(),
             counters=self.contents["counters"].isChecked(),
             annotations=self.contents["annotations"].isChecked(),

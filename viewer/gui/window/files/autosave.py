@@ -37,7 +37,7 @@ class Autosave(QObject):
         self._message = shell.message
         self.file = AutosavedSession(shell.settings.folder)
         self._numbers = count(1)  # of snapshots
-        self._marks = session.state.marks
+        self._marks = session.state.bookmarks
         self._last_start = -_AT_MOST_EVERY_S  # time.monotonic() of the last save
         self._is_ended = self._has_failed = self._is_due = False
         self._writer = Latest(self)
@@ -111,7 +111,7 @@ class Autosave(QObject):
 
     @Slot()
     def _bookmarks_changed(self) -> None:
-        marks, self._marks = self._marks, self._session.state.marks
+        marks, self._marks = self._marks, self._session.state.bookmarks
         if marks != self._marks:  # not just the measurement
             self._save_soon()
         else:

@@ -68,9 +68,11 @@ class RecentMenus(QObject):
 
 def _text(work: UnsavedWork, when: float) -> str:
     """A kept session in one line: "net.etdp and 1 more · 3 bookmarks · 2026-11-22 14:03"."""
-    count = len(work.marks)
-    marks = f" · {count} bookmark{'s' if count > 1 else ''}" if count else ""
-    return f"{_first_and_count(work.files)}{marks} · {datetime.fromtimestamp(when):%Y-%m-%d %H:%M}"
+    count = len(work.bookmarks)
+    bookmarks = f" · {count} bookmark{'s' if count > 1 else ''}" if count else ""
+    return (
+        f"{_first_and_count(work.files)}{bookmarks} · {datetime.fromtimestamp(when):%Y-%m-%d %H:%M}"
+    )
 
 
 def _first_and_count(paths: Sequence[str]) -> str:

@@ -30,14 +30,16 @@ class SourcePaths(QObject):
         super().__init__(shell)
         self._session, self._opener, self._shell = session, opener, shell
         self._settings = shell.settings
-        for recorded, local in self._settings.source_paths():
+        for recorded_path, local in self._settings.source_paths():
             with contextlib.suppress(ValueError):  # stored on another system
                 is_file = os.path.isfile(local)  # one that the user located, of any kind
-                add_substitution(self._session, Substitution(recorded, local, any_kind=is_file))
+                add_substitution(
+                    self._session, Substitution(recorded_path, local, any_kind=is_file)
+                )
 
-    def locate(self, recorded: str) -> None:
+    def locate(self, recorded_path: str) -> None:
         """Ask for the local copy of a recorded source; others are then found the same way."""
-        name = file_name(recorded)
+        name = file_name(recorded_path)
         path, _ = QFileDialog.getOpenFileName(
             self._shell, f"Where is {name}?", self._settings.get(LAST_FOLDER)
         )
@@ -52,23 +54,23 @@ class SourcePaths(QObject):
             # Other kinds of files are shown one by one, as they may be private.
             is_source = is_source_name(path)
             substitution = (
-                substitution_between(recorded, path)
+                substitution_between(recorded_path, path)
                 if is_source
-                else Substitution(recorded, os.path.abspath(path), any_kind=True)
+                else Substitution(recorded_path, os.path.abspath(path), any_kind=True)
             )
         except ValueError as error:
             self._shell.message.show_error(str(error))
             return
         others = [
-            pair for pair in self._settings.source_paths() if pair[0] != substitution.recorded
+            pair for pair in self._settings.source_paths() if pair[0] != substitution.recorded_path
         ]
-        self._settings.set_source_paths([*others, (substitution.recorded, substitution.local)])
+        self._settings.set_source_paths([*others, (substitution.recorded_path, substitution.local)])
         add_substitution(self._session, substitution)
         for trace in self._session.workspace.traces:
             self._opener.look_for_companions(trace)
 
     def forget(self, gone: Substitution) -> None:
         """Forget a substitution, here and in the settings."""
-        pair = (gone.recorded, gone.local)
+        pair = (gone.recorded_path, gone.local)
         self._settings.set_source_paths([p for p in self._settings.source_paths() if p != pair])
         remove_substitution(self._session, gone)

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.numeric.logged_calls import LoggedCall, LoggedCalls, LoggedInference
+from viewer.analysis.numbers.logged_calls import LoggedCall, LoggedCalls, LoggedInference
 from viewer.arrays import Ints
 from viewer.codecs.file_bytes import FileBytes
 from viewer.codecs.tensor_values import StoredTensor, TensorLayout, scalar

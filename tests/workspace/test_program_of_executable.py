@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders.pte_cases import MODELS
 from tests.paths import DATA
-from viewer.workspace.recorded_programs import recorded_program
+from viewer.workspace.program_of_executable import program_of_executable
 from viewer.workspace.workspace import Workspace
 
 FILES = DATA / "pte"
@@ -14,7 +14,7 @@ def found(program_file, *others):
     workspace = Workspace()
     for path in (program_file, *others):
         workspace.open(str(path))
-    program = recorded_program(workspace, workspace.executables[0])
+    program = program_of_executable(workspace, workspace.executables[0])
     return None if program is None else program.path
 
 

@@ -9,8 +9,8 @@ from tests.builders.command_line import run
 from tests.builders.runtime_files import tflite_log, vela_csv
 from tests.paths import DATA
 from viewer.analysis.links.labels import key_labels
-from viewer.analysis.recorded.program import recorded_links
-from viewer.analysis.recorded.runtime_nodes import onnx_runtime_calls, runtime_calls
+from viewer.analysis.profiled_program.program import recorded_links
+from viewer.analysis.profiled_program.runtime_nodes import onnx_runtime_calls, runtime_calls
 from viewer.formats import open_file
 from viewer.program.node_paths import MOST_MODULES
 

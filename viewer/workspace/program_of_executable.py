@@ -8,7 +8,7 @@ from viewer.program.program import Program
 from viewer.workspace.workspace import Workspace
 
 
-def recorded_program(workspace: Workspace, executable: Executable) -> Program | None:
+def program_of_executable(workspace: Workspace, executable: Executable) -> Program | None:
     """Return the ETRecord of a program file; None if none matches, or several do equally well.
 
     That of a profile which the program file ran in decides, as the user may have chosen it. Else

@@ -1,7 +1,7 @@
 """Call sites: the Python calls and modules around a slice, the backward pass, and GPU kernels."""
 
 from tests.builders.chrome_cases import event, read, slice_event
-from viewer.analysis.recorded import call_sites
+from viewer.analysis.profiled_program import call_sites
 
 
 def python(name, ts, dur):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.analysis.recorded.tensors import input_tensors, output_tensors, settings_of
+from viewer.analysis.profiled_program.tensors import input_tensors, output_tensors, settings_of
 from viewer.program.program import Tensor
 
 

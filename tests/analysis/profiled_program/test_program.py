@@ -14,7 +14,7 @@ from viewer.analysis.cost.modules import module_costs
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkState, Reason
-from viewer.analysis.recorded.program import function_calls, recorded_links
+from viewer.analysis.profiled_program.program import function_calls, recorded_links
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.workload.operator_work import figures_of
 from viewer.formats import open_file

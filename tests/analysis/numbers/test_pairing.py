@@ -7,9 +7,9 @@ import pytest
 
 from tests.builders.logged_runs import LoggedRun, floats
 from tests.paths import DATA
-from viewer.analysis.numeric.compared import compared
-from viewer.analysis.numeric.logged_values import unreadable, value_of
-from viewer.analysis.numeric.pairing import (
+from viewer.analysis.numbers.compared import compared
+from viewer.analysis.numbers.logged_values import unreadable, value_of
+from viewer.analysis.numbers.pairing import (
     ONLY_A,
     ONLY_B,
     RESULT,

@@ -21,7 +21,7 @@ from itertools import count
 import numpy as np
 
 from viewer.analysis.flows.dataflow import dataflow_of
-from viewer.analysis.numeric.pairing import RESULT, Pair
+from viewer.analysis.numbers.pairing import RESULT, Pair
 from viewer.arrays import Floats, Ints
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import StoredTensor, same_shape

@@ -39,7 +39,7 @@ def version_fit(program: Program, file: SourceFile) -> VersionFit:
 
     Leading and trailing whitespace is ignored.
     """
-    recorded = program.quoted_texts.get(file.recorded, {})
+    recorded = program.quoted_texts.get(file.recorded_path, {})
     quoted = {line: texts for line, texts in sorted(recorded.items()) if texts}
     unlike = tuple(
         (line, min(texts))
@@ -54,7 +54,7 @@ GAP = 0  # the number of a row between lines that are not adjacent
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedLines:
+class QuotedLines:
     """Rows of text, ascending: lines and the gaps between them; empty if no text was recorded.
 
     numbers: the line of each row, `GAP` between lines that are not adjacent. texts: what was
@@ -66,7 +66,7 @@ class RecordedLines:
     quoted: int = 0
 
 
-def recorded_lines(programs: Iterable[Program], path: str) -> RecordedLines:
+def quoted_lines(programs: Iterable[Program], path: str) -> QuotedLines:
     """All lines of a file that the programs name, with the text that they quote.
 
     Programs that quote another version of the file than an earlier one are left out.
@@ -82,7 +82,7 @@ def recorded_lines(programs: Iterable[Program], path: str) -> RecordedLines:
             lines |= {n: lines.get(n, set()) | texts for n, texts in texts_of_line.items()}
     quoted = sum(map(bool, lines.values()))
     if not quoted:
-        return RecordedLines()
+        return QuotedLines()
     numbers, rows, before = [], [], 0
     for number, texts in sorted(lines.items()):
         if before and number > before + 1:
@@ -91,7 +91,7 @@ def recorded_lines(programs: Iterable[Program], path: str) -> RecordedLines:
         numbers.append(number)
         rows.append(_shown(min(texts, default="")))
         before = number
-    return RecordedLines(tuple(numbers), tuple(rows), quoted)
+    return QuotedLines(tuple(numbers), tuple(rows), quoted)
 
 
 def _shown(text: str) -> str:

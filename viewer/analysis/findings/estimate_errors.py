@@ -39,7 +39,7 @@ _RULE = (
 )
 
 
-def estimates(context: FindingContext) -> FamilyAnswer:
+def estimate_errors(context: FindingContext) -> FamilyAnswer:
     """Report actions above twice their estimate, and actions below half of it."""
     compared = context.estimates
     if compared is None or (context.trace.path, "measurement") not in compared.sources:

@@ -22,8 +22,8 @@ from viewer.analysis.comparison.joined import Joined, Member
 from viewer.analysis.comparison.operator_pairs import OperatorPairs, pair_operators
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.numeric.logged_calls import METHOD, LoggedCall
-from viewer.analysis.numeric.logged_values import Value, results_of
+from viewer.analysis.numbers.logged_calls import METHOD, LoggedCall
+from viewer.analysis.numbers.logged_values import Value, results_of
 from viewer.codecs.tensor_values import same_shape
 
 ONLY_A, ONLY_B = "only in A", "only in B"

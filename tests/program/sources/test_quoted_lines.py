@@ -10,11 +10,11 @@ from viewer.formats import open_file
 from viewer.program.frames import Frame
 from viewer.program.program import GraphNode, Method, Operator, Program
 from viewer.program.sources.files import SourceFile
-from viewer.program.sources.recorded_lines import (
+from viewer.program.sources.quoted_lines import (
     GAP,
     MOST_CHARACTERS,
-    RecordedLines,
-    recorded_lines,
+    QuotedLines,
+    quoted_lines,
     version_fit,
 )
 
@@ -32,14 +32,14 @@ def program(*lines, path=MODEL):
 
 def test_lines_are_in_order_with_gaps_between_those_that_are_not_adjacent():
     quoted = program((9, "return y"), (4, "x = x + 1"), (5, "y = f(x)"), (4, "x = x + 1"))
-    assert recorded_lines([quoted], MODEL) == RecordedLines(
+    assert quoted_lines([quoted], MODEL) == QuotedLines(
         (4, 5, GAP, 9), ("x = x + 1", "y = f(x)", "", "return y"), quoted=3
     )
 
 
 def test_all_lines_of_the_calls_that_led_to_an_operator_are_quoted():
     record = open_file(SAMPLE["attention_xnnpack"].paths()[1])
-    lines = recorded_lines([record], "/home/user/models/models.py")
+    lines = quoted_lines([record], "/home/user/models/models.py")
     assert lines.quoted == 9
     assert lines.numbers == (33, GAP, *range(48, 55), GAP, 64)
     assert lines.texts[0] == "return self.fc2(self.act(self.fc1(x)))"
@@ -50,37 +50,37 @@ def test_stack_traces_are_read_once_for_all_files(monkeypatch):
     nodes = record.nodes
     monkeypatch.setattr(Program, "nodes", property(lambda self: read.append(self) or nodes))
     for path in (MODEL, "/b.py", MODEL):
-        assert bool(recorded_lines([record], path).quoted) == (path == MODEL)
+        assert bool(quoted_lines([record], path).quoted) == (path == MODEL)
     assert read == [record]
 
 
 def test_a_line_without_text_stays_beside_quoted_ones_since_it_may_have_a_cost():
-    lines = recorded_lines([program((4, "x = 1"), (5, ""))], MODEL)
-    assert lines == RecordedLines((4, 5), ("x = 1", ""), quoted=1)
+    lines = quoted_lines([program((4, "x = 1"), (5, ""))], MODEL)
+    assert lines == QuotedLines((4, 5), ("x = 1", ""), quoted=1)
 
 
 @pytest.mark.parametrize(
     "no_text", [program((4, ""), (5, "  ")), program((4, "x"), path="/b.py"), program((0, "x"))]
 )
 def test_without_any_text_there_are_no_lines(no_text):
-    assert recorded_lines([no_text], MODEL) == RecordedLines()
+    assert quoted_lines([no_text], MODEL) == QuotedLines()
 
 
 def test_a_text_stays_on_one_line_and_shows_what_it_hides():
     hostile = program((1, "a\rb\u2028c\u2029d\x1b[31m\u202ee\0"), (2, "y" * 10**6))
-    first, second = recorded_lines([hostile], MODEL).texts
+    first, second = quoted_lines([hostile], MODEL).texts
     assert first == "a\\rb\\u2028c\\u2029d\\x1b[31m\\u202ee\\x00"
     assert second == "y" * MOST_CHARACTERS + "…"
 
 
 def test_programs_of_one_version_of_the_file_add_up():
     both = [program((4, "x = 1"), (6, "")), program((4, "x = 1"), (5, "y = 2"), (6, "z = 3"))]
-    assert recorded_lines(both, MODEL).texts == ("x = 1", "y = 2", "z = 3")
+    assert quoted_lines(both, MODEL).texts == ("x = 1", "y = 2", "z = 3")
 
 
 def test_a_program_of_another_version_is_left_out():
     other = program((4, "x = 2"), (9, "return x"))
-    assert recorded_lines([program((4, "x = 1")), other], MODEL).texts == ("x = 1",)
+    assert quoted_lines([program((4, "x = 1")), other], MODEL).texts == ("x = 1",)
 
 
 RECORD = SAMPLE["attention_xnnpack"].paths()[1]
@@ -126,5 +126,5 @@ def test_a_file_that_ends_too_early_is_another_version(program_of_versions, file
 
 
 def test_of_another_file_nothing_is_known(program_of_versions, file):
-    fit = version_fit(program_of_versions, replace(file, recorded="/elsewhere/models.py"))
+    fit = version_fit(program_of_versions, replace(file, recorded_path="/elsewhere/models.py"))
     assert (fit.compared, fit.unlike) == (0, ())

@@ -2,7 +2,7 @@
 
 from tests.builders.etdump_writer import F32, Run, Tensor, delegate, framework, operator, write_dump
 from tests.paths import DATA
-from viewer.analysis.numeric.logged_calls import METHOD, LoggedCalls, logged_inferences
+from viewer.analysis.numbers.logged_calls import METHOD, LoggedCalls, logged_inferences
 from viewer.workspace.workspace import Workspace
 
 

@@ -12,7 +12,7 @@ from viewer.arrays import Bools, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecordedCalls:
+class CallStacks:
     """Python call stacks, and the stack that the slices of each key ran in.
 
     A stack is a frame and the stack that called it. stack_name: the frame's name, an index into

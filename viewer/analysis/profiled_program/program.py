@@ -21,18 +21,23 @@ from dataclasses import replace
 import numpy as np
 
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
-from viewer.analysis.recorded.call_sites import (
+from viewer.analysis.profiled_program.call_sites import (
     INPUT_SHAPES,
     INPUT_TYPES,
     INPUT_VALUES,
     OPERATOR,
     PYTHON,
 )
-from viewer.analysis.recorded.recorded_call import RecordedCall, frame_of, module_of, text_at
-from viewer.analysis.recorded.runtime_nodes import LAYER_TABLE, layer_calls
-from viewer.analysis.recorded.tensors import input_tensors, output_tensors, settings_of
+from viewer.analysis.profiled_program.profiled_call import (
+    ProfiledCall,
+    frame_of,
+    module_of,
+    text_at,
+)
+from viewer.analysis.profiled_program.runtime_nodes import LAYER_TABLE, layer_calls
+from viewer.analysis.profiled_program.tensors import input_tensors, output_tensors, settings_of
+from viewer.model.call_stacks import CallStacks
 from viewer.model.names.profilers import ANNOTATION, CATEGORY
-from viewer.model.recorded_calls import RecordedCalls
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.frames import Frame
 from viewer.program.node_paths import MOST_MODULES, MOST_PATH
@@ -51,7 +56,7 @@ _MOST_FRAMES = 256  # the innermost of a stack; a call site holds and compares a
 _Modules = tuple[tuple[str, str], ...]
 
 
-def pytorch_calls(trace: Trace, calls: RecordedCalls) -> list[RecordedCall | None]:
+def pytorch_calls(trace: Trace, calls: CallStacks) -> list[ProfiledCall | None]:
     """Return the call of every key of a trace with call sites; None for scopes."""
     slices, columns = trace.slices, trace.slices.columns
     category = columns[CATEGORY]
@@ -59,14 +64,14 @@ def pytorch_calls(trace: Trace, calls: RecordedCalls) -> list[RecordedCall | Non
     has_modules = any(places.of(stack)[1] for stack in range(len(calls.stack_name)))
     stacks, backward = calls.stack.tolist(), calls.backward.tolist()
     names, kinds = trace.keys.name.tolist(), trace.keys.kind.tolist()
-    recorded_calls: list[RecordedCall | None] = []
+    profiled_calls: list[ProfiledCall | None] = []
     for key, first in enumerate(calls.first.tolist()):
         name = trace.strings[names[key]]
         kind = category.value(first)
         # On a lane of its own, an annotation repeats the time of the calls that it overlaps.
         repeats = kind == ANNOTATION and slices.row_lane[slices.row_of(first)] > 0
         if kind not in _OPERATORS or repeats or kinds[key] != KeyKind.PLAIN:
-            recorded_calls.append(None)
+            profiled_calls.append(None)
             continue
         frames, modules = places.of(stacks[key])
         shapes, types, values = (
@@ -84,8 +89,8 @@ def pytorch_calls(trace: Trace, calls: RecordedCalls) -> list[RecordedCall | Non
             output_tensors(name, inputs, settings),
             settings=settings,
         )
-        recorded_calls.append(RecordedCall(_method(has_modules, modules, backward[key]), node))
-    return recorded_calls
+        profiled_calls.append(ProfiledCall(_method(has_modules, modules, backward[key]), node))
+    return profiled_calls
 
 
 def _method(has_modules: bool, modules: _Modules, is_backward: bool) -> str:
@@ -103,7 +108,7 @@ class _Places:
     that is too deep, or whose path is too long, counts as a part of the one around it.
     """
 
-    def __init__(self, trace: Trace, calls: RecordedCalls) -> None:
+    def __init__(self, trace: Trace, calls: CallStacks) -> None:
         self._known: list[tuple[tuple[Frame, ...], _Modules]] = []
         frames: dict[str, Frame | None] = {}
         entered: list[bool] = []  # per stack, whether its innermost module's forward was called
@@ -145,7 +150,7 @@ _MOST_NAMES = 200_000
 def recorded_links(trace: Trace) -> LinkTable | None:
     """Return the links of a trace to the operators that it records; None if it records none."""
     if trace.format in OF_RUNTIMES:
-        from viewer.analysis.recorded.runtime_nodes import runtime_calls
+        from viewer.analysis.profiled_program.runtime_nodes import runtime_calls
 
         nodes = runtime_calls(trace)
         return _linked(trace, f"{trace.format} profile", nodes) if any(nodes) else None
@@ -155,8 +160,8 @@ def recorded_links(trace: Trace) -> LinkTable | None:
     if not trace.format.startswith("Chrome"):
         return None
     # Imports that other profiles do without: a tenth of the time of `opscope info`.
-    from viewer.analysis.recorded.program import pytorch_calls
-    from viewer.analysis.recorded.runtime_nodes import executorch_calls, onnx_runtime_calls
+    from viewer.analysis.profiled_program.program import pytorch_calls
+    from viewer.analysis.profiled_program.runtime_nodes import executorch_calls, onnx_runtime_calls
 
     if trace.calls is not None:
         return _linked(trace, PYTORCH, pytorch_calls(trace, trace.calls))
@@ -170,7 +175,7 @@ def recorded_links(trace: Trace) -> LinkTable | None:
     return _linked(trace, PYTHON, functions) if any(functions) else None
 
 
-def _linked(trace: Trace, format_: str, calls: Sequence[RecordedCall | None]) -> LinkTable:
+def _linked(trace: Trace, format_: str, calls: Sequence[ProfiledCall | None]) -> LinkTable:
     """Return the links of every key to its call; equal calls are one operator."""
     number: dict[tuple[str, tuple[GraphNode, ...]], int] = {}
     # A node with a deep stack takes long to look up: once per key.
@@ -217,19 +222,19 @@ def _linked(trace: Trace, format_: str, calls: Sequence[RecordedCall | None]) ->
     return LinkTable(trace, program, None, links)
 
 
-def function_calls(trace: Trace) -> list[RecordedCall | None]:
+def function_calls(trace: Trace) -> list[ProfiledCall | None]:
     """Return the function of every key; empty unless most names of the trace are functions."""
     if not 0 < len(trace.keys) <= _MOST_NAMES:
         return []
-    recorded_calls: list[RecordedCall | None] = []
+    profiled_calls: list[ProfiledCall | None] = []
     for number in trace.keys.name.tolist():
         name = trace.strings[number]
         frame = frame_of(name)
         node = None
         if frame is not None:
             node = GraphNode(name, name, -1, (replace(frame, is_stated=True),), (), name)
-        recorded_calls.append(None if node is None else RecordedCall(CALLS, node))
-    is_function = np.array([call is not None for call in recorded_calls])
-    slices = np.bincount(trace.slices.key, minlength=len(recorded_calls))
+        profiled_calls.append(None if node is None else ProfiledCall(CALLS, node))
+    is_function = np.array([call is not None for call in profiled_calls])
+    slices = np.bincount(trace.slices.key, minlength=len(profiled_calls))
     enough = slices[is_function].sum() >= _LEAST_SHARE * len(trace.slices)
-    return recorded_calls if enough and is_function.any() else []
+    return profiled_calls if enough and is_function.any() else []

@@ -23,10 +23,10 @@ from viewer.analysis.calls.call_table import numbered
 from viewer.analysis.calls.paths import FRAMES, call_paths
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Codes, Ints
+from viewer.model.call_stacks import CallStacks
 from viewer.model.names.profilers import CATEGORY
 from viewer.model.queries import innermost_around, tree
 from viewer.model.queries import numbers as numbers_in
-from viewer.model.recorded_calls import RecordedCalls
 from viewer.model.trace import Column, KeyKind, Keys, Trace
 
 OPERATOR, PYTHON = "cpu_op", "python_function"
@@ -73,7 +73,7 @@ def with_call_sites(trace: Trace) -> Trace:
     before = slices.key[first]
     keys = Keys(**{name: getattr(trace.keys, name)[before] for name in Keys.__slots__})
     stacks = np.flatnonzero(of_frames)
-    calls = RecordedCalls(
+    calls = CallStacks(
         paths.name[stacks], number[paths.parent[stacks]], stack[first], backward[first], first
     )
     for array in (key, *(getattr(keys, name) for name in Keys.__slots__)):

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tests.analysis.numeric.test_pairing import real
-from viewer.analysis.numeric.compared import (
+from tests.analysis.numbers.test_pairing import real
+from viewer.analysis.numbers.compared import (
     EDGES,
     NOT_COMPARED,
     OTHER_SHAPES,
@@ -20,8 +20,8 @@ from viewer.analysis.numeric.compared import (
     growth_of,
     largest_growth,
 )
-from viewer.analysis.numeric.logged_values import Value, value_of
-from viewer.analysis.numeric.pairing import ONLY_A, RESULT, Pair
+from viewer.analysis.numbers.logged_values import Value, value_of
+from viewer.analysis.numbers.pairing import ONLY_A, RESULT, Pair
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import BLOCK, StoredTensor, TensorLayout
 

@@ -27,8 +27,8 @@ import numpy as np
 
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.match import Match, TraceMatch
-from viewer.analysis.recorded.recorded_call import RecordedCall, first_slices, text_at
-from viewer.analysis.recorded.tensors import json_list, shape_of
+from viewer.analysis.profiled_program.profiled_call import ProfiledCall, first_slices, text_at
+from viewer.analysis.profiled_program.tensors import json_list, shape_of
 from viewer.model.names.executorch import DELEGATE_CALL, OPERATOR_CALL, SCOPES, kernel_operator
 from viewer.model.names.layers import TYPE
 from viewer.model.names.profilers import CATEGORY
@@ -60,26 +60,26 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def onnx_runtime_calls(trace: Trace) -> list[RecordedCall | None]:
+def onnx_runtime_calls(trace: Trace) -> list[ProfiledCall | None]:
     """Return the node of every key; empty for a trace that ONNX Runtime did not write."""
     columns = trace.slices.columns
     category, op = columns.get(CATEGORY), columns.get(_OP)
     if category is None or op is None or _NODE not in (category.strings or ()):
         return []
     first = first_slices(trace)
-    recorded_calls: list[RecordedCall | None] = []
+    profiled_calls: list[ProfiledCall | None] = []
     for key, slice_ in enumerate(first.tolist()):
         name = trace.strings[int(trace.keys.name[key])]
         type_ = text_at(op, slice_)
         is_node = slice_ >= 0 and category.value(slice_) == _NODE and name.endswith(_KERNEL_TIME)
         if not is_node or not type_:
-            recorded_calls.append(None)
+            profiled_calls.append(None)
             continue
-        recorded_calls.append(_call(name.removesuffix(_KERNEL_TIME), type_, columns, slice_))
-    return recorded_calls
+        profiled_calls.append(_call(name.removesuffix(_KERNEL_TIME), type_, columns, slice_))
+    return profiled_calls
 
 
-def _call(name: str, type_: str, columns: Mapping[str, Column], slice_: int) -> RecordedCall:
+def _call(name: str, type_: str, columns: Mapping[str, Column], slice_: int) -> ProfiledCall:
     provider = text_at(columns.get(_PROVIDER), slice_)
     node = GraphNode(
         name,
@@ -90,7 +90,7 @@ def _call(name: str, type_: str, columns: Mapping[str, Column], slice_: int) -> 
         inputs=_tensors(text_at(columns.get(_INPUTS), slice_), "input"),
         outputs=_tensors(text_at(columns.get(_OUTPUTS), slice_), "output"),
     )
-    return RecordedCall(METHOD, node, "" if provider == CPU else provider)
+    return ProfiledCall(METHOD, node, "" if provider == CPU else provider)
 
 
 def _tensors(text: str, what: str) -> tuple[Tensor, ...]:
@@ -103,7 +103,7 @@ def _tensors(text: str, what: str) -> tuple[Tensor, ...]:
     )
 
 
-def runtime_calls(trace: Trace) -> list[RecordedCall | None]:
+def runtime_calls(trace: Trace) -> list[ProfiledCall | None]:
     """Return the node of every key; empty for a trace without types."""
     name, library = _TYPES.get(trace.format, ("", ""))
     types = trace.slices.columns.get(name)
@@ -111,38 +111,38 @@ def runtime_calls(trace: Trace) -> list[RecordedCall | None]:
         return []
     is_load = np.array([run.kind is RunKind.LOAD for run in trace.runs] + [False])
     in_load = is_load[run_of_slices(trace)]
-    recorded_calls: list[RecordedCall | None] = []
+    profiled_calls: list[ProfiledCall | None] = []
     for key, slice_ in enumerate(first_slices(trace).tolist()):
         type_ = text_at(types, slice_)
         if not type_ or in_load[slice_]:
-            recorded_calls.append(None)
+            profiled_calls.append(None)
             continue
         label = trace.strings[int(trace.keys.name[key])]
         modules = path_modules(_output_of(label), type_)
         node = GraphNode(label, f"{library}::{type_}", -1, modules=modules, source_op=type_)
-        recorded_calls.append(RecordedCall(METHOD, node))
-    return recorded_calls
+        profiled_calls.append(ProfiledCall(METHOD, node))
+    return profiled_calls
 
 
-def executorch_calls(trace: Trace) -> list[RecordedCall | None]:
+def executorch_calls(trace: Trace) -> list[ProfiledCall | None]:
     """Return the operator of every key; empty for a trace that is not made of an ETDump."""
     columns = trace.slices.columns
     block, types = columns.get(_EVENT_BLOCK), columns.get(_OP_TYPES)
     if block is None:
         return []
-    recorded_calls: list[RecordedCall | None] = []
+    profiled_calls: list[ProfiledCall | None] = []
     for key, slice_ in enumerate(first_slices(trace).tolist()):
         name, kind = trace.strings[int(trace.keys.name[key])], int(trace.keys.kind[key])
         stated = [dtype for dtype in json_list(text_at(types, slice_)) if isinstance(dtype, str)]
         if kind == KeyKind.KERNEL and not stated:
             stated = [kernel_operator(name)]
         if not stated or kind not in (KeyKind.KERNEL, KeyKind.DELEGATE_EVENT):
-            recorded_calls.append(None)
+            profiled_calls.append(None)
             continue
         type_ = " + ".join(dict.fromkeys(stated))
         node = GraphNode(name, f"executorch::{type_}", -1, source_op=type_)
-        recorded_calls.append(RecordedCall(text_at(block, slice_) or METHOD, node))
-    return recorded_calls
+        profiled_calls.append(ProfiledCall(text_at(block, slice_) or METHOD, node))
+    return profiled_calls
 
 
 def _output_of(name: str) -> str:
@@ -162,7 +162,7 @@ _CALLS = SCOPES | {DELEGATE_CALL, OPERATOR_CALL}
 _UNKNOWN = Link(Reason.NO_IDENTITY, "The file with layers has none of this name")
 
 
-def layer_calls(trace: Trace) -> list[RecordedCall | None]:
+def layer_calls(trace: Trace) -> list[ProfiledCall | None]:
     """Return the nodes of every key; empty for a table without types and paths."""
     names = _names(trace)
     if _CALLS.intersection(names):
@@ -171,15 +171,15 @@ def layer_calls(trace: Trace) -> list[RecordedCall | None]:
     has_path = [bool(paths_in(name)) for name in names]
     if types is None and sum(has_path) < _LEAST_SHARE * len(names):
         return []
-    recorded_calls: list[RecordedCall | None] = []
+    profiled_calls: list[ProfiledCall | None] = []
     for name, is_path, slice_ in zip(names, has_path, first_slices(trace).tolist(), strict=True):
         stated = text_at(types, slice_)
         if stated or is_path:
             first, *fused = nodes_of_layer(name, stated)
-            recorded_calls.append(RecordedCall(METHOD, first, fused=tuple(fused)))
+            profiled_calls.append(ProfiledCall(METHOD, first, fused=tuple(fused)))
         else:
-            recorded_calls.append(None)
-    return recorded_calls
+            profiled_calls.append(None)
+    return profiled_calls
 
 
 def described_layers(trace: Trace, programs: Iterable[Program]) -> LinkTable | None:

@@ -23,7 +23,7 @@ from viewer.program.program import GraphNode
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedCall:
+class ProfiledCall:
     """An operator, kernel, function or module call.
 
     method: the part of the program that it belongs to. node: what it is and where it was called.
