@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from tests.paths import SAMPLES
+from viewer.mcp_server.handles import with_handles
 from viewer.mcp_server.open_files import OpenFiles
 from viewer.mcp_server.server import answer
 from viewer.mcp_server.tools import TOOLS
@@ -21,6 +22,11 @@ def open_files(*paths: str | Path) -> OpenFiles:
     for path in paths:
         workspace.open(str(path))
     return OpenFiles(workspace)
+
+
+def as_answered(opened: OpenFiles, facts: dict) -> dict:
+    """What a command says, as an answer says it: with handles, without ticks."""
+    return with_handles(facts, opened.handles)
 
 
 def answered(opened: OpenFiles, tool: str, **arguments: object) -> dict:

@@ -6,7 +6,15 @@ import pytest
 
 from tests.builders.command_line import run
 from tests.builders.compare_sessions import varied, write_sessions
-from tests.builders.open_files import DUMP, OTHER, RECORD, answered, open_files, refused
+from tests.builders.open_files import (
+    DUMP,
+    OTHER,
+    RECORD,
+    answered,
+    as_answered,
+    open_files,
+    refused,
+)
 from tests.paths import DATA
 from viewer.formats import open_file
 from viewer.mcp_server.open_files import OpenFiles
@@ -34,9 +42,13 @@ def command(capsys):
 
 
 def test_files_are_those_of_info(opened, command):
-    found, expected = answered(opened, "files"), command("info")
+    found, expected = answered(opened, "files"), as_answered(opened, command("info"))
+    inferences = expected["files"][0].pop("inferences")
+    in_short = found["files"][0].pop("inferences")
     assert {name: found[name] for name in expected} == expected
-    assert (found["unreadable"], found["warnings"]) == ([], [])
+    assert (in_short["count"], in_short["first"]) == (len(inferences), inferences[0])
+    assert (in_short["warm_up"], in_short["methods"]) == (1, ["forward"])
+    assert not {"unreadable", "warnings"} & found.keys()
     assert "/home/user/models/models.py" in found["sources"]
 
 
@@ -62,7 +74,7 @@ def test_summary_has_the_figures_of_an_inference(opened):
 def test_stats_are_those_of_the_command(opened, command):
     found, expected = (
         answered(opened, "stats", by="operator", limit=3),
-        command("stats", "--by", "operator"),
+        as_answered(opened, command("stats", "--by", "operator")),
     )
     assert found["rows"] == expected["rows"][:3]
     assert (found["total"], found["shown"]) == (len(expected["rows"]), 3)
@@ -84,10 +96,10 @@ def test_stats_that_a_profile_does_not_have_say_which_it_has(opened):
 def test_several_profiles_have_rows_each():
     both = open_files(DUMP, OTHER)
     found = answered(both, "stats", by="name", limit=4)
-    assert [row["file"] for row in found["rows"]] == [DUMP, DUMP, OTHER, OTHER]
-    assert {row["file"] for row in answered(both, "stats", by="name", profile=OTHER)["rows"]} == {
-        OTHER
-    }
+    assert [row["file"] for row in found["rows"]] == ["p1", "p1", "p2", "p2"]
+    assert found["handles"] == {"p1": DUMP, "p2": OTHER}
+    (file,) = {row["file"] for row in answered(both, "stats", by="name", profile="p2")["rows"]}
+    assert file == "p2"
 
 
 def test_search_finds_slices_that_slice_explains(opened):
@@ -96,7 +108,8 @@ def test_search_finds_slices_that_slice_explains(opened):
     times = [row["dur_ns"] for row in found["rows"]]
     assert times == sorted(times, reverse=True)
     first = found["rows"][0]
-    whole = answered(opened, "slice", number=first["slice"])
+    whole = answered(opened, "slice", slice=first["handle"])
+    assert whole == answered(opened, "slice", number=first["slice"], profile=DUMP)
     assert {name: whole[name] for name in first} == first
     assert whole["linked_operators"][0]["source"]["line"] == 48
 
@@ -121,7 +134,8 @@ def test_a_wrong_query_says_what_is_wrong(opened):
 
 
 def test_findings_are_those_of_the_command(opened, command):
-    found, expected = answered(opened, "findings", limit=2), command("findings")
+    found = answered(opened, "findings", limit=2)
+    expected = as_answered(opened, command("findings"))
     (file,), (whole,) = found["files"], expected["files"]
     assert file == {**whole, "findings": whole["findings"][:2], "total": 7, "shown": 2}
 

@@ -41,7 +41,7 @@ def test_a_list_without_a_limit_is_cut_and_says_so():
 
 
 def test_numbers_that_are_not_finite_are_null():
-    assert answer_text({"a": [float("nan"), float("inf"), 1.5]}, 10) == '{"a": [null, null, 1.5]}'
+    assert answer_text({"a": [float("nan"), float("inf"), 1.5]}, 10) == '{"a":[null,null,1.5]}'
 
 
 def test_an_answer_that_is_too_large_has_fewer_rows_and_says_so():

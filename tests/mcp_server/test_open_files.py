@@ -86,4 +86,4 @@ def test_a_record_cannot_name_a_file_of_another_kind(tmp_path):
     opened = open_files(profile)
     assert str(secret) in opened.recorded_paths
     found = answered(opened, "source", file=str(secret), line=1)
-    assert (found["lines"], found["shown_from"]) == ([], None)
+    assert not {"lines", "shown_from"} & found.keys()

@@ -36,6 +36,7 @@ def test_no_tool_takes_a_path_but_of_an_open_file():
         "by",
         "profile",
         "query",
+        "slice",
         "a",
         "b",
         "a_inferences",

@@ -7,6 +7,7 @@ raise `WrongArgument`, or another ValueError or `NoSuchGroups` whose message is 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from viewer import SCHEMA, __version__
@@ -16,6 +17,7 @@ from viewer.api.sql import sql_result
 from viewer.api.sql_tables import PERFETTO_VIEWS
 from viewer.api.sql_tables import schema as sql_schema
 from viewer.mcp_server.arguments import WrongArgument
+from viewer.mcp_server.handles import slice_of_handle
 from viewer.mcp_server.limits import limited, limited_by_file, of_each
 from viewer.mcp_server.open_files import OpenFiles
 from viewer.query.engine import Limits, NoDuckDB, WrongQuery
@@ -33,23 +35,49 @@ from viewer.workspace.run_choice import RunChoice, of_numbers
 
 _QUERY_SECONDS, _QUERY_MEMORY = 30.0, 1_000_000_000
 MOST_INFERENCES = 1_000_000
+MANY = 5  # profiles; an answer about more leaves out what follows
+_OF_ONE_PROFILE = ("not_told", "wall_time", "phases", "most_expensive")
+_LONG_PARTS = ("threshold", "detail", "place", "levels", "why", "text", "source")
 _PAIRING = ("pairs", "only_a", "only_b")
 
 
 def files(opened: OpenFiles) -> Facts:
-    """Return what is open, what could not be opened, and warnings about what belongs together."""
+    """Return what is open, what could not be opened, and warnings about what belongs together.
+
+    Of the inferences of a profile it has the first and their number: the lists of thirty profiles
+    would not fit.
+    """
     space = opened.workspace
+    facts = info(space)
     return {
-        **info(space),
+        **facts,
+        "files": [
+            {**file, "inferences": _count(file["inferences"])} if file["inferences"] else file
+            for file in facts["files"]
+        ],
         "unreadable": list(opened.unreadable),
         "warnings": [text for trace in space.traces for text in space.warnings(trace)],
         "sources": list(opened.recorded_paths),
     }
 
 
+def _count(inferences: Sequence[Facts]) -> Facts:
+    """Return the first inference, and how many there are, of which phases and methods."""
+    return {
+        "count": len(inferences),
+        "warm_up": sum(each["warm_up"] for each in inferences),
+        "finished": sum(each["finished"] for each in inferences),
+        "methods": sorted({each["method"] for each in inferences if each["method"]}),
+        "phases": sorted({each["phase"] for each in inferences if each["phase"]}),
+        "first": inferences[0],
+    }
+
+
 def summary(opened: OpenFiles, profile: str | None, inference: int | None) -> Facts:
     """Return the main figures of profiles, and what model files hold."""
-    return summary_facts(opened.only(profile), inference)
+    facts = summary_facts(opened.only(profile), inference)
+    files = facts["files"]
+    return {**facts, "files": list(map(_in_short, files)) if len(files) > MANY else files}
 
 
 def statistics(
@@ -66,19 +94,19 @@ def search(opened: OpenFiles, query: str, profile: str | None, order: str, limit
     chosen = opened.chosen(profile)
     of_profile = of_each(limit, len(chosen))
     facts = search_facts(chosen, parse(query), of_profile, order, opened.searched)
-    return {**facts, "rows": [_short_row(row) for row in facts["rows"]]}
+    return facts
 
 
-def _short_row(row: Facts) -> Facts:
-    """Return a row without its empty values; the tool `slice` has all of them.
-
-    A number is never empty: the first slice is 0, and so is its start.
-    """
-    return {name: value for name, value in row.items() if value or type(value) in (int, float)}
-
-
-def one_slice(opened: OpenFiles, number: int, profile: str | None) -> Facts:
+def one_slice(
+    opened: OpenFiles, handle: str | None, number: int | None, profile: str | None
+) -> Facts:
     """Return everything about one slice."""
+    if handle is not None:
+        if number is not None or profile is not None:
+            raise WrongArgument("slice names the profile and the number: leave these out")
+        profile, number = slice_of_handle(handle)
+    elif number is None:
+        raise WrongArgument("slice is missing: the handle of a slice, such as p1:123")
     return slice_facts(opened.workspace, opened.profile(profile), number)
 
 
@@ -86,7 +114,21 @@ def findings(opened: OpenFiles, profile: str | None, inference: int | None, limi
     """Return what to improve, largest possible gain first, `limit` of all profiles."""
     facts = findings_facts(opened.only(profile), inference)
     of_file = of_each(limit, len(facts["files"]))
-    return {**facts, "files": [limited(file, "findings", of_file) for file in facts["files"]]}
+    files = [limited(file, "findings", of_file) for file in facts["files"]]
+    return {**facts, "files": list(map(_in_short, files)) if len(files) > MANY else files}
+
+
+def _in_short(file: Facts) -> Facts:
+    """Return the facts of one of many profiles: figures and titles, without texts and places."""
+    return {
+        name: {part: value[part] for part in value if part not in _LONG_PARTS}
+        if isinstance(value, dict)
+        else [{part: row[part] for part in row if part not in _LONG_PARTS} for row in value]
+        if isinstance(value, list)
+        else value
+        for name, value in file.items()
+        if name not in _OF_ONE_PROFILE
+    }
 
 
 def compare(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -52,21 +53,27 @@ def of_each(limit: int, profiles: int) -> int:
 def answer_text(facts: Facts, limit: int) -> str:
     """Return facts as JSON in ASCII, so that no character in a name has an effect anywhere.
 
-    limit: of lists that have no limit of their own. Raises `TooLarge`.
+    limit: of lists that have no limit of their own. An answer that is too long has fewer items in
+    its lists, of each profile; only if that is not enough, fewer profiles. Raises `TooLarge`.
     """
-    items = max(limit, MOST_ITEMS)
-    while items:
-        text = json.dumps(_bounded(facts, items), allow_nan=False)
-        if len(text) <= MOST_CHARACTERS:
-            return text
-        items = items * 3 // 4
+    for is_whole in (True, False):
+        items = max(limit, MOST_ITEMS)
+        while items:
+            files = MOST_ITEMS if is_whole else items
+            text = json.dumps(_bounded(facts, items, files), allow_nan=False, separators=(",", ":"))
+            if len(text) <= MOST_CHARACTERS:
+                return text
+            items = items * 3 // 4
     raise TooLarge(
         f"the answer has more than {group_digits(MOST_CHARACTERS)} characters: name one profile"
     )
 
 
-def _bounded(value: Any, items: int) -> Any:
-    """Return a value of JSON with short texts and lists; numbers that are not finite are null."""
+def _bounded(value: Any, items: int, files: int | None = None) -> Any:
+    """Return a value of JSON with short texts and lists; numbers that are not finite are null.
+
+    files: the most items of its list of files, which are not cut with the other lists.
+    """
     if isinstance(value, str):
         return _short(value)
     if isinstance(value, float):
@@ -74,15 +81,35 @@ def _bounded(value: Any, items: int) -> Any:
     if isinstance(value, Mapping):
         bounded: dict[str, Any] = {}
         for key, part in value.items():
-            bounded[_short(str(key))] = _bounded(part, items)
-            if isinstance(part, list | tuple) and len(part) > items:
+            most = files if key == "files" and files is not None else items
+            if not isinstance(part, list | tuple):
+                bounded[_short(str(key))] = _bounded(part, items)
+                continue
+            cut = _first_of_each_file(part, most)
+            bounded[_short(str(key))] = [_bounded(row, items) for row in cut]
+            if len(part) > len(cut):
                 bounded[f"{_short(str(key))}_total"] = len(part)
         if isinstance(bounded.get("shown"), int):
-            bounded["shown"] = min(bounded["shown"], items)
+            lists = [part for part in bounded.values() if isinstance(part, list)]
+            bounded["shown"] = min(bounded["shown"], max(map(len, lists), default=0))
         return bounded
     if isinstance(value, Sequence):
         return [_bounded(part, items) for part in value[:items]]
     return value
+
+
+def _first_of_each_file(rows: Sequence[Any], most: int) -> Sequence[Any]:
+    """Return at most so many rows, the first ones of each file that rows name."""
+    if len(rows) <= most:
+        return rows
+    files = [row["file"] if isinstance(row, Mapping) and "file" in row else None for row in rows]
+    of_file, count = max(1, most // len(set(map(str, files)))), Counter[str]()
+    first_rows = []
+    for row, file in zip(rows, map(str, files), strict=True):
+        count[file] += 1
+        if count[file] <= of_file:
+            first_rows.append(row)
+    return first_rows[: max(most, len(count))]
 
 
 def _short(text: str) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 from viewer.analysis.search.search import SearchedTrace
 from viewer.api.profile import Profile
 from viewer.mcp_server.arguments import WrongArgument
+from viewer.mcp_server.handles import file_handles
 from viewer.model.trace import Trace
 from viewer.reports.profiles.slices import searched
 from viewer.reports.profiles.source_lines import recorded_paths
@@ -38,6 +39,11 @@ class OpenFiles:
     def recorded_paths(self) -> tuple[str, ...]:
         """The source files that the open files name."""
         return tuple(recorded_paths(self.workspace))
+
+    @cached_property
+    def handles(self) -> dict[str, str]:
+        """The handle of each open file by its path."""
+        return file_handles(self.workspace)
 
     @property
     def has_program_file(self) -> bool:
@@ -86,12 +92,12 @@ class OpenFiles:
         return self._searched[path]
 
     def _trace(self, name: str) -> Trace:
-        """Return the open profile of exactly this path, or the only one with this file name.
+        """Return the open profile of a handle or path, or the only one with this file name.
 
         A name is compared as a text and never looked up on the disk.
         """
         traces = self.workspace.traces
-        found = [trace for trace in traces if trace.path == name]
+        found = [trace for trace in traces if name in (trace.path, self.handles[trace.path])]
         found = found or [trace for trace in traces if os.path.basename(trace.path) == name]
         if len(found) == 1:
             return found[0]

@@ -10,6 +10,7 @@ from viewer.cli.arguments import Parser, add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.mcp_server.open_files import OpenFiles
 from viewer.mcp_server.server import NoProtocol, require, serve
+from viewer.resources import resource
 from viewer.view.sessions.opened_files import is_session, with_inputs
 
 _INTERRUPTED = 130  # as a shell reports Ctrl+C
@@ -25,8 +26,19 @@ def run(arguments: list[str]) -> int:
         epilog='Needs the package mcp: pip install "opscope[mcp]". Ends when standard input is '
         "closed.",
     )
-    add_files(parser, "+")
+    add_files(parser, "*")
+    parser.add_argument(
+        "--skill",
+        action="store_true",
+        help="print a skill file for assistants, in Markdown: how to answer the six questions that "
+        "people ask most; save it where your client reads skills",
+    )
     chosen = parser.parse_args(arguments)
+    if chosen.skill:
+        print(resource("assistant_skill.md").read_text("utf-8"), end="")
+        return 0
+    if not chosen.files:
+        parser.error("the following arguments are required: FILE")
     try:
         require()
     except NoProtocol as error:
