@@ -121,3 +121,24 @@ def test_a_column_cannot_be_changed_but_its_copy_can():
     own.loc[3, "id"] = 99
     assert (own.loc[3, "name"], own.loc[3, "id"]) == ("c1", 99)
     assert table.loc[3, "id"] == plain().loc[3, "id"]
+
+
+def test_a_table_is_equal_to_its_copies_from_both_sides():
+    table = lazy()
+    for other in (table.copy(), table.copy().copy(), copy.deepcopy(table), lazy()):
+        assert table.equals(other)
+        assert other.equals(table)
+    assert table.equals(plain()), "of pandas' own arrays too"
+    assert table.equals(pickle.loads(pickle.dumps(table)))
+    assert table[5:].equals(plain()[5:])
+
+
+@pytest.mark.parametrize(("column", "value"), [("name", "c1"), ("thread", "b"), ("id", 99)])
+def test_a_table_is_not_equal_to_another_one(column, value):
+    table = lazy()
+    changed = table.copy()
+    changed.loc[0, column] = value
+    assert not table.equals(changed)
+    assert not changed.equals(table)
+    assert not table.equals(table[:-1])
+    assert table.equals(lazy()), "the original is as it was"

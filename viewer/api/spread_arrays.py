@@ -85,6 +85,7 @@ class _Lazy(Generic[Plain]):
     """What both kinds of columns have: parts of them are made of the values of some slices."""
 
     _spread: Spread
+    _is_copy = False  # whether its values are its alone, and can be changed
 
     def _plain(self) -> Plain:
         """Return the array of pandas with the values of all slices."""
@@ -126,7 +127,18 @@ class _Lazy(Generic[Plain]):
         return self._plain().__reduce__()
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise ValueError("the columns of a profile cannot be changed in place: copy the table")
+        if not self._is_copy:
+            raise ValueError("the columns of a profile cannot be changed in place: copy the table")
+        super().__setitem__(key, value)  # type: ignore[misc]
+
+    def equals(self, other: object) -> bool:
+        """Return whether another column has the same values; pandas' own arrays are no other type.
+
+        pandas calls the table on the left, and takes two types for unequal. So a copy has this type
+        too, and `table.equals(copy)` and `copy.equals(table)` are the same.
+        """
+        plain = other._plain() if isinstance(other, _Lazy) else other
+        return bool(self._plain().equals(plain))
 
 
 class SpreadCategorical(_Lazy[pd.Categorical], pd.Categorical):  # type: ignore[misc]
@@ -173,8 +185,11 @@ class SpreadCategorical(_Lazy[pd.Categorical], pd.Categorical):  # type: ignore[
         return pd.Categorical.from_codes(arr, dtype=self.dtype, validate=False)
 
     def copy(self, order: Any = "C") -> Any:
-        """Return an array of pandas with the same values, which can be changed."""
-        return self._from_backing_data(np.array(self._ndarray))
+        """Return a column with the same values, which can be changed."""
+        spread_categorical = self.of(self._of_value, self._spread, self.categories)
+        spread_categorical._every = np.array(self._ndarray)
+        spread_categorical._is_copy = True
+        return spread_categorical
 
     @property
     def nbytes(self) -> int:
@@ -293,5 +308,8 @@ class SpreadInts(_Lazy[pd.arrays.IntegerArray], pd.arrays.IntegerArray):  # type
         return pd.arrays.IntegerArray(values, mask)
 
     def copy(self) -> Any:
-        """Return an array of pandas with the same values, which can be changed."""
-        return pd.arrays.IntegerArray(np.array(self._data), np.array(self._mask))
+        """Return a column with the same values, which can be changed."""
+        spread_ints = self.of(self._of_value, self._valid, self._spread)
+        spread_ints._every = np.array(self._data), np.array(self._mask)
+        spread_ints._is_copy = True
+        return spread_ints
