@@ -179,9 +179,9 @@ def test_the_modules_found_are_those_that_python_finds():
     assert found | {"viewer"} == MODULES.keys()
 
 
-def test_the_root_of_the_package_holds_four_modules():
+def test_the_root_of_the_package_holds_five_modules():
     names = {path.name for path in PACKAGE.glob("*.py")}
-    assert names == {"__init__.py", "__main__.py", "arrays.py", "resources.py"}
+    assert names == {"__init__.py", "__main__.py", "arrays.py", "extras.py", "resources.py"}
 
 
 def test_a_module_says_in_its_first_line_what_it_is_for():

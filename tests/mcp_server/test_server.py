@@ -14,8 +14,9 @@ from tests.builders.command_line import run
 from tests.builders.open_files import DUMP, RECORD, open_files
 from tests.paths import ROOT
 from viewer.cli.commands import mcp
+from viewer.extras import how_to_install
 from viewer.mcp_server import server
-from viewer.mcp_server.server import HOW_TO_INSTALL, answer
+from viewer.mcp_server.server import answer
 from viewer.mcp_server.tools import TOOLS, Tool
 
 _COMMAND = [sys.executable, "-m", "viewer", "mcp"]
@@ -111,7 +112,11 @@ def test_it_ends_silently_when_nobody_reads_its_answers(started):
 def test_without_the_package_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(server.importlib.util, "find_spec", lambda name: None)
     code, out, err = run(capsys, "mcp", DUMP)
-    assert (code, out, err) == (2, "", f"opscope: {HOW_TO_INSTALL}\n")
+    assert (code, out, err) == (
+        2,
+        "",
+        f"opscope: {how_to_install('opscope mcp needs the package mcp', 'mcp')}\n",
+    )
 
 
 def test_what_a_session_opens_is_told_first(tmp_path, monkeypatch, capsys):

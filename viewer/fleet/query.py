@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from viewer.extras import how_to_install
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.schemas import FLOAT, INT, TABLES, TEXT, LakeTable, lake_type
 from viewer.query.engine import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 __all__ = ["Limits", "NoDuckDB", "WrongQuery", "connect", "query", "with_connection"]
 
-HOW_TO_INSTALL = 'queries of a lake need duckdb and fsspec: pip install "opscope[fleet]"'
+_NEEDS = "queries of a lake need duckdb and fsspec"
 _TYPES = {TEXT: "VARCHAR", INT: "BIGINT", FLOAT: "DOUBLE"}
 # A compaction can remove files between the moment they are listed and the moment they are read.
 _ATTEMPTS = 3
@@ -84,11 +85,11 @@ def _connected(
 
 def _duckdb() -> Any:
     """The package, in the place of an import at the top. Raises NoDuckDB."""
-    duckdb = package(HOW_TO_INSTALL)
+    duckdb = package(how_to_install(_NEEDS, "fleet"))
     try:
         import fsspec  # noqa: F401
     except ImportError as error:
-        raise NoDuckDB(HOW_TO_INSTALL) from error
+        raise NoDuckDB(how_to_install(_NEEDS, "fleet")) from error
     return duckdb
 
 

@@ -18,10 +18,10 @@ from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import write_temporary
+from viewer.extras import how_to_install
 from viewer.formats import too_large
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-HOW_TO_INSTALL = 'URLs need fsspec: pip install "opscope[fleet]"'
 # What differs after a change, by the names that file systems use.
 _CHANGED = ("ETag", "etag", "mtime", "LastModified", "last_modified", "created", "size")
 
@@ -40,7 +40,7 @@ def _file_system(url: str) -> Iterator[tuple[Any, str]]:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise ImportError(HOW_TO_INSTALL) from error
+        raise ImportError(how_to_install("URLs need fsspec", "fleet")) from error
     try:
         yield url_to_fs(url)
     except (OSError, ImportError, UnreadableFile, MemoryError):

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from viewer import __version__
+from viewer.extras import how_to_install
 from viewer.mcp_server.open_files import OpenFiles
 from viewer.mcp_server.tools import INSTRUCTIONS, Tool, tools_for
 from viewer.model.text import one_line
@@ -31,8 +32,6 @@ import os
 import threading
 from collections.abc import AsyncIterator
 
-HOW_TO_INSTALL = 'opscope mcp needs the package mcp: pip install "opscope[mcp]"'
-
 
 class NoProtocol(Exception):
     """The package mcp is not installed; the message says how to install it."""
@@ -41,7 +40,7 @@ class NoProtocol(Exception):
 def require() -> None:
     """Raise `NoProtocol` if the package mcp is not installed, or too old."""
     if any(importlib.util.find_spec(name) is None for name in ("mcp", "mcp_types", "anyio")):
-        raise NoProtocol(HOW_TO_INSTALL)
+        raise NoProtocol(how_to_install("opscope mcp needs the package mcp", "mcp"))
 
 
 def serve(opened: OpenFiles) -> None:

@@ -11,16 +11,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from viewer.extras import how_to_install
 from viewer.model.text import bytes_text
 
 if TYPE_CHECKING:
     import duckdb
 
-HOW_TO_INSTALL = 'queries need duckdb: pip install "opscope[query]"'
-NOT_BUNDLED = (
-    "queries need duckdb, which the installer leaves out for its size: install Opscope with "
-    'pip install "opscope[query]"'
-)
 READ_ONLY = ("SELECT", "EXPLAIN", "RELATION")
 # A function that DuckDB cannot interrupt gets so much longer.
 GRACE_S = 5.0
@@ -81,15 +77,15 @@ def why_missing() -> str:
     """Return how to get duckdb if it is not installed, or ""."""
     if importlib.util.find_spec("duckdb") is not None:
         return ""
-    return NOT_BUNDLED if getattr(sys, "frozen", False) else HOW_TO_INSTALL
+    return how_to_install("queries need duckdb", "query")
 
 
-def package(how_to_install: str = "") -> Any:
+def package(hint: str = "") -> Any:
     """Return duckdb, in the place of an import at the top. Raises NoDuckDB."""
     try:
         import duckdb
     except ImportError as error:
-        raise NoDuckDB(how_to_install or HOW_TO_INSTALL) from error
+        raise NoDuckDB(hint or how_to_install("queries need duckdb", "query")) from error
     return duckdb
 
 

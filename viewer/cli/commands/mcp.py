@@ -8,6 +8,7 @@ import sys
 
 from viewer.cli.arguments import Parser, add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.extras import how_to_install
 from viewer.mcp_server.open_files import OpenFiles
 from viewer.mcp_server.server import NoProtocol, require, serve
 from viewer.resources import resource
@@ -23,7 +24,7 @@ def run(arguments: list[str]) -> int:
         description="Serve files to an assistant over the Model Context Protocol, on standard "
         "input and output. The assistant can read these files and the sources that they name, and "
         "nothing else. Nothing is written, and no connection is opened.",
-        epilog='Needs the package mcp: pip install "opscope[mcp]". Ends when standard input is '
+        epilog=f"{how_to_install('Needs the package mcp', 'mcp')}. Ends when standard input is "
         "closed.",
     )
     add_files(parser, "*")

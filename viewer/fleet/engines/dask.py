@@ -14,9 +14,9 @@ from enum import Enum, auto
 from itertools import islice
 from typing import Any
 
+from viewer.extras import how_to_install
 from viewer.fleet.engines.engine import EngineLost, Result, Task
 
-HOW_TO_INSTALL = 'a Dask cluster needs dask: pip install "opscope[fleet]"'
 # Tasks at a scheduler per thread of its workers: enough that none waits for the next.
 _AHEAD = 2
 # Without a scheduler, or without any worker, for so long, the engine is lost.
@@ -50,7 +50,7 @@ class DaskCluster:
             import dask
             import distributed
         except ImportError as error:
-            raise NoDask(HOW_TO_INSTALL) from error
+            raise NoDask(how_to_install("a Dask cluster needs dask", "fleet")) from error
         self._address, self._patience = scheduler, patience
         self._cluster: Any = None
         self._count, self._asked = 0, -1e9

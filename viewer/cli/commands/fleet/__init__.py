@@ -10,6 +10,7 @@ import argparse
 import importlib
 
 from viewer.cli.arguments import Parser, complain
+from viewer.extras import how_to_install
 
 SUBCOMMANDS = {
     "build": "read profiles from folders and URLs, and write what the lake lacks",
@@ -42,6 +43,6 @@ def run(arguments: list[str]) -> int:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in _OF_EXTRA:
             raise
-        complain(f'a lake needs {error.name}: pip install "opscope[fleet]"')
+        complain(how_to_install(f"a lake needs {error.name}", "fleet"))
         return 2
     return code
