@@ -22,6 +22,12 @@ class AndroidTrace:
         packages = self.trace.packet.add(trusted_packet_sequence_id=1).packages_list
         packages.packages.add(name="com.example.other", uid=10200)
 
+    def snapshot(self, boot: int, steady: int) -> None:
+        """A moment on BOOTTIME and MONOTONIC."""
+        snapshot = self.trace.packet.add(trusted_packet_sequence_id=9).clock_snapshot
+        snapshot.clocks.add(clock_id=6, timestamp=boot)
+        snapshot.clocks.add(clock_id=3, timestamp=steady)
+
     def bundle(self, cpu: int = 0) -> Any:
         """A bundle of one CPU."""
         packet = self.trace.packet.add(trusted_packet_sequence_id=2)

@@ -1,7 +1,8 @@
 """Programs on PATH that behave like adb, ssh and runners, with the faults of a scenario.
 
-A folder is the device: `/data/local/tmp` and `/tmp` of the command lines are in it. Every call is a
-line of `calls.jsonl`, as it came. A fault answers the n-th call that contains a text.
+A folder is the device: `/data/local/tmp`, `/tmp` and Perfetto's folder of the command lines are in
+it. Every call is a line of `calls.jsonl`, as it came. A fault answers the n-th call that contains a
+text. Its `logcat` prints `log.txt`, and its `perfetto` writes `system.pftrace` once it is ended.
 """
 
 import json
@@ -51,7 +52,7 @@ for fault in scenario["faults"]:
             sys.stdout.flush()
             sys.exit(fault["code"])
 def place(path):
-    for folder in ("/data/local/tmp", "/tmp"):
+    for folder in ("/data/local/tmp", "/data/misc/perfetto-traces", "/tmp"):
         path = path.replace(folder + "/opscope-", root + "/files/opscope-")
     return path
 def copy(source, target):
@@ -74,6 +75,24 @@ if name == "adb":
         copy(place(words[1]), place(words[2]))
 elif name == "ssh":
     shell(argv[-1])
+"""
+_LOGCAT = """#!/bin/sh
+cat "$FAKE_DEVICE/log.txt" 2>/dev/null
+"""
+# It runs in a session of its own, as on a device, until it is ended; then its file is whole.
+_PERFETTO = """#!/bin/sh
+for word; do
+  [ "$last" = -o ] && out=$word
+  last=$word
+done
+cat >"$FAKE_DEVICE/perfetto.txt"
+export out
+setsid sh -c '
+  exec 9>&1 >/dev/null 2>&1 </dev/null
+  (exec 9>&-; trap "cp $FAKE_DEVICE/system.pftrace $out; exit" TERM; while :; do sleep 0.02; done) &
+  echo $! >&9
+  exec 9>&-
+  wait' &
 """
 _RUNNER = """#!/bin/sh
 # etdump_path
@@ -149,6 +168,8 @@ def fake_device(folder: Path, monkeypatch, names: Sequence[str] = ("adb", "ssh")
     programs.mkdir()
     for name in names:
         program(programs / name, f"#!{sys.executable} -SE\n{_FAKE}")
+    program(programs / "logcat", _LOGCAT)
+    program(programs / "perfetto", _PERFETTO)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("FAKE_DEVICE", str(folder))
     device = FakeDevice(folder, dict(os.environ))

@@ -77,6 +77,7 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(controller, capsy
         "unit": "ns", "ns_per_tick": 1, "rate": "1 GHz", "origin": "assumed", "assumed": True,
         "domain": "",
         "zeros": {},
+        "zero_errors": {},
         "shared": "",
     }  # fmt: skip
     (link,) = facts["links"]
@@ -211,7 +212,14 @@ def test_the_clock_rate_of_cycles_is_assumed_or_chosen(controller, capsys, given
     code, out, err = run(capsys, "info", "--json", CYCLES, *arguments)
     assert (code, err) == (0, "")
     told = json.loads(out)["files"][0]["clock"]
-    assert told == {"unit": "cycle", "domain": "", "zeros": {}, "shared": "", **clock}
+    assert told == {
+        "unit": "cycle",
+        "domain": "",
+        "zeros": {},
+        "zero_errors": {},
+        "shared": "",
+        **clock,
+    }
 
 
 def test_a_chosen_rate_is_told_to_people_and_exported(controller, capsys):

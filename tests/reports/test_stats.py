@@ -46,7 +46,7 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
         "path": C3, "format": "Torq compile profile", "generation": "C3",
         "clock": {
             "unit": "cycle", "ns_per_tick": 1.25, "rate": "800 MHz", "origin": "assumed",
-            "assumed": True, "domain": "", "zeros": {}, "shared": "",
+            "assumed": True, "domain": "", "zeros": {}, "zero_errors": {}, "shared": "",
         },
         "range_ticks": [0, 132209], "whole_ticks": 201983, "whole_ns": 252478,
         "ungrouped_label": "(no operator)", "ungrouped_ticks": 68, "ungrouped_ns": 85,

@@ -15,6 +15,7 @@ from viewer.codecs.atomic_file import is_same_file
 from viewer.codecs.reading import UnreadableFile
 from viewer.fleet.remote import is_url, list_url, read_head
 from viewer.formats import HEAD_SIZE, LOG, PACKED, PLAIN_CSV, choose
+from viewer.recording.folder import is_system_trace
 
 # With these extensions, an unreadable file is a failure; otherwise it is not a profile.
 SURELY = (".etdp", ".etdump", ".pftrace")
@@ -134,6 +135,8 @@ def _kind(file: FoundFile, *, is_named: bool = False) -> str:
     """
     if is_url(file.path) and file.path.lower().endswith(SURELY):
         return "profile"  # its head takes a request; the worker that reads it finds out
+    if is_system_trace(file.path):
+        return ""  # it has no inferences
     try:
         if is_url(file.path):
             head = read_head(file.path, HEAD_SIZE)

@@ -32,12 +32,14 @@ class ClockZero:
     """What a system clock showed at tick 0 of a file, as the file states it.
 
     name: of the system clock, as in `viewer.model.system_clocks`. ns: its time then, any integer.
-    source: what in the file states it, such as "baseTimeNanoseconds".
+    source: what states it, such as "baseTimeNanoseconds". error_ns: how far the truth may be from
+    `ns`, either way; 0 if nothing says so.
     """
 
     name: str
     ns: int
     source: str
+    error_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

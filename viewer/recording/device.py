@@ -17,11 +17,12 @@ from dataclasses import replace
 from viewer.recording.faults import fault_of
 from viewer.recording.plan import Plan, WrongPlan, sha256_of
 from viewer.recording.process import Command, NoProgram, path_or_name, program_path
+from viewer.recording.system_trace import PERFETTO, SystemTrace, end_all, remove_all, system_name
 from viewer.recording.target import Ask, Finding, Target
 from viewer.recording.telemetry import ANDROID_COMMAND, LINUX_COMMAND
 
 RUNNER = "executor_runner"
-_SHORT_S, _COPY_S, _WAIT_S = 30.0, 60.0, 60.0
+_SHORT_S, _COPY_S, _WAIT_S, _TRACE_S = 30.0, 60.0, 60.0, 180.0
 _BYTES_PER_S = 1_000_000  # a slow cable
 _SIMPLE = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9._+-]{0,120}")
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:()\[\]-]{0,200}")
@@ -50,6 +51,7 @@ class Device(Target):
 
     tool = ""
     parent = ""
+    log = ""  # what prints the log of the process $p there
 
     def __init__(self, plan: Plan, incoming: str) -> None:
         """Raises WrongPlan."""
@@ -103,8 +105,8 @@ class Device(Target):
         runner = "./runner" if self.is_pushed else self.plan.runner or RUNNER
         words += map(shlex.quote, [runner, *self._arguments(arm, dump)])
         line = (
-            f"cd {shlex.quote(self.folder)} || exit; {' '.join(words)} & echo $! >pid; wait $!; "
-            "code=$?; rm -f pid; exit $code"
+            f"cd {shlex.quote(self.folder)} || exit; {' '.join(words)} & p=$!; echo $p >pid; "
+            f"wait $p; code=$?; {self.log}rm -f pid; exit $code"
         )
         return self.shell(line, self.plan.timeout)
 
@@ -125,9 +127,13 @@ class Device(Target):
 
     def end_session(self) -> Command:
         """Kills the runner by the id in its file, and what it started."""
+        return self.shell(self._end_line)
+
+    @property
+    def _end_line(self) -> str:
         file = shlex.quote(f"{self.folder}/pid")
         kill = 'pkill -9 -P "$p"; kill -9 "$p"'
-        return self.shell(f'[ -f {file} ] && p="$(cat {file})" && {{ {kill}; }}; rm -f {file}')
+        return f'[ -f {file} ] && p="$(cat {file})" && {{ {kill}; }}; rm -f {file}'
 
     def clean(self) -> Command | None:
         """Removes the folder, unless the user wants to keep it."""
@@ -171,6 +177,8 @@ class Adb(Device):
     """An Android device over adb."""
 
     tool, parent = "adb", "/data/local/tmp"
+    # At once: times of the log are converted from those of day with how far they are apart now.
+    log = "logcat -d -v monotonic -v usec --pid=$p -s ExecuTorch 2>/dev/null; "
 
     def __init__(self, plan: Plan, incoming: str, serial: str) -> None:
         """Raises WrongPlan. serial: "" for the only device."""
@@ -197,6 +205,35 @@ class Adb(Device):
     def recover(self) -> Command:
         return self._command(_WAIT_S, "wait-for-device")
 
+    def _trace(self, dump: str) -> SystemTrace:
+        return SystemTrace(self.folder, system_name(dump), self.plan.timeout)
+
+    def begin(self, dump: str) -> Command | None:
+        return self.shell(self._trace(dump).start) if self.plan.alongside else None
+
+    def finish(self, dump: str) -> list[Command]:
+        if not self.plan.alongside:
+            return []
+        trace, here = self._trace(dump), os.path.join(self.incoming, system_name(dump))
+        return [
+            self.shell(trace.stop),
+            self._command(_TRACE_S, "pull", trace.path, here),
+            self.shell(f"rm -f {shlex.quote(trace.path)}"),
+        ]
+
+    @property
+    def _end_line(self) -> str:
+        if not self.plan.alongside:
+            return super()._end_line
+        ends = end_all(f"{self.folder}/{PERFETTO}"), remove_all(self.folder)
+        return "; ".join((super()._end_line, *ends))
+
+    def clean(self) -> Command | None:
+        if not self.plan.alongside:
+            return super().clean()
+        remove = "" if self.plan.keep else f"; rm -rf {shlex.quote(self.folder)}"
+        return self.shell(f"{self._end_line}{remove}")
+
     def check(self, ask: Ask) -> list[Finding]:
         """Whether adb is there, the device is the only one or named, and its runner is there."""
         tool = self.check_tool("install Android's platform tools (Debian: apt install adb)")
@@ -207,7 +244,20 @@ class Adb(Device):
             return [tool, Finding(False, "adb devices fails", "run adb kill-server, then again")]
         device = self._device(_rows(listed.output))
         both = [tool, device]
-        return [*both, *self.check_runner(ask)] if device.is_good else both
+        if not device.is_good:
+            return both
+        if self.plan.alongside:
+            is_there = ask(self.shell(f"command -v {PERFETTO}")).is_good
+            both.append(
+                Finding(True, "perfetto: on the device")
+                if is_there
+                else Finding(
+                    False,
+                    "the device has no perfetto",
+                    "it needs Android 9 or newer; leave out --alongside",
+                )
+            )
+        return [*both, *self.check_runner(ask)]
 
     def _device(self, rows: Sequence[tuple[str, str]]) -> Finding:
         """What is known of the device; the only one that is ready becomes the target."""

@@ -3,6 +3,7 @@
     a/001.etdp  a/001.run.json    a session of A, and how it ran; b/002.etdp ... of B
     a/model.pte  a/model.etrecord the program, and its ETRecord if there is one beside it
     log/001.txt                   what each session printed
+    system/001.pftrace            what the whole device did meanwhile, with --alongside
     .recording.json               the plan, for --resume
 
 Sessions are numbered in the order in which they began, also those that failed. A dump is the last
@@ -22,10 +23,12 @@ from viewer.codecs.atomic_file import is_same_file, replacing, write_whole
 from viewer.codecs.file_lock import OwnedLock
 from viewer.recording.faults import Fault
 from viewer.recording.plan import ARMS, Plan, sha256_of
+from viewer.recording.system_trace import SUFFIX, system_name
 
 SCHEMA = "opscope-recording/1"
 # Hidden files are no profiles to anybody, and JSON files could be.
-PLAN, LOG, INCOMING, LOCK = ".recording.json", "log", ".incoming", ".lock"
+PLAN, INCOMING, LOCK = ".recording.json", ".incoming", ".lock"
+LOG, SYSTEM = "log", "system"
 # Larger programs are not copied: they are opened where they are.
 MOST_COPIED = 256 << 20
 _DUMP, _PROGRAMS = ".etdp", (".pte", ".bpte", ".etrecord")
@@ -53,7 +56,8 @@ class Folder:
         try:
             self.id = self._check(resume) or os.urandom(8).hex()
             shutil.rmtree(self.incoming, ignore_errors=True)
-            for name in (*self.plan.arms, LOG, INCOMING):
+            system = [SYSTEM] if self.plan.alongside else []
+            for name in (*self.plan.arms, LOG, INCOMING, *system):
                 os.makedirs(os.path.join(self.path, name), exist_ok=True)
             facts = {"schema": SCHEMA, "id": self.id, **self.plan.facts()}
             write_whole(self._file(PLAN), json.dumps(facts, indent=1).encode())
@@ -109,6 +113,16 @@ class Folder:
         others = (name for name in os.listdir(self._file(arm)) if name.endswith(_PROGRAMS))
         return [self._file(arm, name) for name in (*dumps, *sorted(others))]
 
+    def together(self) -> tuple[str, ...]:
+        """The last dump that has a system trace, and that; () without one."""
+        pairs = []
+        for arm in self.plan.arms if self.plan.alongside else ():
+            for dump in (path for path in self.files(arm) if path.endswith(_DUMP)):
+                trace = self._file(SYSTEM, system_name(os.path.basename(dump)))
+                if os.path.isfile(trace):
+                    pairs.append((os.path.basename(trace), dump, trace))
+        return max(pairs)[1:] if pairs else ()
+
     def next_number(self) -> int:
         """The number of the next session: none that was ever begun has it."""
         names = [name for folder in (*ARMS, LOG) for name in self._names(folder)]
@@ -128,13 +142,17 @@ class Folder:
     def add(self, number: int, arm: str, dump: str, facts: Mapping[str, object]) -> None:
         """Add a whole session: first how it ran, then its dump from `incoming`. Raises OSError."""
         stem = self._file(arm, f"{number:03d}")
+        trace = os.path.join(self.incoming, system_name(os.path.basename(dump)))
+        if facts.get("system_trace"):
+            _copy(trace, self._file(SYSTEM, os.path.basename(trace)))
         digest = sha256_of(dump)
         hashes = {**dict(facts.get("sha256") or {}), "etdump": digest}  # type: ignore[call-overload]
         text = json.dumps({**facts, "sha256": hashes}, indent=1)
         write_whole(f"{stem}.run.json", text.encode())
         _copy(dump, f"{stem}.etdp")
-        with suppress(OSError):
-            os.unlink(dump)
+        for path in (dump, trace):
+            with suppress(OSError):
+                os.unlink(path)
 
     def add_program(self, arm: str) -> list[str]:
         """Copy the program of an arm and its ETRecord; returns those that are too large."""
@@ -150,6 +168,13 @@ class Folder:
             elif not is_same_file(path, copy):
                 _copy(path, copy)
         return large
+
+
+def is_system_trace(path: str) -> bool:
+    """Return whether a local file is a system trace in the folder of a recording."""
+    folder = os.path.dirname(path)
+    is_named = os.path.basename(folder) == SYSTEM and path.endswith(SUFFIX)
+    return is_named and os.path.exists(os.path.join(os.path.dirname(folder), PLAN))
 
 
 def _copy(source: str, target: str) -> None:

@@ -41,7 +41,7 @@ class Plan:
     threads: 0 for what the runtime chooses. runner: a file here or a program there, "" for the
     usual. arguments: more of the runner's. push: more files for the device. pause_s: between
     sessions. cool_to: °C to wait for before each. timeout: seconds of a session. keep: what was
-    copied to the device stays there.
+    copied to the device stays there. alongside: "perfetto" for a trace of the whole device, or "".
     """
 
     on: str
@@ -59,6 +59,7 @@ class Plan:
     cool_to: float | None = None
     timeout: float = 120.0
     keep: bool = False
+    alongside: str = ""
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -91,6 +92,7 @@ class Plan:
             "arguments": list(self.arguments),
             "push": list(self.push),
             "env": dict(self.environment),
+            "alongside": self.alongside,
         }
 
     def notes(self) -> list[str]:

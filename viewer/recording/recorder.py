@@ -41,6 +41,7 @@ class Outcome:
     """How a recording ended. whole: the sessions per arm. faults: what went wrong, each a sentence.
 
     files: the dumps, programs and ETRecords of each arm. large: those that were not copied.
+    together: the last dump that has a system trace, and that.
     """
 
     whole: dict[str, int]
@@ -49,6 +50,7 @@ class Outcome:
     is_stopped: bool
     files: dict[str, list[str]]
     large: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
 
     @property
     def code(self) -> int:
@@ -76,6 +78,8 @@ def target_of(plan: Plan, folder: str) -> Target:
         ):
             if is_set:
                 raise WrongPlan(f"{option} is of adb and ssh: nothing is copied with --on {kind}")
+    if plan.alongside and kind != "adb":
+        raise WrongPlan("--alongside perfetto is of adb: it traces an Android device")
     return target
 
 
@@ -87,7 +91,8 @@ def commands_of(plan: Plan, target: Target) -> list[Command]:
     while (arm := plan.next_arm(whole)) is not None:
         number += 1
         dump = dump_name(number)
-        commands += [*optional(target.state), target.session(dump, arm), *optional(target.state)]
+        commands += [*optional(target.state), *optional(target.begin(dump))]
+        commands += [target.session(dump, arm), *optional(target.state), *target.finish(dump)]
         commands += optional(target.fetch(dump))
         whole[arm] += 1
     return [*commands, *optional(target.clean())]
@@ -184,6 +189,7 @@ class _Recorder:
             self._is_stopped(),
             {arm: self._folder.files(arm) for arm in self._plan.arms},
             tuple(dict.fromkeys(self._large)),
+            self._folder.together(),
         )
 
     def _record(self) -> None:
@@ -234,7 +240,11 @@ class _Recorder:
             raise Fault("a program changed since the recording began; begin a new one",
                         is_final=True)  # fmt: skip
         write_log = partial(self._folder.write_log, number)
-        facts = run_session(self._target, dump_name(number), arm, write_log, self._is_stopped)
+        notes: list[str] = []
+        facts = run_session(
+            self._target, dump_name(number), arm, write_log, notes.append, self._is_stopped
+        )
+        self._faults += [f"session {number} ({arm.upper()}): {each}" for each in notes]
         dump = os.path.join(self._target.incoming, dump_name(number))
         facts |= {"recording": self._folder.id, "order": number}
         self._large += self._folder.add_program(arm)

@@ -1,6 +1,7 @@
 """Reads how a session ran: `NNN.run.json`, beside its profile.
 
-Only what a comparison needs. A file that is missing, damaged or of another tool says nothing.
+Only what a comparison and the axis of its times need. A file that is missing, damaged or of another
+tool says nothing.
 """
 
 from __future__ import annotations
@@ -9,23 +10,58 @@ import json
 import math
 import os
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from viewer.analysis.comparison.conditions import Conditions
+from viewer.model.trace import Trace
+from viewer.recording.device_clock import brackets_in, zero_of
 
 SCHEMA = "opscope-run/1"
 SUFFIX = ".run.json"
 _MOST_BYTES = 65_536
 
 
+@dataclass(frozen=True, slots=True)
+class SystemTrace:
+    """The trace of the whole device that was recorded meanwhile. size: in bytes."""
+
+    name: str
+    size: int
+
+
 def conditions_of(profile: str) -> Conditions:
     """Return the conditions of the session of a profile; unknown ones without a file about it."""
+    return conditions_in(_facts_of(profile))
+
+
+def clocked(trace: Trace) -> tuple[Trace, SystemTrace | None]:
+    """Return a profile with its place on the clock of its device, and its system trace.
+
+    The profile is the same if its session does not state the former, and the latter may be None.
+    """
+    facts = None if trace.clock.zeros else _facts_of(trace.path)
+    if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
+        return trace, None
+    if brackets := brackets_in(facts.get("host_monotonic_ns")):
+        zero = zero_of(trace, brackets)
+        if zero is not None:
+            trace = replace(trace, clock=replace(trace.clock, zeros=(zero,)))
+    system = facts.get("system_trace")
+    name, size = (system.get("name"), system.get("bytes")) if isinstance(system, dict) else (0, 0)
+    is_stated = isinstance(name, str) and isinstance(size, int) and not isinstance(size, bool)
+    return trace, SystemTrace(name, size) if is_stated else None  # type: ignore[arg-type]
+
+
+def _facts_of(profile: str) -> object:
+    """Return the contents of the file about the session of a profile; None without one."""
     path = f"{os.path.splitext(profile)[0]}{SUFFIX}"
     with suppress(OSError, ValueError, RecursionError), open(path, "rb") as file:
         data = file.read(_MOST_BYTES + 1)
         if len(data) <= _MOST_BYTES:
-            return conditions_in(json.loads(data.decode("utf-8-sig")))
-    return Conditions()
+            facts: object = json.loads(data.decode("utf-8-sig"))
+            return facts
+    return None
 
 
 def conditions_in(facts: object) -> Conditions:

@@ -6,23 +6,29 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.model.trace import Trace
+from viewer.recording.device_clock import brackets_in, logged_brackets, offset_of
 from viewer.recording.faults import Fault, explained_fault, fault_of
 from viewer.recording.here import MARK
 from viewer.recording.process import Command, Ended, NoProgram, run_command
 from viewer.recording.run_file import SCHEMA
+from viewer.recording.system_trace import system_name
 from viewer.recording.target import Target
 from viewer.recording.telemetry import UNKNOWN, State, mean_khz, state_here, state_of
 
 # A run.json has at most 64 KiB.
-_MOST_BRACKETS, _MOST_ARGUMENTS = 400, 200
+_MOST_ARGUMENTS = 200
 _DUMP = "ETDump"
 _NO_DUMP = "the runner wrote no ETDump, although it ended well"
+NOT_PLACED = (
+    "its system trace is on an axis of its own: the runner logs no inferences to logcat. Build it "
+    "with CMake's preset android-arm64-v8a"
+)
 _ABSENT = re.compile(r"No such file or directory|failed to stat remote object")
 
 
@@ -31,15 +37,19 @@ def run_session(
     dump: str,
     arm: str,
     write_log: Callable[[str], None],
+    note: Callable[[str], None],
     is_stopped: Callable[[], bool],
 ) -> dict[str, object]:
     """Run a session, and return how it ran; its dump is then in `Target.incoming`.
 
-    Raises Fault if it is not whole, and OSError.
+    note: takes what is missing although the session is whole, each a sentence. Raises Fault if it
+    is not whole, and OSError.
     """
     plan, command = target.plan, target.session(dump, arm)
     write_log(f"{command.text}\n")  # now its number is taken, come what may
-    before, started = state_now(target, is_stopped), datetime.now(UTC)
+    before = state_now(target, is_stopped)
+    lost = _failed(optional(target.begin(dump)), is_stopped)
+    started = datetime.now(UTC)
     start_ns = time.monotonic_ns()
     ended = asked(command, is_stopped)
     end_ns = time.monotonic_ns()
@@ -50,6 +60,7 @@ def run_session(
     if not ended.is_good:
         raise fault_of("the runner", ended)
     after = state_now(target, is_stopped)
+    lost = lost or _failed(target.finish(dump), is_stopped)
     for more in optional(target.fetch(dump)):
         copied = asked(more, is_stopped)
         if not copied.is_good and _ABSENT.search(copied.output):
@@ -61,6 +72,13 @@ def run_session(
         raise _without_dump(ended)
     trace = _checked(path)
     mean = mean_khz(before, after)
+    recorded = sum(1 for _ in trace.inferences())
+    learned = _learned(ended.output, recorded)
+    system = _system_trace(target, dump)
+    if plan.alongside and system is None:
+        note(f"there is no system trace: {lost or 'it is empty'}")
+    elif system is not None and offset_of(trace, brackets_in(learned["host_monotonic_ns"])) is None:
+        note(NOT_PLACED)
     return {
         "schema": SCHEMA,
         "device": before.device,
@@ -74,14 +92,15 @@ def run_session(
         "exit": ended.code,
         "inferences": {
             "asked": plan.inferences,
-            "recorded": sum(1 for _ in trace.inferences()),
+            "recorded": recorded,
         },
         "sha256": {"program": plan.program(arm).sha256, "runner": target.runner_sha256},
         "frequency_khz": None if mean is None else mean[0],
         "frequency_of": None if mean is None else mean[1],
         "before": before.facts(),
         "after": after.facts(),
-        **_learned(ended.output),
+        "system_trace": system,
+        **learned,
     }
 
 
@@ -129,15 +148,35 @@ def _checked(dump: str) -> Trace:
     return trace
 
 
-def _learned(output: str) -> dict[str, object]:
-    """What the session of a local target printed of itself; null for the others."""
+def _learned(output: str, inferences: int) -> dict[str, object]:
+    """What the session of a local target printed of itself, or a log; null for the others."""
     lines = [line for line in output.splitlines() if line.startswith(MARK)]
     try:
         facts = json.loads(lines[-1].removeprefix(MARK)) if lines else {}
     except ValueError:
         facts = {}
-    brackets = facts.get("host_monotonic_ns")
+    stated = facts if isinstance(facts, dict) else {}
+    brackets = brackets_in(stated.get("host_monotonic_ns")) or logged_brackets(output, inferences)
     return {
-        "executorch": facts.get("executorch"),
-        "host_monotonic_ns": brackets[:_MOST_BRACKETS] if brackets else None,
+        "executorch": stated.get("executorch"),
+        "host_monotonic_ns": [list(bracket) for bracket in brackets] or None,
     }
+
+
+def _failed(commands: Iterable[Command], is_stopped: Callable[[], bool]) -> str:
+    """Run commands until one fails; returns why, "" if none does."""
+    for command in commands:
+        ended = asked(command, is_stopped)
+        if not ended.is_good:
+            return str(fault_of("perfetto", ended))
+    return ""
+
+
+def _system_trace(target: Target, dump: str) -> dict[str, object] | None:
+    """The trace of the whole device that was copied, if there is one."""
+    name = system_name(dump)
+    try:
+        size = os.path.getsize(os.path.join(target.incoming, name))
+    except OSError:
+        return None
+    return {"name": name, "bytes": size} if size else None

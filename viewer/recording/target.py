@@ -51,6 +51,14 @@ class Target:
         """What copies a dump to `incoming`; None if it is written there."""
         return None
 
+    def begin(self, dump: str) -> Command | None:
+        """What starts to trace the whole target, before the session of a dump."""
+        return None
+
+    def finish(self, dump: str) -> list[Command]:
+        """What ends that, and copies the trace to `incoming`."""
+        return []
+
     def end_session(self) -> Command | None:
         """What ends a session that goes on there although its command here was ended."""
         return None

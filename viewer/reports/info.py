@@ -139,8 +139,10 @@ def range_text(workspace: Workspace, trace: Trace, first: int, last: int) -> str
 def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
     """Return the length of a trace's tick, and its origin.
 
-    `zeros`: what system clocks show at tick 0, in ns, as the file states it. `shared`: why it is on
-    one axis with other files; "" if it is not, or needs no statement.
+    `zeros`: what system clocks show at tick 0, in ns, as the file or its recording states it.
+    `zero_errors`: how far that may be from the truth, in ns; without those that files state
+    themselves. `shared`: why it is on one axis with other files; "" if it is not, or needs no
+    statement.
     """
     clock = workspace.clocks.rate(trace)
     ratio = clock.ns_per_tick
@@ -152,6 +154,7 @@ def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
         "assumed": clock.origin is RateOrigin.ASSUMED,
         "domain": trace.clock.domain,
         "zeros": {zero.name: zero.ns for zero in trace.clock.zeros},
+        "zero_errors": {zero.name: zero.error_ns for zero in trace.clock.zeros if zero.error_ns},
         "shared": workspace.clocks.place(trace).reason,
     }
 
@@ -346,6 +349,12 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
         f"  clock: {clock_text(clock)}",
     ]
     lines += [f"  {one_line(name)}: {one_line(text)}" for name, text in trace.stated.items()]
+    lines += [
+        f"  starts at {zero.ns + tick_to_ns(trace.start, clock.ns_per_tick)} ns of "
+        f"{zero.name} ±{plain_spaces(format_time(zero.error_ns))}"
+        for zero in trace.clock.zeros
+        if zero.error_ns
+    ]
     if shared := workspace.clocks.place(trace).reason:
         lines.append(f"  one axis: {one_line(shared)}")
     runs = inference_facts(workspace, trace)

@@ -11,6 +11,7 @@ from viewer.codecs.file_stamps import FileStamp
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
+from viewer.recording.run_file import SystemTrace
 
 _File = TypeVar("_File", Program, Executable)
 
@@ -20,12 +21,13 @@ class OpenFile:
     """One open file as it was read.
 
     found_for: the file whose companion it is, if it was opened automatically. stamp: its size and
-    time when it was read, None if it was not a regular file.
+    time when it was read, None if it was not a regular file. system_trace: that of its recording.
     """
 
     item: Trace | Program | Executable
     found_for: str | None
     stamp: FileStamp | None
+    system_trace: SystemTrace | None = None
 
 
 def find_path(paths: Iterable[str], typed: str) -> str | None:

@@ -1,14 +1,16 @@
 """Which traces are on one axis: those of one clock domain, and those that the user put there.
 
 Nothing is put on one axis silently. The user states that files share a clock, or asks to place
-files by the time of day that they state. Two files share a system clock if both state its time at
-their tick 0 (`Clock.zeros`). A file that states none is taken to count the steady clock of the
-other one, as runtimes do, else from the same zero as that. All arithmetic is exact: shifts are ns
-as Python integers, and only their differences matter.
+files by the time of day that they state. A recording states which system trace it made meanwhile.
+Two files share a system clock if both state its time at their tick 0 (`Clock.zeros`). A file that
+states none is taken to count the steady clock of the other one, as runtimes do, else from the same
+zero as that. All arithmetic is exact: shifts are ns as Python integers, and only their differences
+matter.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +20,7 @@ from viewer.model.system_clocks import BOOT, STEADY, TIME_OF_DAY
 from viewer.model.text import display_name
 from viewer.model.times import format_time, plain_spaces, tick_to_ns
 from viewer.model.trace import ClockZero, Trace
+from viewer.workspace.open_paths import OpenFile
 
 FARTHEST = 1 << 62  # ns from start to end of an axis, so that int64 holds its times
 _YEAR_NS = 31_557_600 * 10**9
@@ -25,7 +28,7 @@ _HOUR_NS = 3_600 * 10**9
 # The time of day is set by seconds at times; two boots differ by more.
 _ONE_BOOT_NS = 10 * 10**9
 STATED = "stated"  # instead of files: all that state the time of day
-AS_STATED = "same clock, as you stated"
+AS_STATED, RECORDED = "same clock, as you stated", "recorded together"
 NsPerTick = Callable[[Trace], Fraction]
 
 
@@ -34,10 +37,12 @@ class SameClock:
     """The user's statement that files share a clock, by their paths; two at least.
 
     by_date: they are placed by the time of day that they state, and may be of several devices.
+    is_recorded: it is the statement of a recording that made both.
     """
 
     paths: tuple[str, ...]
     by_date: bool = False
+    is_recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +123,18 @@ class Axes:
         members = {key: list(paths) for key, paths in self._members.items()}
         try:
             for a, b in pairwise(path for path in statement.paths if path in self._traces):
-                self._join(self._traces[a], self._traces[b], by_date=statement.by_date)
+                self._join(self._traces[a], self._traces[b], statement)
         except NotOneClock:
             self._key, self._shift, self._reason = before
             self._members = members
             raise
 
-    def _join(self, a: Trace, b: Trace, *, by_date: bool) -> None:
+    def _join(self, a: Trace, b: Trace, statement: SameClock) -> None:
         key, gone = self._key[a.path], self._key[b.path]
-        if by_date and key == gone:
+        if statement.by_date and key == gone:
             return  # by a steady clock, which is more exact
-        link = _date_link(a, b) if by_date else _link(a, b)
+        why = RECORDED if statement.is_recorded else AS_STATED
+        link = _date_link(a, b) if statement.by_date else _link(a, b, why)
         by = self._shift[a.path] + link.at - link.at_other - self._shift[b.path]
         names = f"{display_name(a.path)} and {display_name(b.path)}"
         if key == gone:
@@ -197,6 +203,24 @@ def own_key(trace: Trace) -> str:
     return trace.clock.domain or trace.path
 
 
+def recorded_together(
+    traces: Sequence[Trace], files: Mapping[str, OpenFile]
+) -> tuple[SameClock, ...]:
+    """Return the statements of recordings on profiles and the system traces made meanwhile."""
+    by_file = {
+        (os.path.basename(trace.path), stamp.size): trace.path
+        for trace in traces
+        if (stamp := files[trace.path].stamp) is not None
+    }
+    return tuple(
+        SameClock((trace.path, by_file[system.name, system.size]), is_recorded=True)
+        for trace in traces
+        if (system := files[trace.path].system_trace) is not None
+        and trace.clock.zeros
+        and (system.name, system.size) in by_file
+    )
+
+
 def states_time_of_day(trace: Trace) -> bool:
     """Return whether a file states its time of day."""
     return TIME_OF_DAY in _zeros(trace)
@@ -222,20 +246,45 @@ def _date_link(a: Trace, b: Trace) -> _Link:
     return _Link(-zero.ns, -other.ns, f"both state the time of day: {sources}")
 
 
-def _link(a: Trace, b: Trace) -> _Link:
-    """Return how two traces share a clock, as the user states. Raises NotOneClock."""
+def _link(a: Trace, b: Trace, why: str) -> _Link:
+    """Return how two traces share a clock, as somebody states. Raises NotOneClock."""
     zeros, others = _zeros(a), _zeros(b)
     if zeros and others:
         for name in (BOOT, STEADY):
             if name in zeros and name in others:
                 _check_boot(a, b, name)
-                reason = f"{AS_STATED}: {name}"
+                reason = f"{why}: {name}{_error_text(name, a, b)}"
                 return _Link(-zeros[name].ns, -others[name].ns, reason)
         return _date_link(a, b)
     if STEADY in zeros or STEADY in others:
         steady, at_other = (clocks[STEADY].ns if clocks else 0 for clocks in (zeros, others))
-        return _Link(-steady, -at_other, f"{AS_STATED}: {STEADY}", _YEAR_NS)
-    return _Link(0, 0, AS_STATED, _YEAR_NS)
+        reason = f"{why}: {STEADY}{_error_text(STEADY, a, b)}"
+        return _Link(-steady, -at_other, reason, _YEAR_NS)
+    return _Link(0, 0, why, _YEAR_NS)
+
+
+def _error_text(name: str, a: Trace, b: Trace) -> str:
+    """Return how far from each other the traces may be displaced, such as " ±27 µs".
+
+    And whether that interval is longer than the shortest slice of the trace that is less certain.
+    "" if nothing says how far.
+    """
+    errors = [(zero.error_ns if (zero := _zeros(trace).get(name)) else 0) for trace in (a, b)]
+    if not any(errors):
+        return ""
+    text = f" ±{_text(sum(errors))}"
+    shortest = _shortest_ns(a if errors[0] >= errors[1] else b)
+    if 2 * sum(errors) > shortest:
+        text += f", longer than the shortest slice ({_text(shortest)})"
+    return text
+
+
+def _shortest_ns(trace: Trace) -> int:
+    """Return the duration of the shortest slice that has one, in ns."""
+    durations = trace.slices.end - trace.slices.start
+    durations = durations[durations > 0]
+    ticks = int(durations.min()) if len(durations) else FARTHEST
+    return tick_to_ns(ticks, trace.clock.ns_per_tick)
 
 
 def _check_boot(a: Trace, b: Trace, name: str) -> None:

@@ -53,6 +53,7 @@ from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile, Substitution
 from viewer.program.sources.named_files import Sources
 from viewer.program.torq.dispatch import Dispatch
+from viewer.recording.run_file import clocked
 from viewer.workspace.clocks import DEBUG_INFO, Clocks, check_length
 from viewer.workspace.companions import companion_complaint, companions, is_text, read_companion
 from viewer.workspace.identifier_choice import (
@@ -67,7 +68,7 @@ from viewer.workspace.inference_methods import SplitTrace, check_inferences, spl
 from viewer.workspace.inference_phases import sizes_vary, with_phase
 from viewer.workspace.match_cache import MatchCache
 from viewer.workspace.open_paths import OpenFile, find_path, with_file
-from viewer.workspace.shared_clocks import SameClock, states_time_of_day
+from viewer.workspace.shared_clocks import SameClock, recorded_together, states_time_of_day
 from viewer.workspace.user_choices import ChosenLinks, UserChoices
 
 _OF_RECORDS = {
@@ -130,7 +131,7 @@ class Workspace:
         """Read a file and add it. Raises UnreadableFile or ReadCancelled; then nothing changes."""
         item = open_file(path, progress, cancelled)
         self.add(item)
-        return item
+        return self.files[path].item
 
     def add(
         self,
@@ -143,7 +144,8 @@ class Workspace:
 
         found_for, stamp: see `OpenFile`; without a stamp, that of the file on disk now.
         """
-        opened = OpenFile(item, found_for, stamp or stamp_of(item.path))
+        item, system_trace = clocked(item) if isinstance(item, Trace) else (item, None)
+        opened = OpenFile(item, found_for, stamp or stamp_of(item.path), system_trace)
         self.files = {**self.files, item.path: opened}
         # A file that changed its kind is no longer among those of its former kind.
         if isinstance(item, Trace):
@@ -180,7 +182,8 @@ class Workspace:
 
     def _clocks(self) -> Clocks:
         choices = self.choices
-        return Clocks(self.traces, self.programs, choices.clocks, choices.same_clocks)
+        statements = (*recorded_together(self.traces, self.files), *choices.same_clocks)
+        return Clocks(self.traces, self.programs, choices.clocks, statements)
 
     def _kept(self, read: Trace, before: Trace | None) -> Trace:
         """Return a trace as displayed now: the same object if nothing about it has changed."""

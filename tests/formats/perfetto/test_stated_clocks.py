@@ -38,8 +38,8 @@ def read(tmp_path):
     return made
 
 
-def zero(name: str, ns: int, source: str = "clock snapshot") -> ClockZero:
-    return ClockZero(name, ns, source)
+def zero(name: str, ns: int, source: str = "clock snapshot", error: int = 0) -> ClockZero:
+    return ClockZero(name, ns, source, error)
 
 
 def test_clocks_at_the_zero_of_the_trace(read):
@@ -65,7 +65,8 @@ def test_the_first_snapshot_counts_and_larger_differences_are_told(read):
     )
     differ = "first of the clock snapshots, which differ by 2.700 ms"
     assert trace.clock.zeros == (
-        zero("REALTIME", EPOCH - 3_201_000), zero("MONOTONIC", -300, differ), zero("BOOTTIME", 0),
+        zero("REALTIME", EPOCH - 3_201_000), zero("MONOTONIC", -300, differ, 2_700_000),
+        zero("BOOTTIME", 0),
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from threading import Event, Thread
 from typing import TypeVar
@@ -125,6 +126,9 @@ def _parser() -> Parser:
                       help="wait before each session, such as 20s")  # fmt: skip
     cool.add_argument("--cool-to", metavar="TEMPERATURE",
                       help="wait before each session for a temperature, as 35C")  # fmt: skip
+    parser.add_argument("--alongside", choices=("", "perfetto"), default="", metavar="perfetto",
+                        help="adb: also trace the whole device with Perfetto, on the same time "
+                        "axis")  # fmt: skip
     parser.add_argument("--timeout", default="120s", metavar="TIME",
                         help="the longest that a session may take, by default 120s")  # fmt: skip
     parser.add_argument("--keep", action="store_true",
@@ -170,6 +174,7 @@ def _plan(chosen: argparse.Namespace) -> Plan:
         None if chosen.cool_to is None else parse_celsius(chosen.cool_to),
         parse_seconds(chosen.timeout),
         chosen.keep,
+        chosen.alongside,
     )
 
 
@@ -266,6 +271,8 @@ def _ended(outcome: Outcome, plan: Plan, folder: str) -> int:
     print(f"{summary(outcome)}: {os.path.abspath(folder)}")
     if outcome.missing and sum(outcome.whole.values()):
         complain("the same command with --resume records the rest")
+    if together := outcome.together:
+        print(f"one axis for a session and the device: opscope {shlex.join(together)}")
     if len(plan.programs) > 1 and all(outcome.whole.values()):
         from viewer.cli.commands.compare import run as compare
 

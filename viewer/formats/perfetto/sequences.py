@@ -339,7 +339,9 @@ class ClockSnapshots:
             if drift > _USUAL_DRIFT:  # the device slept, or its time was set
                 text = plain_spaces(format_time(drift))
                 source = f"first of the clock snapshots, which differ by {text}"
-            clock_zeros.append(ClockZero(name, both[0], source))
+            # Both count the same seconds, so snapshots differ by how long one takes.
+            error = drift if name == STEADY else 0
+            clock_zeros.append(ClockZero(name, both[0], source, error))
         return tuple(clock_zeros)
 
     def _path(self, clock: tuple[int, int], goal: tuple[int, int]) -> list[tuple[int, int]] | None:

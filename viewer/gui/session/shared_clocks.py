@@ -62,8 +62,8 @@ def share(session: Session) -> str:
 
 def separate_obstacle(session: Session) -> str:
     """Why `separate` is not possible; "" if it is."""
-    open_traces = [session.traces[number] for number in session.group.traces]
-    if not any(open_trace.place.reason for open_trace in open_traces):
+    paths = {session.traces[number].file.path for number in session.group.traces}
+    if not any(paths & set(same_clock.paths) for same_clock in session.state.same_clocks):
         return "The files of this clock were not put on one axis by you"
     return view_obstacle(session)
 

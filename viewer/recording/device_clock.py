@@ -1,0 +1,99 @@
+"""Places a profile on the clock of its device, from times before and after its inferences.
+
+ExecuTorch counts ns of CLOCK_MONOTONIC from the start of its process, so a dump does not say when
+that was. The device's time before an inference is at most that of its start, and the time after it
+at least that of its end. Each gives a bound of the offset between the two clocks; all of them
+together give an interval, which gets narrow with many inferences, as one of them is called and
+returns at once. If the bounds contradict each other, the times are of something else, and nothing
+is stated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from viewer.model.system_clocks import STEADY
+from viewer.model.times import tick_to_ns
+from viewer.model.trace import ClockZero, Trace
+
+# The device's ns before and after an inference; None where it is not known.
+Bracket = tuple[int | None, int | None]
+MOST_BRACKETS = 400
+SOURCE = "opscope record"
+_FARTHEST = 1 << 62
+# `logcat -v monotonic -v usec`: the runner logs it after an inference, before the next one.
+_ITERATION = re.compile(
+    r"^\s*([0-9]{1,9})\.([0-9]{6})\s.{0,80}?\bExecuTorch\s*: .{0,200}?\bIteration ([0-9]{1,6}) "
+    r"of [0-9]",
+    re.MULTILINE,
+)
+_US = 1000
+
+
+def zero_of(trace: Trace, brackets: Sequence[Bracket]) -> ClockZero | None:
+    """Return what the device's clock showed at tick 0 of a dump, and the error of that.
+
+    None if the brackets are not of its inferences, or say nothing.
+    """
+    interval = offset_of(trace, brackets)
+    if interval is None:
+        return None
+    low, high = interval
+    middle = (low + high) // 2
+    return ClockZero(STEADY, middle, SOURCE, high - middle)
+
+
+def offset_of(trace: Trace, brackets: Sequence[Bracket]) -> tuple[int, int] | None:
+    """Return the least and the most ns between tick 0 of a dump and 0 of the device's clock.
+
+    None if the brackets are not of its inferences, in their order, or contradict each other.
+    """
+    runs, rate = list(trace.inferences()), trace.clock.ns_per_tick
+    is_cut = len(brackets) == MOST_BRACKETS
+    if len(brackets) != len(runs) and not (is_cut and len(runs) > MOST_BRACKETS):
+        return None
+    if any(b.start < a.end for a, b in pairwise(runs)):
+        return None  # the clock restarted, or they are of several threads
+    lows, highs = [], []
+    for run, (before, after) in zip(runs, brackets, strict=False):
+        # Ticks and ns are rounded down: the truth is up to one of them later.
+        if before is not None:
+            lows.append(before - tick_to_ns(run.start + 1, rate) - 1)
+        if after is not None and run.finished:
+            highs.append(after + 1 - tick_to_ns(run.end, rate))
+    if not lows or not highs or max(lows) > min(highs):
+        return None
+    return max(lows), min(highs)
+
+
+def brackets_in(value: object) -> list[Bracket]:
+    """Return the brackets in a part of a `run.json`; none if any is no bracket."""
+    if not isinstance(value, list):
+        return []
+    brackets: list[Bracket] = []
+    for pair in value[:MOST_BRACKETS]:
+        if not isinstance(pair, list) or len(pair) != 2 or not all(map(_is_time, pair)):
+            return []
+        brackets.append((pair[0], pair[1]))
+    return brackets
+
+
+def _is_time(value: object) -> bool:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value is None or (is_number and abs(value) < _FARTHEST)  # type: ignore[operator]
+
+
+def logged_brackets(output: str, count: int) -> list[Bracket]:
+    """Return the brackets of `count` inferences in the log of a runner, as Android stamps it.
+
+    Each line lies between the end of an inference and the start of the next one.
+    """
+    stamps: dict[int, int] = {}
+    for seconds, us, number in _ITERATION.findall(output):
+        stamps[int(number)] = int(seconds) * 10**9 + int(us) * _US
+    if not stamps:
+        return []
+    after = {number: ns + _US - 1 for number, ns in stamps.items()}  # it is rounded down
+    return [(stamps.get(i - 1), after.get(i)) for i in range(1, min(count, MOST_BRACKETS) + 1)]
