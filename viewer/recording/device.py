@@ -1,4 +1,4 @@
-"""Targets that programs are copied to: a device over adb, a host over ssh.
+"""Targets that programs are copied to: what adb and ssh have in common, and a host over ssh.
 
 The only shell is the one there, and `shlex.quote` quotes each of its words. Names there are made
 here, so no name of the user gets there, but those of `--push`, which have to be simple.
@@ -11,21 +11,17 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import replace
 
 from viewer.recording.faults import fault_of
-from viewer.recording.plan import Plan, WrongPlan, sha256_of
+from viewer.recording.plan import TORQ_MODULE, Plan, WrongPlan, sha256_of
 from viewer.recording.process import Command, NoProgram, path_or_name, program_path
-from viewer.recording.system_trace import PERFETTO, SystemTrace, end_all, remove_all, system_name
 from viewer.recording.target import Ask, Finding, Target
-from viewer.recording.telemetry import ANDROID_COMMAND, LINUX_COMMAND
+from viewer.recording.telemetry import LINUX_COMMAND
 
-RUNNER = "executor_runner"
-_SHORT_S, _COPY_S, _WAIT_S, _TRACE_S = 30.0, 60.0, 60.0, 180.0
+RUNNER, TORQ_RUNNER, OLD_TORQ_RUNNER = "executor_runner", "torq-run-module", "iree-run-module"
+SHORT_S, COPY_S = 30.0, 60.0
 _BYTES_PER_S = 1_000_000  # a slow cable
 _SIMPLE = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9._+-]{0,120}")
-_SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:()\[\]-]{0,200}")
 _HOST = re.compile(
     r"((?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9_][A-Za-z0-9_.-]*)(?::([0-9]{1,5}))?"
 )
@@ -34,16 +30,6 @@ _BUILD = (
     "build it with -DEXECUTORCH_BUILD_DEVTOOLS=ON -DEXECUTORCH_ENABLE_EVENT_TRACER=ON, and name "
     "it with --runner PATH"
 )
-# What rows of `adb devices` state instead of "device".
-_STATES = {
-    "unauthorized": "does not allow this computer; unlock it and accept USB debugging",
-    "offline": "is offline; reconnect it, or run adb reconnect",
-    "no permissions": "may not be used by this user; add a udev rule for it (Debian: "
-    "android-sdk-platform-tools-common), and reconnect it",
-    "recovery": "is in recovery; start Android on it",
-    "sideload": "is in recovery; start Android on it",
-    "bootloader": "is in its bootloader; start Android on it",
-}
 
 
 class Device(Target):
@@ -52,6 +38,7 @@ class Device(Target):
     tool = ""
     parent = ""
     log = ""  # what prints the log of the process $p there
+    has_runner = True  # whether the usual one may be on its PATH
 
     def __init__(self, plan: Plan, incoming: str) -> None:
         """Raises WrongPlan."""
@@ -62,6 +49,12 @@ class Device(Target):
         self.folder = f"{self.parent}/opscope-{digest[:12]}"
         self.tool_path = path_or_name(self.tool)
         self.is_pushed = os.path.isfile(plan.runner)
+        self.runner = plan.runner or (TORQ_RUNNER if plan.is_torq else RUNNER)
+        if plan.is_torq and (plan.inputs or plan.threads):
+            raise WrongPlan(
+                f"{'--inputs' if plan.inputs else '--threads'} is of ExecuTorch: a runner of Torq "
+                'takes --push in.bin --runner-arguments "--input=1x4xf32=@in.bin"'
+            )
         inputs = plan.inputs.split(",") if plan.inputs else []
         if plan.inputs.startswith("random:"):
             raise WrongPlan("--inputs random:SEED needs --on local; a runner reads files")
@@ -75,7 +68,7 @@ class Device(Target):
                 )
         self.inputs = [os.path.basename(path) for path in inputs]
 
-    def shell(self, line: str, timeout: float = _SHORT_S) -> Command:
+    def shell(self, line: str, timeout: float = SHORT_S) -> Command:
         """The command that runs a line in the shell there."""
         raise NotImplementedError
 
@@ -88,7 +81,7 @@ class Device(Target):
         folder = shlex.quote(self.folder)
         commands = [self.shell(f"rm -rf {folder} && mkdir -m 700 {folder}")]
         for arm in self.plan.arms:
-            commands.append(self.push(self.plan.program(arm).path, f"{arm}.pte"))
+            commands.append(self.push(self.plan.program(arm).path, self._module(arm)))
         if self.is_pushed:
             commands.append(self.push(os.path.abspath(self.plan.runner), "runner"))
         commands += [
@@ -102,7 +95,7 @@ class Device(Target):
         """The runner, whose process id is in a file while it runs: only so it can be ended."""
         variables = {"LD_LIBRARY_PATH": ".", "ADSP_LIBRARY_PATH": "."} | dict(self.plan.environment)
         words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
-        runner = "./runner" if self.is_pushed else self.plan.runner or RUNNER
+        runner = "./runner" if self.is_pushed else self.runner
         words += map(shlex.quote, [runner, *self._arguments(arm, dump)])
         line = (
             f"cd {shlex.quote(self.folder)} || exit; {' '.join(words)} & p=$!; echo $p >pid; "
@@ -110,9 +103,18 @@ class Device(Target):
         )
         return self.shell(line, self.plan.timeout)
 
+    def _module(self, arm: str) -> str:
+        """The name of the program of an arm there."""
+        return f"{arm}{TORQ_MODULE if self.plan.is_torq else '.pte'}"
+
     def _arguments(self, arm: str, dump: str) -> list[str]:
-        """What the runner is told, by its name; flags of ExecuTorch's own."""
-        plan, name = self.plan, os.path.basename(self.plan.runner)
+        """What the runner is told, by its name; flags of ExecuTorch's own, and of Torq's."""
+        plan, name = self.plan, os.path.basename(self.runner)
+        if plan.is_torq:
+            words = ["--device=torq"] if name.startswith(OLD_TORQ_RUNNER) else []
+            words += [f"--module={self._module(arm)}", f"--torq_profile_host={dump}"]
+            words += [f"--function={plan.method}"] if plan.method else []
+            return [*words, *plan.arguments]
         words = [f"--model_path={arm}.pte", f"--etdump_path={dump}"]
         if name.startswith("llama_main"):
             words += ["--warmup"]
@@ -149,10 +151,16 @@ class Device(Target):
         plan = self.plan
         if self.is_pushed:
             self.runner_sha256 = sha256_of(plan.runner)
+            if plan.is_torq:
+                return [Finding(True, f"runner: {plan.runner}")]
             return [_runner_finding(plan.runner, _has_tracer(plan.runner))]
-        if not plan.runner and isinstance(self, Adb):
+        if not plan.runner and not plan.is_torq and not self.has_runner:
             return [Finding(False, "no runner is named", f"for Android, {_BUILD}")]
-        name = plan.runner or RUNNER
+        name, cure = self.runner, _BUILD
+        if plan.is_torq:
+            cure = (
+                f"install Torq's runtime there, or name {OLD_TORQ_RUNNER} or a path with --runner"
+            )
         ended = ask(
             self.shell(
                 f'f="$(command -v {shlex.quote(name)})" || exit; echo opscope-runner; '
@@ -160,9 +168,11 @@ class Device(Target):
             )
         )
         if "opscope-runner" not in ended.output:
-            return [Finding(False, f"there is no runner {name}, here or there", _BUILD)]
+            return [Finding(False, f"there is no runner {name}, here or there", cure)]
         if (digest := re.search(r"^[0-9a-f]{64}\b", ended.output, re.MULTILINE)) is not None:
             self.runner_sha256 = digest[0]
+        if plan.is_torq:
+            return [Finding(True, f"runner: {name}")]
         return [_runner_finding(name, "opscope-tracer" in ended.output)]
 
     def check_tool(self, cure: str) -> Finding:
@@ -171,114 +181,6 @@ class Device(Target):
             return Finding(True, f"{self.tool}: {program_path(self.tool)}")
         except NoProgram as error:
             return Finding(False, str(error), cure)
-
-
-class Adb(Device):
-    """An Android device over adb."""
-
-    tool, parent = "adb", "/data/local/tmp"
-    # At once: times of the log are converted from those of day with how far they are apart now.
-    log = "logcat -d -v monotonic -v usec --pid=$p -s ExecuTorch 2>/dev/null; "
-
-    def __init__(self, plan: Plan, incoming: str, serial: str) -> None:
-        """Raises WrongPlan. serial: "" for the only device."""
-        super().__init__(plan, incoming)
-        if serial and not _SERIAL.fullmatch(serial):
-            raise WrongPlan(f"{serial!r} is no serial number: adb devices lists them")
-        self.serial, self.is_named = serial or "SERIAL", bool(serial)
-        self.state = self.shell(ANDROID_COMMAND)
-
-    def _command(self, timeout: float, *words: str) -> Command:
-        return Command((self.tool_path, "-s", self.serial, *words), timeout)
-
-    def shell(self, line: str, timeout: float = _SHORT_S) -> Command:
-        return self._command(timeout, "shell", line)
-
-    def push(self, path: str, name: str) -> Command:
-        command = self._command(_copy_time(path), "push", path, f"{self.folder}/{name}")
-        return replace(command, title=_copying(path))
-
-    def fetch(self, dump: str) -> Command:
-        here = os.path.join(self.incoming, dump)
-        return self._command(_COPY_S, "pull", f"{self.folder}/{dump}", here)
-
-    def recover(self) -> Command:
-        return self._command(_WAIT_S, "wait-for-device")
-
-    def _trace(self, dump: str) -> SystemTrace:
-        return SystemTrace(self.folder, system_name(dump), self.plan.timeout)
-
-    def begin(self, dump: str) -> Command | None:
-        return self.shell(self._trace(dump).start) if self.plan.alongside else None
-
-    def finish(self, dump: str) -> list[Command]:
-        if not self.plan.alongside:
-            return []
-        trace, here = self._trace(dump), os.path.join(self.incoming, system_name(dump))
-        return [
-            self.shell(trace.stop),
-            self._command(_TRACE_S, "pull", trace.path, here),
-            self.shell(f"rm -f {shlex.quote(trace.path)}"),
-        ]
-
-    @property
-    def _end_line(self) -> str:
-        if not self.plan.alongside:
-            return super()._end_line
-        ends = end_all(f"{self.folder}/{PERFETTO}"), remove_all(self.folder)
-        return "; ".join((super()._end_line, *ends))
-
-    def clean(self) -> Command | None:
-        if not self.plan.alongside:
-            return super().clean()
-        remove = "" if self.plan.keep else f"; rm -rf {shlex.quote(self.folder)}"
-        return self.shell(f"{self._end_line}{remove}")
-
-    def check(self, ask: Ask) -> list[Finding]:
-        """Whether adb is there, the device is the only one or named, and its runner is there."""
-        tool = self.check_tool("install Android's platform tools (Debian: apt install adb)")
-        if not tool.is_good:
-            return [tool]
-        listed = ask(Command((self.tool_path, "devices"), _SHORT_S))
-        if not listed.is_good:
-            return [tool, Finding(False, "adb devices fails", "run adb kill-server, then again")]
-        device = self._device(_rows(listed.output))
-        both = [tool, device]
-        if not device.is_good:
-            return both
-        if self.plan.alongside:
-            is_there = ask(self.shell(f"command -v {PERFETTO}")).is_good
-            both.append(
-                Finding(True, "perfetto: on the device")
-                if is_there
-                else Finding(
-                    False,
-                    "the device has no perfetto",
-                    "it needs Android 9 or newer; leave out --alongside",
-                )
-            )
-        return [*both, *self.check_runner(ask)]
-
-    def _device(self, rows: Sequence[tuple[str, str]]) -> Finding:
-        """What is known of the device; the only one that is ready becomes the target."""
-        of_name = [row for row in rows if row[0] == self.serial] if self.is_named else list(rows)
-        ready = [serial for serial, state in of_name if state == "device"]
-        if len(ready) > 1:
-            each = ", ".join(f"--on adb:{serial}" for serial in ready)
-            return Finding(False, f"{len(ready)} devices are connected", f"name one: {each}")
-        if ready and _SERIAL.fullmatch(ready[0]):
-            self.serial = ready[0]
-            self.state = self.shell(ANDROID_COMMAND)
-            return Finding(True, f"device: {ready[0]}")
-        if ready:
-            return Finding(False, f"the serial number of the device, {ready[0]}, is no plain text",
-                           "connect it over the network: adb connect HOST")  # fmt: skip
-        for serial, state in of_name:
-            key = next((name for name in _STATES if state.startswith(name)), "")
-            why, _, cure = _STATES.get(key, f"is not ready ({state}); reconnect it").partition("; ")
-            return Finding(False, f"device {serial} {why}", cure)
-        which = f"device {self.serial} is not connected" if self.is_named else "there is no device"
-        return Finding(False, which, "connect it, allow USB debugging, and check adb devices")
 
 
 class Ssh(Device):
@@ -299,7 +201,7 @@ class Ssh(Device):
         self.host, self.port = match[1], match[2]
         self.state = self.shell(LINUX_COMMAND)
 
-    def shell(self, line: str, timeout: float = _SHORT_S) -> Command:
+    def shell(self, line: str, timeout: float = SHORT_S) -> Command:
         return Command(self._words(line), timeout)
 
     def _words(self, line: str) -> tuple[str, ...]:
@@ -311,11 +213,11 @@ class Ssh(Device):
 
     def push(self, path: str, name: str) -> Command:
         words = self._words(f"cat >{shlex.quote(f'{self.folder}/{name}')}")
-        return Command(words, _copy_time(path), source=path, title=_copying(path))
+        return Command(words, copy_time(path), source=path, title=copying(path))
 
     def fetch(self, dump: str) -> Command:
         words = self._words(f"cat {shlex.quote(f'{self.folder}/{dump}')}")
-        return Command(words, _COPY_S, target=os.path.join(self.incoming, dump))
+        return Command(words, COPY_S, target=os.path.join(self.incoming, dump))
 
     def check(self, ask: Ask) -> list[Finding]:
         """Whether ssh is there, the host answers, and its runner is there."""
@@ -327,13 +229,6 @@ class Ssh(Device):
             text, _, cure = str(fault_of(self.host, ended)).partition("; ")
             return [tool, Finding(False, text, cure)]
         return [tool, Finding(True, f"host: {self.host}"), *self.check_runner(ask)]
-
-
-def _rows(text: str) -> list[tuple[str, str]]:
-    """The serial numbers and states in the output of `adb devices`."""
-    lines = text.partition("List of devices attached")[2].splitlines()
-    rows = (re.fullmatch(r"(.+?)(?:\t|\s{2,})(\S.*)", line.rstrip()) for line in lines)
-    return [(row[1].strip(), row[2].strip()) for row in rows if row is not None]
 
 
 def _runner_finding(name: str, has_tracer: bool) -> Finding:
@@ -353,12 +248,12 @@ def _has_tracer(path: str) -> bool:
     return False
 
 
-def _copying(path: str) -> str:
+def copying(path: str) -> str:
     return f"Copying {os.path.basename(path)}"
 
 
-def _copy_time(path: str) -> float:
+def copy_time(path: str) -> float:
     try:
-        return _COPY_S + os.path.getsize(path) / _BYTES_PER_S
+        return COPY_S + os.path.getsize(path) / _BYTES_PER_S
     except OSError:
-        return _COPY_S
+        return COPY_S

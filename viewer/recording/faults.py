@@ -103,6 +103,11 @@ _SIGNS = (
         "the runner does not know --{0}; build it from a newer ExecuTorch",
     ),
     _Sign(
+        r"flag '-*(\w+)' not recognized",
+        "the runner does not know --{0}; torq-run-module, and iree-run-module of Torq, know "
+        "--torq_profile_host",
+    ),
+    _Sign(
         r"No module named '?(executorch|torch)",
         "this Python has no {0}; run pip install {0} with it, or name another with "
         "--on local:PYTHON",

@@ -1,6 +1,6 @@
 """The folder of a recording, which `compare`, `fleet build` and the window open as it is.
 
-    a/001.etdp  a/001.run.json    a session of A, and how it ran; b/002.etdp ... of B
+    a/001.etdp  a/001.run.json    a session of A, and how it ran; b/002.etdp ... of B; .csv of Torq
     a/model.pte  a/model.etrecord the program, and its ETRecord if there is one beside it
     log/001.txt                   what each session printed
     system/001.pftrace            what the whole device did meanwhile, with --alongside
@@ -31,8 +31,8 @@ PLAN, INCOMING, LOCK = ".recording.json", ".incoming", ".lock"
 LOG, SYSTEM = "log", "system"
 # Larger programs are not copied: they are opened where they are.
 MOST_COPIED = 256 << 20
-_DUMP, _PROGRAMS = ".etdp", (".pte", ".bpte", ".etrecord")
-_SESSION = re.compile(r"([0-9]{3,})\.(etdp|run\.json|txt)")
+_DUMPS, _PROGRAMS = (".etdp", ".csv"), (".pte", ".bpte", ".etrecord", ".mlir")
+_SESSION = re.compile(r"([0-9]{3,})\.(etdp|csv|run\.json|txt)")
 
 
 class Folder:
@@ -103,12 +103,12 @@ class Folder:
     def whole(self) -> dict[str, int]:
         """The number of whole sessions of each arm."""
         return {
-            arm: sum(name.endswith(_DUMP) for name in self._names(arm)) for arm in self.plan.arms
+            arm: sum(name.endswith(_DUMPS) for name in self._names(arm)) for arm in self.plan.arms
         }
 
     def files(self, arm: str) -> list[str]:
         """The files of an arm to open: its dumps in their order, its program and ETRecord."""
-        dumps = [name for name in self._names(arm) if name.endswith(_DUMP)]
+        dumps = [name for name in self._names(arm) if name.endswith(_DUMPS)]
         dumps.sort(key=lambda name: int(name.partition(".")[0]))
         others = (name for name in os.listdir(self._file(arm)) if name.endswith(_PROGRAMS))
         return [self._file(arm, name) for name in (*dumps, *sorted(others))]
@@ -117,7 +117,7 @@ class Folder:
         """The last dump that has a system trace, and that; () without one."""
         pairs = []
         for arm in self.plan.arms if self.plan.alongside else ():
-            for dump in (path for path in self.files(arm) if path.endswith(_DUMP)):
+            for dump in (path for path in self.files(arm) if path.endswith(_DUMPS)):
                 trace = self._file(SYSTEM, system_name(os.path.basename(dump)))
                 if os.path.isfile(trace):
                     pairs.append((os.path.basename(trace), dump, trace))
@@ -149,16 +149,19 @@ class Folder:
         hashes = {**dict(facts.get("sha256") or {}), "etdump": digest}  # type: ignore[call-overload]
         text = json.dumps({**facts, "sha256": hashes}, indent=1)
         write_whole(f"{stem}.run.json", text.encode())
-        _copy(dump, f"{stem}.etdp")
+        _copy(dump, f"{stem}{os.path.splitext(dump)[1]}")
         for path in (dump, trace):
             with suppress(OSError):
                 os.unlink(path)
 
     def add_program(self, arm: str) -> list[str]:
-        """Copy the program of an arm and its ETRecord; returns those that are too large."""
+        """Copy the program of an arm and its ETRecord; returns those that are too large.
+
+        Of a module of Torq, the text that it was compiled from.
+        """
         program = self.plan.program(arm).path
-        large = []
-        for path in (program, f"{os.path.splitext(program)[0]}.etrecord"):
+        stem, large = os.path.splitext(program)[0], []
+        for path in (f"{stem}.mlir",) if self.plan.is_torq else (program, f"{stem}.etrecord"):
             if not os.path.isfile(path):
                 continue
             name = os.path.basename(path)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 ARMS = ("a", "b")
+TORQ_MODULE = ".vmfb"
 # Fewer inferences say little about a session, and fewer sessions prove nothing.
 FEW_INFERENCES, FEW_SESSIONS = 10, 3
 MOST_SESSIONS, MOST_INFERENCES = 1000, 100_000
@@ -62,6 +63,11 @@ class Plan:
     alongside: str = ""
 
     @property
+    def is_torq(self) -> bool:
+        """Whether its programs are modules of a Torq NPU, whose runner writes host profiles."""
+        return bool(self.programs) and self.programs[0].path.lower().endswith(TORQ_MODULE)
+
+    @property
     def arms(self) -> tuple[str, ...]:
         """The arms that it has: A, or A and B."""
         return ARMS[: len(self.programs)]
@@ -100,7 +106,9 @@ class Plan:
         texts = []
         if len(self.programs) > 1 and self.programs[0].sha256 == self.programs[1].sha256:
             texts.append("A and B are the same program: this measures the noise of the device.")
-        if self.inferences < FEW_INFERENCES:
+        if self.is_torq:
+            texts.append("A runner of Torq runs a module once: each session has one inference.")
+        elif self.inferences < FEW_INFERENCES:
             texts.append(
                 f"A verdict needs at least {FEW_INFERENCES} inferences in a session; this plan has "
                 f"{self.inferences}."

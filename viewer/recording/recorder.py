@@ -11,11 +11,12 @@ from functools import partial
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.model.times import counted
-from viewer.recording.device import Adb, Ssh
+from viewer.recording.adb import Adb
+from viewer.recording.device import Ssh
 from viewer.recording.faults import Fault, fault_of
 from viewer.recording.folder import INCOMING, Folder
 from viewer.recording.here import Custom, Local
-from viewer.recording.plan import Plan, WrongPlan
+from viewer.recording.plan import TORQ_MODULE, Plan, WrongPlan
 from viewer.recording.process import Command
 from viewer.recording.session import asked, optional, run_session, state_now
 from viewer.recording.target import Finding, Target
@@ -78,6 +79,10 @@ def target_of(plan: Plan, folder: str) -> Target:
         ):
             if is_set:
                 raise WrongPlan(f"{option} is of adb and ssh: nothing is copied with --on {kind}")
+    if len({program.path.lower().endswith(TORQ_MODULE) for program in plan.programs}) > 1:
+        raise WrongPlan("a module of Torq and a program of ExecuTorch cannot be compared")
+    if plan.is_torq and kind == "local":
+        raise WrongPlan(f"a {TORQ_MODULE} runs with --on ssh:USER@HOST, adb or run:COMMAND")
     if plan.alongside and kind != "adb":
         raise WrongPlan("--alongside perfetto is of adb: it traces an Android device")
     return target
@@ -90,17 +95,12 @@ def commands_of(plan: Plan, target: Target) -> list[Command]:
     number = 0
     while (arm := plan.next_arm(whole)) is not None:
         number += 1
-        dump = dump_name(number)
+        dump = target.dump_name(number)
         commands += [*optional(target.state), *optional(target.begin(dump))]
         commands += [target.session(dump, arm), *optional(target.state), *target.finish(dump)]
         commands += optional(target.fetch(dump))
         whole[arm] += 1
     return [*commands, *optional(target.clean())]
-
-
-def dump_name(number: int) -> str:
-    """The name of the dump of a session, which no earlier session had."""
-    return f"{number:03d}.etdp"
 
 
 def check(target: Target, is_stopped: Callable[[], bool]) -> list[Finding]:
@@ -241,14 +241,12 @@ class _Recorder:
                         is_final=True)  # fmt: skip
         write_log = partial(self._folder.write_log, number)
         notes: list[str] = []
-        facts = run_session(
-            self._target, dump_name(number), arm, write_log, notes.append, self._is_stopped
-        )
+        dump = self._target.dump_name(number)
+        facts = run_session(self._target, dump, arm, write_log, notes.append, self._is_stopped)
         self._faults += [f"session {number} ({arm.upper()}): {each}" for each in notes]
-        dump = os.path.join(self._target.incoming, dump_name(number))
         facts |= {"recording": self._folder.id, "order": number}
         self._large += self._folder.add_program(arm)
-        self._folder.add(number, arm, dump, facts)
+        self._folder.add(number, arm, os.path.join(self._target.incoming, dump), facts)
 
     def _done(self, what: str, command: Command) -> None:
         """Run a command to its end. Raises Fault if it fails."""

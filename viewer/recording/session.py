@@ -23,8 +23,7 @@ from viewer.recording.telemetry import UNKNOWN, State, mean_khz, state_here, sta
 
 # A run.json has at most 64 KiB.
 _MOST_ARGUMENTS = 200
-_DUMP = "ETDump"
-_NO_DUMP = "the runner wrote no ETDump, although it ended well"
+_DUMP, _TORQ = "ETDump", "Torq host profile"
 NOT_PLACED = (
     "its system trace is on an axis of its own: the runner logs no inferences to logcat. Build it "
     "with CMake's preset android-arm64-v8a"
@@ -46,6 +45,7 @@ def run_session(
     is not whole, and OSError.
     """
     plan, command = target.plan, target.session(dump, arm)
+    format = _TORQ if plan.is_torq else _DUMP
     write_log(f"{command.text}\n")  # now its number is taken, come what may
     before = state_now(target, is_stopped)
     lost = _failed(optional(target.begin(dump)), is_stopped)
@@ -64,20 +64,24 @@ def run_session(
     for more in optional(target.fetch(dump)):
         copied = asked(more, is_stopped)
         if not copied.is_good and _ABSENT.search(copied.output):
-            raise _without_dump(ended)
+            raise _without_profile(ended, format)
         if not copied.is_good:
-            raise fault_of("the copy of the ETDump", copied)
+            raise fault_of("the copy of the profile", copied)
     path = os.path.join(target.incoming, dump)
     if not os.path.exists(path):
-        raise _without_dump(ended)
-    trace = _checked(path)
+        raise _without_profile(ended, format)
+    trace = _checked(path, format)
     mean = mean_khz(before, after)
     recorded = sum(1 for _ in trace.inferences())
     learned = _learned(ended.output, recorded)
     system = _system_trace(target, dump)
     if plan.alongside and system is None:
         note(f"there is no system trace: {lost or 'it is empty'}")
-    elif system is not None and offset_of(trace, brackets_in(learned["host_monotonic_ns"])) is None:
+    elif (
+        system is not None
+        and not trace.clock.domain
+        and offset_of(trace, brackets_in(learned["host_monotonic_ns"])) is None
+    ):
         note(NOT_PLACED)
     return {
         "schema": SCHEMA,
@@ -91,7 +95,7 @@ def run_session(
         "command": list(command.argv)[:_MOST_ARGUMENTS],
         "exit": ended.code,
         "inferences": {
-            "asked": plan.inferences,
+            "asked": 1 if plan.is_torq else plan.inferences,
             "recorded": recorded,
         },
         "sha256": {"program": plan.program(arm).sha256, "runner": target.runner_sha256},
@@ -130,21 +134,23 @@ def _never() -> bool:
     return False
 
 
-def _without_dump(ended: Ended) -> Fault:
+def _without_profile(ended: Ended, format: str) -> Fault:
     """The fault of a runner that wrote nothing; an old adb does not know how it ended."""
-    return explained_fault("the runner", ended.output) or Fault(_NO_DUMP)
+    return explained_fault("the runner", ended.output) or Fault(
+        f"the runner wrote no {format}, although it ended well"
+    )
 
 
-def _checked(dump: str) -> Trace:
-    """Return the dump of a session. Raises Fault if it is not whole, or has no inference."""
+def _checked(path: str, format: str) -> Trace:
+    """Return the profile of a session. Raises Fault if it is not whole, or has no inference."""
     try:
-        trace = open_file(dump)
+        trace = open_file(path)
     except UnreadableFile as error:
-        raise Fault(f"its ETDump cannot be read: {error.reason}") from error
-    if not isinstance(trace, Trace) or trace.format != _DUMP:
-        raise Fault("it wrote another file in place of an ETDump", is_final=True)
+        raise Fault(f"its {format} cannot be read: {error.reason}") from error
+    if not isinstance(trace, Trace) or trace.format != format:
+        raise Fault(f"it wrote another file in place of its {format}", is_final=True)
     if not any(run.finished for run in trace.inferences()):
-        raise Fault("its ETDump has no whole inference")
+        raise Fault(f"its {format} has no whole inference")
     return trace
 
 

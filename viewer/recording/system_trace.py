@@ -57,10 +57,10 @@ class SystemTrace:
     @property
     def start(self) -> str:
         """Starts it, and waits until it records. Before Android 12, it cannot be waited for."""
-        given = f"printf %s {shlex.quote(config(self._timeout))} | "
-        run = f"{PERFETTO} --txt -c - -o {shlex.quote(self.path)}"
+        run = f'printf %s "$c" | {PERFETTO} --txt -c - -o {shlex.quote(self.path)}'
         return (
-            f't="$({given}{run} --background-wait || {given}{run} --background)"; '
+            f"c={shlex.quote(config(self._timeout))}; "
+            f't="$({run} --background-wait || {run} --background)"; '
             f'echo "$t" >{shlex.quote(self._id)} && [ -n "$t" ] && [ -d "/proc/$t" ]'
         )
 

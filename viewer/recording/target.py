@@ -35,6 +35,10 @@ class Target:
     def __init__(self, plan: Plan, incoming: str) -> None:
         self.plan, self.incoming = plan, incoming
 
+    def dump_name(self, number: int) -> str:
+        """The name of the profile of a session, which no earlier session had."""
+        return f"{number:03d}{'.csv' if self.plan.is_torq else '.etdp'}"
+
     def check(self, ask: Ask) -> list[Finding]:
         """Return what is there and what is missing."""
         raise NotImplementedError

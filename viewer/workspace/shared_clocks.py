@@ -216,7 +216,7 @@ def recorded_together(
         SameClock((trace.path, by_file[system.name, system.size]), is_recorded=True)
         for trace in traces
         if (system := files[trace.path].system_trace) is not None
-        and trace.clock.zeros
+        and (trace.clock.zeros or trace.clock.domain)
         and (system.name, system.size) in by_file
     )
 

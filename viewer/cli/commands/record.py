@@ -66,6 +66,7 @@ def _parser() -> Parser:
     parser = Parser(
         prog="opscope record",
         usage="opscope record MODEL.pte --on TARGET [--with OTHER.pte] [-o FOLDER] [options]\n"
+        "       opscope record MODEL.vmfb --on TARGET [--with OTHER.vmfb] [-o FOLDER] [options]\n"
         "       opscope record --check --on TARGET [MODEL.pte]",
         description="Run a program on a target, in several sessions, and keep an ETDump of each "
         "with the conditions under which it ran. A session is a process of its own. With --with, "
@@ -73,7 +74,9 @@ def _parser() -> Parser:
         epilog="exit code: 0 all sessions are there, 1 some are missing, 2 usage, 5 nothing was "
         "recorded. If it is interrupted, all whole sessions stay; --resume records the rest",
     )
-    parser.add_argument("program", nargs="?", metavar="MODEL.pte", help="the program to run: A")
+    parser.add_argument("program", nargs="?", metavar="MODEL.pte",
+                        help="the program to run: A; .vmfb for a Torq NPU, with torq-run-module, "
+                        "or with --runner iree-run-module for releases before 2.0")  # fmt: skip
     parser.add_argument(
         "--on",
         required=True,
@@ -113,7 +116,7 @@ def _parser() -> Parser:
         default="",
         metavar="RUNNER",
         help="adb, ssh: an executor_runner with the event tracer, or another runner: a file here, "
-        "which is copied, or a program there",
+        "which is copied, or a program there; of a .vmfb, torq-run-module or iree-run-module",
     )
     parser.add_argument("--runner-arguments", default="", metavar="WORDS",
                         help="adb, ssh: more arguments of the runner")  # fmt: skip
