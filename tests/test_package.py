@@ -77,6 +77,7 @@ TESTS_OF_MANY = {
     "tests/cli/test_wrong_inputs.py": "all commands",
     "tests/formats/chrome/test_stated_facts.py": "what is next to the events, up to the names",
     "tests/formats/perfetto/test_stated_clocks.py": "clock snapshots and exports, up to the clock",
+    "tests/recording/test_torq.py": "modules of an NPU, from the target to the comparison",
     "tests/atspi": "the window on a real accessibility bus",
     "tests/bench": "how long things take, by subject",
     "tests/browser": "exports on the page of Perfetto UI, and reports",
