@@ -10,6 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -152,6 +153,16 @@ class FakeDevice:
     def runner(self, body: str = "") -> Path:
         """A runner to push: by default, it writes a dump."""
         return program(self.folder / "executor_runner", _RUNNER % (body or f'cp "{DUMP}" "$out"'))
+
+
+def processes_of(device: FakeDevice) -> list[str]:
+    """The processes of a device that run, by their ids; none on a system without /proc."""
+    running = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"FAKE_DEVICE={device.folder}\0".encode() in (folder / "environ").read_bytes():
+                running.append(folder.name)
+    return running
 
 
 def program(path: Path, text: str) -> Path:

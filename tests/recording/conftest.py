@@ -1,18 +1,27 @@
 """What all tests of recordings use: a program, a fake device, and recordings without a command."""
 
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.builders.fake_devices import fake_device
+from tests.builders.fake_devices import fake_device, processes_of
 from tests.paths import DATA
 from viewer.recording.plan import Plan, Program, sha256_of
 from viewer.recording.recorder import Outcome, Progress, record
 
+_SOON = 5.0  # seconds until what was killed is gone
+
 
 @pytest.fixture
 def device(tmp_path, monkeypatch):
-    return fake_device(tmp_path / "device", monkeypatch)
+    """A fake device; whatever goes wrong in a test, nothing of it runs afterwards."""
+    made = fake_device(tmp_path / "device", monkeypatch)
+    yield made
+    until = time.monotonic() + _SOON
+    while (left := processes_of(made)) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert left == []
 
 
 @pytest.fixture

@@ -6,12 +6,16 @@ import re
 import shutil
 import subprocess
 import time
+import tracemalloc
+from datetime import datetime
 
 import pytest
 
 from tests.builders.fake_devices import DUMP, LISTED, SERIAL, program
-from viewer.recording.plan import WrongPlan
-from viewer.recording.recorder import commands_of, summary, target_of
+from tests.paths import DATA
+from viewer.recording.plan import Plan, Program, WrongPlan, sha256_of
+from viewer.recording.recorder import commands_of, notes_of, summary, target_of
+from viewer.recording.run_file import conditions_of
 
 pytestmark = pytest.mark.slow
 
@@ -114,6 +118,50 @@ def test_names_never_reach_a_shell(recordings, plan, device, tmp_path):
     assert not list(tmp_path.rglob("hit"))
     assert not os.path.exists("hit")
     assert 'a/it\'s "m".pte' in recordings.names()
+
+
+def test_a_device_that_states_nothing_is_null(recordings, plan, device):
+    """No governor, no temperature, no battery: the session is whole, and nothing is 0."""
+    device.state = "grep: /sys: Permission denied\n"
+    device.write()
+    assert recordings.record(plan("adb", sessions=1, runner=str(device.runner()))).faults == ()
+    facts = run_json(recordings.folder, "a/001")
+    assert facts["frequency_khz"] is facts["frequency_of"] is None
+    assert set(facts["before"].values()) | set(facts["after"].values()) == {None}
+
+
+def test_a_clock_that_is_set_back_changes_no_order(recordings, plan, monkeypatch):
+    """The order is a counter; the time of day of each session is earlier than the one before."""
+    import viewer.recording.session as module
+
+    hours = iter(range(20, 0, -1))
+
+    class Back(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(2026, 1, 1, next(hours), tzinfo=tz)
+
+    monkeypatch.setattr(module, "datetime", Back)
+    assert recordings.record(plan(f"run:{COPY}", 2)).code == 0
+    stated = [conditions_of(str(recordings.folder / name)) for name in dumps(recordings)]
+    assert [each.order for each in stated] == [1, 3, 2, 4]
+    assert [each.started for each in sorted(stated, key=lambda each: each.order)] == sorted(
+        (each.started for each in stated), reverse=True
+    )
+
+
+@pytest.mark.parametrize("method", ["", "forward"])
+def test_different_inputs_are_named_before_anything_runs(tmp_path, method):
+    (tmp_path / "unknown.pte").write_bytes(b"no program")
+    paths = [DATA / "pte/cond.pte", DATA / "pte/et_keys.pte", tmp_path / "unknown.pte"]
+    cond, keys, unknown = (Program(str(path), sha256_of(str(path))) for path in paths)
+    assert notes_of(Plan("adb", (cond, keys), method=method)) == [
+        "A and B take different inputs: bool scalar, f32 2 × 4, and f32 2 × 4."
+    ]
+    custom = Program(str(DATA / "pte/custom.pte"), "")
+    assert notes_of(Plan("adb", (keys, custom), method=method)) == []
+    assert notes_of(Plan("adb", (keys, unknown), method=method)) == []  # nobody knows
+    assert notes_of(Plan("adb", (cond, keys), method="backward")) == []
 
 
 def test_a_variable_and_an_argument_are_quoted(recordings, plan, device):
@@ -242,6 +290,8 @@ RUNNERS = [
     ("exit 0", "no ETDump"),
     ("echo 'Missing operator: [2] aten::add.out'; exit 0", "aten::add.out"),  # an old adb
     ("printf x >$out", "cannot be read"),
+    (": >$out", "cannot be read: the file is empty"),
+    (f'head -c 3000 "{DUMP}" >$out', "cannot be read"),
     ("kill -SEGV $$", "SIGSEGV"),
     ("kill -9 $$", "SIGKILL"),
     ("echo oh no; exit 7", "exit code 7: oh no"),
@@ -270,6 +320,43 @@ def test_a_hang_ends_at_its_deadline(recordings, plan, device):
     assert has_ended((device.folder / "alive").read_text())
 
 
+@pytest.mark.parametrize("where", ["there", "here"])
+def test_a_profile_of_last_time_is_not_taken(recordings, plan, device, where):
+    """Opscope was killed in a recording of the same programs; then the runner writes nothing."""
+    made = plan("adb", runner=str(device.runner("exit 0")))
+    target = target_of(made, str(recordings.folder))
+    folder = device.folder / "files" / os.path.basename(target.folder)
+    if where == "here":
+        folder = recordings.folder / ".incoming"
+    folder.mkdir(parents=True)
+    for number in (1, 2):
+        shutil.copy(DUMP, folder / f"{number:03d}.etdp")
+    outcome = recordings.record(made)
+    assert outcome.code == 5
+    assert all("no ETDump" in fault for fault in outcome.faults)
+
+
+def test_output_without_end_ends_at_its_deadline(recordings, plan):
+    outcome = recordings.record(plan("run:yes {etdump}", sessions=1, timeout=0.5))
+    assert outcome.code == 5
+    assert "no end after" in outcome.faults[0]
+    assert os.path.getsize(recordings.folder / "log/001.txt") < 5 << 20
+
+
+@pytest.mark.nightly
+def test_a_gigabyte_of_output_is_bounded(recordings, plan):
+    command = f'sh -c \'yes {"x" * 4000} | head -c 1000000000; cp "{DUMP}" "$1"\' x {{etdump}}'
+    tracemalloc.start()
+    try:
+        assert recordings.record(plan(f"run:{command}", sessions=1, timeout=120.0)).code == 0
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+    log = recordings.folder / "log/001.txt"
+    assert os.path.getsize(log) < 5 << 20
+    assert "bytes left out" in log.read_text()
+
+
 def test_output_without_end_is_bounded(recordings, plan):
     command = f'sh -c \'yes {"x" * 70} | head -c 30000000; cp "{DUMP}" "$1"\' x {{etdump}}'
     assert recordings.record(plan(f"run:{command}", sessions=1)).code == 0
@@ -280,14 +367,24 @@ def test_output_without_end_is_bounded(recordings, plan):
 def test_a_device_that_drops_once(recordings, plan, device, step):
     device.fail(step, f"adb: device '{SERIAL}' not found\n", 1, (1, 1))
     outcome = recordings.record(plan("adb", 2, runner=str(device.runner())))
-    if step == "push":
-        assert outcome.code == 5
-        assert "check the cable" in outcome.faults[0]
-        return
     assert outcome.code == 0
-    assert "session 1 (A)" in outcome.faults[0]
     assert any(call[3] == "wait-for-device" for call in device.calls() if len(call) > 3)
+    (fault,) = outcome.faults
+    assert "check the cable" in fault
+    if step == "push":  # no session began
+        assert dumps(recordings) == ["a/001.etdp", "a/003.etdp", "b/002.etdp", "b/004.etdp"]
+        return
+    assert "session 1 (A)" in fault
     assert dumps(recordings) == ["a/002.etdp", "a/004.etdp", "b/003.etdp", "b/005.etdp"]
+
+
+@pytest.mark.parametrize("step", ["push", "./runner", "pull"])
+def test_a_device_that_does_not_come_back(recordings, plan, device, step):
+    device.fail(step, f"adb: device '{SERIAL}' not found\n", 1)
+    outcome = recordings.record(plan("adb", 2, sessions=7, runner=str(device.runner())))
+    assert outcome.code == 5
+    assert len(outcome.faults) == 2  # not 14
+    assert all("check the cable" in fault for fault in outcome.faults)
 
 
 def test_a_copy_that_is_cut(recordings, plan, device):

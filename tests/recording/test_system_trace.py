@@ -8,7 +8,7 @@ from google.protobuf import text_format
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.builders.android_traces import APP, RENDER, AndroidTrace
-from tests.builders.fake_devices import DUMP
+from tests.builders.fake_devices import DUMP, processes_of
 from viewer.fleet.sources import find_profiles
 from viewer.formats import open_file
 from viewer.recording.plan import WrongPlan
@@ -46,16 +46,8 @@ def traced_plan(plan, device, count=1, **options):
 
 
 def left_there(device):
-    """What is left on the device: files, and processes of its Perfetto."""
-    running = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if f"FAKE_DEVICE={device.folder}".encode() in file.read():
-                    running.append(name)
-        except OSError:
-            continue
-    return [*map(str, (device.folder / "files").iterdir()), *running]
+    """What is left on the device: files, and processes."""
+    return [*map(str, (device.folder / "files").iterdir()), *processes_of(device)]
 
 
 def test_the_configuration_is_one_of_perfetto():

@@ -103,6 +103,32 @@ def commands_of(plan: Plan, target: Target) -> list[Command]:
     return [*commands, *optional(target.clean())]
 
 
+def notes_of(plan: Plan) -> list[str]:
+    """Return what the user should know before anything runs, each a sentence."""
+    notes, texts = plan.notes(), [_inputs_text(p.path, plan.method) for p in plan.programs]
+    if all(texts) and len(set(texts)) > 1:
+        notes.append(f"A and B take different inputs: {texts[0]}, and {texts[1]}.")
+    return notes
+
+
+def _inputs_text(path: str, method: str) -> str:
+    """The inputs of a method of a program, such as "f32 1 × 8"; "" if they cannot be read."""
+    from viewer.program.executable.executable import Executable
+
+    try:
+        item = open_file(path)
+    except UnreadableFile:
+        return ""
+    methods = item.methods if isinstance(item, Executable) else ()
+    names = (method,) if method else ("forward", methods[0].name if methods else "")
+    ran = next((each for name in names for each in methods if each.name == name), None)
+    if ran is None:
+        return ""
+    tensors = ran.tensors
+    rows = {int(value): row for row, value in enumerate(tensors.value)}
+    return ", ".join(tensors.text(rows[v]) if v in rows else "a value" for v in ran.inputs)
+
+
 def check(target: Target, is_stopped: Callable[[], bool]) -> list[Finding]:
     """Return what is there and what is missing to record."""
     findings = target.check(lambda command: asked(command, is_stopped))
@@ -197,12 +223,27 @@ class _Recorder:
         if not self._plan.left(self._folder.whole()):
             return
         try:
-            for command in self._target.prepare():
-                self._say(command.title)
-                self._done("the copying", command)
+            self._prepare()
             self._sessions()
         finally:
             self._clean()
+
+    def _prepare(self) -> None:
+        """Copy the programs, once more if the target was lost meanwhile. Raises Fault."""
+        for is_last in (False, True):
+            try:
+                for command in self._target.prepare():
+                    self._say(command.title)
+                    self._done("the copying", command)
+            except Fault as fault:
+                recover = self._target.recover()
+                if is_last or fault.is_final or recover is None or self._is_stopped():
+                    raise
+                self._faults.append(str(fault))
+                self._say(f"{fault}; it is tried again")
+                asked(recover, self._is_stopped)
+            else:
+                return
 
     def _sessions(self) -> None:
         failed = 0

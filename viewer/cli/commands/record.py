@@ -29,6 +29,7 @@ from viewer.recording.recorder import (
     Progress,
     check,
     commands_of,
+    notes_of,
     record,
     summary,
     target_of,
@@ -57,7 +58,7 @@ def run(arguments: list[str]) -> int:
         return 0
     if chosen.check:
         return _checked(lambda stop: check(target, stop))
-    for note in plan.notes():
+    for note in notes_of(plan):
         complain(f"note: {note}")
     return _ended(_recorded(plan, folder, resume=chosen.resume), plan, folder)
 

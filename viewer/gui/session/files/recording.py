@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.gui.qt.background import GuiOwner
 from viewer.gui.qt.crash_report import report
 from viewer.recording.plan import Plan, Program, WrongPlan, sha256_of
-from viewer.recording.recorder import Outcome, Progress, check, record, target_of
+from viewer.recording.recorder import Outcome, Progress, check, notes_of, record, target_of
 from viewer.recording.target import Finding
 
 _QUIT_SECONDS = 6.0
@@ -106,7 +106,10 @@ _Work = Callable[[RecordingChoice, _Report, Callable[[], bool]], Outcome | Seque
 
 
 def _record(choice: RecordingChoice, tell: _Report, is_stopped: Callable[[], bool]) -> Outcome:
-    return record(choice.plan(), choice.folder, tell, is_stopped, resume=choice.resume)
+    plan = choice.plan()
+    for note in notes_of(plan):
+        tell(Progress(note, 0, plan.left({}), None))
+    return record(plan, choice.folder, tell, is_stopped, resume=choice.resume)
 
 
 def _check(
