@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders.fake_devices import DUMP
 from tests.paths import DATA
+from viewer.recording.device_clock import MOST_BRACKETS
 from viewer.recording.plan import Plan, Program, sha256_of
 
 pytestmark = pytest.mark.slow
@@ -96,6 +97,14 @@ def test_a_local_session_brackets_its_inferences(recordings, local):
     assert first <= times[0] <= times[-1] <= last
     assert facts["before"]["load"] is not None  # of this machine
     assert log(recordings).count("ran forward ['ones(1, 3)', 1]") == 5
+
+
+def test_many_inferences_have_no_endless_line(recordings, local):
+    recordings.record(local(sessions=1, inferences=2000))
+    facts = json.loads((recordings.folder / "a/001.run.json").read_text())
+    assert facts["executorch"] == "1.5.1"
+    assert len(facts["host_monotonic_ns"]) == MOST_BRACKETS
+    assert (recordings.folder / "a/001.run.json").stat().st_size < 65_536
 
 
 def test_method_threads_and_inputs_arrive(recordings, local, tmp_path):

@@ -2,15 +2,19 @@
 
 import json
 import os
+import shlex
 
 import pytest
 from google.protobuf import text_format
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.builders.android_traces import APP, RENDER, AndroidTrace
+from tests.builders.command_line import run
 from tests.builders.fake_devices import DUMP, processes_of
 from viewer.fleet.sources import find_profiles
 from viewer.formats import open_file
+from viewer.gui.session.session import Session
+from viewer.gui.session.shared_clocks import separate_obstacle, shared_clocks
 from viewer.recording.plan import WrongPlan
 from viewer.recording.recorder import commands_of, target_of
 from viewer.recording.system_trace import config
@@ -26,8 +30,8 @@ def traced(device):
     """The device while it runs the dump of its runner: its log, and what Perfetto sees."""
     runs = list(open_file(str(DUMP)).inferences())
     lines = []
-    for number, run in enumerate(runs, 1):
-        seconds, ns = divmod(STARTED + run.end + LOGGED, 10**9)
+    for number, inference in enumerate(runs, 1):
+        seconds, ns = divmod(STARTED + inference.end + LOGGED, 10**9)
         lines.append(
             f"{seconds}.{ns // 1000:06}  77  77 I ExecuTorch: Iteration {number} of 5: 1.2 ms"
         )
@@ -87,6 +91,32 @@ def test_a_session_and_its_device_open_on_one_axis(recordings, plan, traced):
     ]
     first = next(iter(dump.inferences())).start
     assert abs(starts[0] + first - dump.start - starts[1]) <= zero.error_ns
+
+
+def test_the_window_says_why_they_are_on_one_axis(recordings, plan, traced, qapp):
+    outcome = recordings.record(traced_plan(plan, traced, sessions=1))
+    session = Session()
+    session.add([open_file(path) for path in outcome.together])
+    assert len(session.groups) == 1
+    (why,) = {note.partition(" · ")[2] for note in shared_clocks(session) if note}
+    assert why.startswith("recorded together: MONOTONIC ±")
+    assert separate_obstacle(session) == ("The files of this clock were not put on one axis by you")
+
+
+def test_the_command_prints_what_to_open(plan, traced, tmp_path, capsys):
+    program = plan("adb").programs[0].path
+    options = ("--on", "adb", "--runner", str(traced.runner()), "--sessions", "1")
+    folder = str(tmp_path / "my r")
+    code, out, _ = run(capsys, "record", program, *options, "-o", folder,
+                       "--alongside", "perfetto")  # fmt: skip
+    assert code == 0
+    paths = f"'{folder}/a/001.etdp' '{folder}/system/001.pftrace'"
+    assert f"one axis for a session and the device: opscope {paths}\n" in out
+    code, out, _ = run(capsys, "info", *shlex.split(paths), "--json")
+    assert code == 0
+    clocks = [file["clock"] for file in json.loads(out)["files"]]
+    assert clocks[0]["shared"] == clocks[1]["shared"] != ""
+    assert abs(clocks[0]["zeros"]["MONOTONIC"] - STARTED) <= clocks[0]["zero_errors"]["MONOTONIC"]
 
 
 def test_the_fleet_reads_sessions_alone(recordings, plan, traced):

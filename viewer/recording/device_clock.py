@@ -81,8 +81,9 @@ def brackets_in(value: object) -> list[Bracket]:
 
 
 def _is_time(value: object) -> bool:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value is None or (is_number and abs(value) < _FARTHEST)  # type: ignore[operator]
+    if value is None:
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _FARTHEST
 
 
 def logged_brackets(output: str, count: int) -> list[Bracket]:

@@ -37,6 +37,19 @@ def test_a_recording_reports_and_ends(qtbot, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def test_what_should_be_known_is_said_first(qtbot, tmp_path):
+    recording = Recording()
+    said = []
+    recording.progressed.connect(lambda progress: said.append(progress.text))
+    with qtbot.waitSignal(recording.ended):
+        recording.start(choice(tmp_path / "r", programs=(PTE, PTE), sessions=1))
+    assert [text.partition(":")[0] for text in said[:3]] == [
+        "A and B are the same program",
+        "A verdict needs at least 10 inferences in a session; this plan has 5.",
+        "A verdict needs at least 3 sessions of each program; this plan has 1.",
+    ]
+
+
 def test_a_check(qtbot, tmp_path):
     recording = Recording()
     with qtbot.waitSignal(recording.checked) as checked:
