@@ -278,27 +278,33 @@ def test_an_executorch_without_the_event_tracer(recordings, plan, tmp_path):
 
 RUNNERS = [
     ("echo \"ERROR: unknown command line flag 'etdump_path'\"; exit 1", "no event tracer"),
+    ("echo 'Backend XnnpackBackend is not registered.'; exit 134", "no backend XnnpackBackend"),
+    ("echo 'Missing operator: [2] aten::add.out'; exit 0", "aten::add.out"),  # an old adb
+    ("exit 0", "no ETDump"),
+    (f'head -c 3000 "{DUMP}" >$out', "cannot be read"),
+    ("kill -SEGV $$", "SIGSEGV"),
+    ("echo oh no; exit 7", "exit code 7: oh no"),
+]
+# Other words for what is above.
+MORE_RUNNERS = [
     ("echo \"ERROR: unknown command line flag 'cpu_threads'\"; exit 1", "--cpu_threads"),
     ("echo 'Missing operator: [2] llama::custom_sdpa.out'; exit 1", "llama::custom_sdpa.out"),
-    ("echo 'Backend XnnpackBackend is not registered.'; exit 134", "no backend XnnpackBackend"),
     ("echo 'Loading of method forward failed with status 0x20'; exit 134", "backend"),
     ("echo 'Loading of method forward failed with status 0x2'; exit 134", ".ptd"),
     ("echo 'Program::load failed with status 0x23'; exit 134", "export it again"),
     ("echo 'error while loading shared libraries: libQnnHtp.so: cannot open'; exit 127", "--push"),
     ("echo './runner: Exec format error'; exit 126", "another processor"),
     ("echo 'write failed: No space left on device'; exit 1", "disk is full"),
-    ("exit 0", "no ETDump"),
-    ("echo 'Missing operator: [2] aten::add.out'; exit 0", "aten::add.out"),  # an old adb
     ("printf x >$out", "cannot be read"),
     (": >$out", "cannot be read: the file is empty"),
-    (f'head -c 3000 "{DUMP}" >$out', "cannot be read"),
-    ("kill -SEGV $$", "SIGSEGV"),
     ("kill -9 $$", "SIGKILL"),
-    ("echo oh no; exit 7", "exit code 7: oh no"),
 ]
 
 
-@pytest.mark.parametrize(("body", "words"), RUNNERS)
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [*RUNNERS, *(pytest.param(*each, marks=pytest.mark.nightly) for each in MORE_RUNNERS)],
+)
 def test_a_runner_that_fails(recordings, plan, device, body, words):
     outcome = recordings.record(plan("adb", 2, sessions=7, runner=str(device.runner(body))))
     assert outcome.code == 5
@@ -378,7 +384,9 @@ def test_a_device_that_drops_once(recordings, plan, device, step):
     assert dumps(recordings) == ["a/002.etdp", "a/004.etdp", "b/003.etdp", "b/005.etdp"]
 
 
-@pytest.mark.parametrize("step", ["push", "./runner", "pull"])
+@pytest.mark.parametrize(
+    "step", ["push", *(pytest.param(x, marks=pytest.mark.nightly) for x in ("./runner", "pull"))]
+)
 def test_a_device_that_does_not_come_back(recordings, plan, device, step):
     device.fail(step, f"adb: device '{SERIAL}' not found\n", 1)
     outcome = recordings.record(plan("adb", 2, sessions=7, runner=str(device.runner())))
