@@ -72,6 +72,13 @@ class AndroidTrace:
             event.sched_waking.pid = tid
             event.sched_waking.comm = f"t{tid}"
 
+    def clocks(self, *steps: tuple[int, int, int]) -> None:
+        """Clocks of CPUs: time, CPU, kHz."""
+        bundle = self.bundle()
+        for time, cpu, khz in steps:
+            event = bundle.event.add(timestamp=time, pid=0).cpu_frequency
+            event.cpu_id, event.state = cpu, khz
+
     def gpu(self, *stages: tuple[int, int, int, int]) -> None:
         """Stages of a GPU: start, duration, queue, stage; names are interned."""
         first = self.trace.packet.add(trusted_packet_sequence_id=3, sequence_flags=1)

@@ -33,8 +33,8 @@ def problems(trace):
 def test_other_events_are_counted(tmp_path):
     made = AndroidTrace()
     made.prints((1, APP, f"B|{APP}|a"), (2, APP, "E"))
-    made.bundle().event.add(timestamp=5, pid=1).cpu_frequency.state = 7
-    kind = "ftrace events other than prints, switches and wakeups: not shown"
+    made.bundle().event.add(timestamp=5, pid=1).cpu_idle.state = 7
+    kind = "ftrace events other than prints, switches, wakeups and CPU clocks: not shown"
     assert problems(open_file(str(made.save(tmp_path)))) == {kind: 1}
 
 

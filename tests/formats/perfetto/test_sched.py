@@ -41,3 +41,24 @@ def test_names_of_threads_come_from_switches_if_no_process_tree_has_them(tmp_pat
     trace = open_file(str(made.save(tmp_path)))
     assert slices(trace, "CPU 0") == [("t77 77", 10, 30)]
     assert [t.process for t in trace.tracks] == ["CPUs", "Threads without a process"]
+
+
+def test_clocks_of_cpus_are_counters(tmp_path):
+    made = AndroidTrace()
+    made.switches((10, 0, 0, APP), (30, APP, 1, 0))
+    made.clocks((5, 4, 1_800_000), (20, 0, 300_000), (25, 4, 1_800_000), (28, 4, 2_047_500))
+    trace = open_file(str(made.save(tmp_path)))
+    assert trace.problems == ()
+    assert [
+        (c.process, c.name, c.unit, c.tick.tolist(), c.value.tolist()) for c in trace.counters
+    ] == [
+        ("CPUs", "CPU 0 clock", "MHz", [20], [300.0]),
+        ("CPUs", "CPU 4 clock", "MHz", [5, 28], [1800.0, 2047.5]),
+    ]  # fmt: skip
+    assert trace.counters[1].text(2047.5, trace.clock.ns_per_tick).endswith("MHz")
+
+
+def test_clocks_alone_are_something_to_show(tmp_path):
+    made = AndroidTrace()
+    made.clocks((5, 0, 1_800_000))
+    assert len(open_file(str(made.save(tmp_path))).counters) == 1

@@ -1,10 +1,11 @@
-"""Reads ftrace events of Android and Linux traces: prints, switches and wakeups of the scheduler.
+"""Reads ftrace events of Android and Linux traces: prints, the scheduler, the clocks of CPUs.
 
 A packet has a bundle of events of one CPU (`FtraceEventBundle`): each with a time and a thread, or
 packed lists of them (`compact_sched`). Times are on the clock of the trace unless the bundle names
-another. `atrace` and `sched` make slices of them. Other kinds of events are counted.
+another. `atrace` and `sched` make slices and counters of them. Other kinds of events are counted.
 
-Layouts: protos/perfetto/trace/ftrace/ftrace_event_bundle.proto, ftrace_event.proto, sched.proto.
+Layouts: protos/perfetto/trace/ftrace/ftrace_event_bundle.proto, ftrace_event.proto, sched.proto,
+power.proto.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from viewer.model.trace import Column
 _CPU, _EVENT, _COMPACT, _CLOCK = 1, 2, 4, 5
 _TIME, _TID, _PRINT, _SWITCH = 1, 2, 3, 4
 _WAKEUPS = (20, 17, 114)  # sched_waking, sched_wakeup, sched_wakeup_new
+_FREQUENCY, _KHZ, _OF_CPU = 11, 1, 2
 _TEXT = 2
 _PREV_STATE, _NEXT_COMM, _NEXT_TID = 4, 5, 6
 _PREV_TID, _WOKEN = 2, 2
@@ -39,12 +41,12 @@ _BUNDLE_TAGS = frozenset(
 )
 _EVENT_TAGS = frozenset(
     (_TIME << 3, _TID << 3,
-     *(number << 3 | LENGTH_DELIMITED for number in (_PRINT, _SWITCH, *_WAKEUPS)))
+     *(number << 3 | LENGTH_DELIMITED for number in (_PRINT, _SWITCH, _FREQUENCY, *_WAKEUPS)))
 )  # fmt: skip
 _ALL = range(8, 128)
 _MONO_RAW, _BUILTIN_RAW = 4, 5
 _DAMAGED = "damaged FtraceEventBundle: left out"
-_NOT_SHOWN = "ftrace events other than prints, switches and wakeups: not shown"
+_NOT_SHOWN = "ftrace events other than prints, switches, wakeups and CPU clocks: not shown"
 _OTHER_CLOCKS = {1: "an unknown clock", 2: "the global clock", 3: "the local clock"}
 
 
@@ -92,7 +94,7 @@ class FtraceEvents:
 
     prints: time, tid, text. switches: time, cpu, tid and name (a text code, -1 for none) of the
     thread that runs from then on, tid and state of the one that stops (tid -1: the last one on that
-    CPU). wakeups: time, tid.
+    CPU). wakeups: time, tid. frequencies: time, cpu, and the kHz of its clock from then on.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -102,12 +104,14 @@ class FtraceEvents:
         self.prints = _Rows("time", "tid", "text")
         self.switches = _Rows("time", "cpu", "tid", "name", "prev_tid", "prev_state")
         self.wakeups = _Rows("time", "tid")
+        self.frequencies = _Rows("time", "cpu", "khz")
         self.bytes = 0
 
     @property
     def count(self) -> int:
         """The number of events that are used."""
-        return self.prints.count + self.switches.count + self.wakeups.count
+        rows = self.prints, self.switches, self.wakeups, self.frequencies
+        return sum(each.count for each in rows)
 
     def add(self, block: PaddedBytes, spans: Field, first: str) -> None:
         """Add the bundles at some positions of a block. first: the place of the first one."""
@@ -136,6 +140,7 @@ class FtraceEvents:
         used = self._add_prints(block, fields, time, tid)
         used += self._add_switches(block, fields, time, cpu[events.owner])
         used += self._add_wakeups(block, fields, time)
+        used += self._add_frequencies(block, fields, time)
         self._recording.problem(_NOT_SHOWN, max(m - used, 0), first)
 
     def _clocks(self, bundles: Fields, n: int, first: str) -> Ints:
@@ -204,6 +209,15 @@ class FtraceEvents:
                 self.wakeups.add(time=time[wakeups.owner], tid=tid)
                 used += n
         return used
+
+    def _add_frequencies(self, block: PaddedBytes, fields: Fields, time: Ints) -> int:
+        changes = fields.get(_FREQUENCY, LENGTH_DELIMITED)
+        n = len(changes)
+        if n:
+            inner = block.fields(changes.at, changes.end, _ALL)
+            khz, cpu = (last(inner, number, n).view(np.int64) for number in (_KHZ, _OF_CPU))
+            self.frequencies.add(time=time[changes.owner], cpu=cpu, khz=khz)
+        return n
 
     def _add_compact(self, block: PaddedBytes, begin: int, end: int, cpu: int, clock: int) -> None:
         """Add the packed lists of one bundle. Times are differences."""

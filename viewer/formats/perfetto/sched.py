@@ -1,4 +1,4 @@
-"""Slices of the scheduler: which thread runs on each CPU, and what each thread waits for.
+"""Slices of the scheduler: which thread runs on each CPU, and what each thread waits for; clocks.
 
 From a switch on, a CPU runs a thread until its next switch. The idle thread (0) is a gap. A thread
 is in the state that the switch states from the moment it stops until it runs again; a wakeup makes
@@ -8,11 +8,14 @@ switch, and whatever has no end.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, groups_of
 from viewer.formats.perfetto.ftrace import FtraceEvents, SystemSlices
 from viewer.formats.perfetto.recording import Recording
+from viewer.model.counter import Counter, stated_counter
 
 CPUS = "CPUs"
 # The states of `prev_state` that are one bit, by that bit; 0 is runnable.
@@ -59,6 +62,20 @@ def sched_slices(recording: Recording, events: FtraceEvents) -> list[SystemSlice
         _states(recording, events, time, tid, prev_tid, state),
     ]
     return [part for part in parts if len(part)]
+
+
+def cpu_clocks(events: FtraceEvents) -> list[Counter]:
+    """The clock of each CPU, in MHz, from its first change on."""
+    rows = events.frequencies
+    return [
+        replace(
+            stated_counter(
+                CPUS, f"CPU {cpu} clock", rows["time"][which], rows["khz"][which] / 1000
+            ),
+            unit="MHz",
+        )
+        for cpu, which in groups_of(rows["cpu"])
+    ]
 
 
 def _first_names(tid: Ints, name: Ints) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ from viewer.formats.perfetto.gpu_stages import GpuStages
 from viewer.formats.perfetto.packets import Packets, last, packets_of
 from viewer.formats.perfetto.perf_samples import PerfSamples
 from viewer.formats.perfetto.recording import Recording
-from viewer.formats.perfetto.sched import sched_slices
+from viewer.formats.perfetto.sched import cpu_clocks, sched_slices
 from viewer.formats.perfetto.sequences import LATEST, as_text, clock_name, parsed, sum_times
 from viewer.formats.perfetto.track_events import TrackEvents
 from viewer.model.trace import Trace
@@ -330,7 +330,7 @@ class _Reading:
         names = {n: _packet_name(n) for n in sorted(self._skipped)}
         events = self._events
         atrace = Atrace(self._recording, self._ftrace)
-        counters = atrace.counters()
+        counters = [*cpu_clocks(self._ftrace), *atrace.counters()]
         system = [
             *sched_slices(self._recording, self._ftrace),
             *atrace.slices(),
