@@ -15,6 +15,7 @@ from viewer.model.warm_up import (
     warm_up_inferences,
     with_warm_up,
 )
+from viewer.model.work_unit import INFERENCE, STEP
 
 LOAD = "load"
 
@@ -129,6 +130,6 @@ def test_the_typical_one_of_an_even_number_is_the_shorter_of_the_middle_two():
 
 
 def test_a_sentence_says_what_medians_cover():
-    assert included_text(3, 0) == "3 inferences"
-    assert included_text(3, 1) == "3 inferences, without 1 that warms up"
-    assert included_text(9, 3) == "9 inferences, without 3 that warm up"
+    assert included_text(3, 0, INFERENCE) == "3 inferences"
+    assert included_text(3, 1, STEP) == "3 steps (1 warm-up left out)"
+    assert included_text(9, 3, INFERENCE) == "9 inferences (3 warm-ups left out)"

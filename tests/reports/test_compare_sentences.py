@@ -63,7 +63,7 @@ def test_parts_of_one_file_are_named(tmp_path):
     (path,) = write_sessions(tmp_path, "a", BASE)
     space = Workspace()
     space.open(str(path))
-    one, other, more = (arm_of(space, of_numbers(own)) for own in ((1,), (5,), range(2, 8)))
+    one, other, more = (arm_of(space, of_numbers(space, own)) for own in ((1,), (5,), range(2, 8)))
     said = headline(Comparison(one, other))
     assert said == "Inference 5 took as long as inference 1."
     said = headline(Comparison(one, more))

@@ -26,16 +26,16 @@ def numbers(workspace: Workspace, choice: RunChoice) -> list[tuple[str, int]]:
 
 
 def test_numbers_are_those_of_every_method(linked):
-    choice = of_numbers({2, 3})
+    choice = of_numbers(linked, {2, 3})
     assert (choice.words, choice.warm_up) == ("inferences 2 to 3", True)
     assert {number for _, number in numbers(linked, choice)} == {2, 3}
-    assert of_numbers({4}).words == "inference 4"
+    assert of_numbers(linked, {4}).words == "inference 4"
 
 
-def test_many_numbers_are_named_by_their_ranges():
-    assert of_numbers({9, 4, 5, 6}).words == "inferences 4 to 6 and 9"
-    assert of_numbers({1, 3, 4, 8}).words == "inferences 1, 3 to 4 and 8"
-    assert of_numbers({1, 3, 5, 7}).words == "4 chosen inferences"
+def test_many_numbers_are_named_by_their_ranges(linked):
+    assert of_numbers(linked, {9, 4, 5, 6}).words == "inferences 4 to 6 and 9"
+    assert of_numbers(linked, {1, 3, 4, 8}).words == "inferences 1, 3 to 4 and 8"
+    assert of_numbers(linked, {1, 3, 5, 7}).words == "4 chosen inferences"
 
 
 def test_a_number_in_one_scope_is_of_its_method(linked):
@@ -69,7 +69,7 @@ def test_runs_of_two_methods_are_ambiguous(linked):
 
 
 def test_all_of_several_choices(linked):
-    both = all_of([of_numbers({2}), of_method(linked, "decode")])
+    both = all_of([of_numbers(linked, {2}), of_method(linked, "decode")])
     assert both is not None
     assert len(numbers(linked, both)) == 1
     assert (both.words, both.method) == ("inference 2, method decode", "decode")

@@ -174,7 +174,7 @@ def compare(
 def _choice(
     workspace: Workspace, numbers: Collection[int] | None, method: str | None
 ) -> RunChoice | None:
-    run_choices = [] if numbers is None else [of_numbers(numbers)]
+    run_choices = [] if numbers is None else [of_numbers(workspace, numbers)]
     if method is not None:
         run_choices.append(of_method(workspace, method))
     return all_of(run_choices)

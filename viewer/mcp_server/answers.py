@@ -32,6 +32,7 @@ from viewer.reports.stats import stats
 from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.inference_methods import parse_numbers
 from viewer.workspace.run_choice import RunChoice, of_numbers
+from viewer.workspace.workspace import Workspace
 
 _QUERY_SECONDS, _QUERY_MEMORY = 30.0, 1_000_000_000
 MOST_INFERENCES = 1_000_000
@@ -144,7 +145,7 @@ def compare(
     space = opened.workspace
     arms = []
     for name, profiles, numbers in (("a", a, a_inferences), ("b", b, b_inferences)):
-        arm = arm_of(space, _inferences(f"{name}_inferences", numbers), opened.arm(profiles))
+        arm = arm_of(space, _inferences(space, f"{name}_inferences", numbers), opened.arm(profiles))
         if problem := arm_problem(arm):
             raise WrongArgument(f"arm {name}: {problem}")
         arms.append(arm)
@@ -163,9 +164,11 @@ def compare(
     return {"opscope": __version__, **limited(facts, "rows", limit), "pairing": pairing}
 
 
-def _inferences(name: str, numbers: str | None) -> RunChoice | None:
+def _inferences(space: Workspace, name: str, numbers: str | None) -> RunChoice | None:
     try:
-        return None if numbers is None else of_numbers(parse_numbers(numbers, MOST_INFERENCES))
+        return (
+            None if numbers is None else of_numbers(space, parse_numbers(numbers, MOST_INFERENCES))
+        )
     except ValueError as error:
         raise WrongArgument(f"{name}: {error}") from error
 

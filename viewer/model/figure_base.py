@@ -16,6 +16,7 @@ from viewer.model.times import format_bounded, format_time, group_digits, tick_t
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.model.trace import Trace
 from viewer.model.warm_up import counted_inferences
+from viewer.model.work_unit import INFERENCE, WorkUnit
 
 MEAN, SUM, MEDIAN = "mean", "sum", "Median"
 
@@ -24,22 +25,29 @@ MEAN, SUM, MEDIAN = "mean", "sum", "Median"
 class FigureBase:
     """The base of the figures of a scope.
 
-    rate: ns per tick. count: how many inferences the figures cover; fewer than two if they are not
-    per inference: of a range, of one inference, or of a file without inferences. divisor: what the
+    rate: ns per tick. count: how many inferences the figures cover; 0 if they are of a range or of
+    a file without inferences. divisor: what the
     ticks of all of them are divided by, 1 for a sum. is_mean: whether figures are a mean. phase: of
-    several methods or phases, the one that they are of; else "".
+    several methods or phases, the one that they are of; else "". unit: what the file calls its
+    inferences.
     """
 
     rate: Fraction
-    count: int = 1
+    count: int = 0
     divisor: int = 1
     is_mean: bool = False
     phase: str = ""
+    unit: WorkUnit = INFERENCE
 
     @property
     def is_of_several(self) -> bool:
         """Whether the figures cover several inferences, so that titles say how."""
         return self.count > 1
+
+    @property
+    def whole_noun(self) -> str:
+        """What shares are of, if they are of inferences: "inference" of one, else "inferences"."""
+        return self.unit.noun if self.count == 1 else self.unit.plural
 
     @property
     def name(self) -> str:
@@ -67,15 +75,15 @@ class FigureBase:
         """One sentence for tooltips; "" if the figures are not per inference."""
         if not self.is_of_several:
             return ""
-        count = group_digits(self.count)
+        count = self.unit.counted(self.count)
         if self.is_mean:
-            return f"The mean of {count} inferences, of which rows add up."
-        return f"The sum of {count} inferences of several methods or phases."
+            return f"The mean of {count}, of which rows add up."
+        return f"The sum of {count} of several methods or phases."
 
     @property
     def sum_explanation(self) -> str:
         """One sentence for the tooltip of a sum next to means, else ""."""
-        return f"Of all {group_digits(self.count)} inferences." if self.is_mean else ""
+        return f"Of all {self.unit.counted(self.count)}." if self.is_mean else ""
 
     @property
     def cut_ns(self) -> Fraction:
@@ -125,11 +133,13 @@ def figure_base(trace: Trace, scope: TimeScope, rate: Fraction) -> FigureBase:
     rate: ns per tick.
     """
     if not scope.is_whole:
-        return FigureBase(rate)
+        one = 0 if scope.run is None else scope.run.count
+        return FigureBase(rate, min(one, 1), unit=trace.unit)
     runs = counted_inferences(trace, warm_up=scope.warm_up)
     count = sum(run.count for run in runs)
     is_one_phase = len({series_of(trace, run) for run in runs}) == 1
     # A run that stands for several is their mean already.
     is_plain = count == len(runs)
     is_mean = count > 1 and is_one_phase and (is_plain or len(runs) == 1)
-    return FigureBase(rate, count, len(runs) if is_mean else 1, is_mean)
+    divisor = len(runs) if is_mean else 1
+    return FigureBase(rate, count, divisor, is_mean, unit=trace.unit)

@@ -23,6 +23,7 @@ from viewer.model.queries import (
 from viewer.model.times import counted
 from viewer.model.trace import Run, RunKind, Trace
 from viewer.model.warm_up import counted_inferences
+from viewer.model.work_unit import INFERENCE, WorkUnit
 
 EVERY_PHASE = "*"
 ScopeSpan = tuple[int | None, int | None, int | None]
@@ -87,7 +88,7 @@ class LeftOut:
     """What the figures of a scope leave out: inferences for each reason, loads, and open slices.
 
     outside: whether what ran outside inferences is left out, where the runtime does not time them,
-    so that it could count.
+    so that it could count. unit: what the file calls its inferences.
     """
 
     unfinished: int = 0
@@ -95,22 +96,25 @@ class LeftOut:
     loads: int = 0
     open_slices: int = 0
     outside: bool = False
+    unit: WorkUnit = INFERENCE
 
     @property
     def text(self) -> str:
         """Say it: "Not counted: 1 warm-up inference, 2 unfinished"; "" if none is left out."""
         parts = []
         if self.warm_up:
-            parts.append(counted(self.warm_up, "warm-up inference"))
+            parts.append(counted(self.warm_up, f"warm-up {self.unit.noun}"))
         if self.unfinished:
-            noun = "unfinished" if parts else "unfinished inference"
-            parts.append(f"{self.unfinished} {noun}" if parts else counted(self.unfinished, noun))
+            noun = f"unfinished {self.unit.noun}"
+            parts.append(
+                f"{self.unfinished} unfinished" if parts else counted(self.unfinished, noun)
+            )
         if self.loads:
             parts.append("initialization")
         if self.open_slices:
             parts.append(f"{counted(self.open_slices, 'slice')} without an end")
         if self.outside:
-            parts.append("what ran outside inferences")
+            parts.append(self.unit.worded("what ran outside inferences"))
         return f"Not counted: {', '.join(parts)}" if parts else ""
 
 
@@ -126,6 +130,7 @@ def left_out(trace: Trace, scope: TimeScope = WHOLE) -> LeftOut:
         sum(run.is_apart for run in trace.runs),
         0 if is_open is None else int(is_open.sum()),
         trace.only_inferences and not timed_by(trace),
+        trace.unit,
     )
 
 
@@ -149,9 +154,9 @@ def whole_scope_text(trace: Trace, scope: TimeScope = WHOLE, *, loads: bool = Fa
     return inferences_text(trace, scope)
 
 
-def typical_text(count: int) -> str:
+def typical_text(count: int, unit: WorkUnit) -> str:
     """Name the typical one of some inferences as a scope."""
-    return f"the typical one of {counted(count, 'inference')}"
+    return f"the typical one of {unit.counted(count)}"
 
 
 def inferences_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
@@ -163,7 +168,7 @@ def inferences_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
     count = sum(run.count for run in counted_inferences(trace, warm_up=scope.warm_up))
     every = sum(run.count for run in trace.inferences() if run.counts)
     if left_out(trace, scope).warm_up:
-        return f"{counted(count, 'inference')} after warm-up"
+        return f"{trace.unit.counted(count)} after warm-up"
     if count < every:
-        return f"{count} of {counted(every, 'inference')}"
-    return "the inference" if count == 1 else f"all {counted(count, 'inference')}"
+        return f"{count} of {trace.unit.counted(every)}"
+    return f"the {trace.unit.noun}" if count == 1 else f"all {trace.unit.counted(count)}"

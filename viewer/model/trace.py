@@ -25,6 +25,7 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.model.call_stacks import CallStacks
 from viewer.model.counter import Counter
 from viewer.model.names.profilers import PROFILER_STEP
+from viewer.model.work_unit import INFERENCE, WorkUnit, unit_of_series
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,9 +340,19 @@ class Run:
         return series == PROFILER_STEP and number.strip("0") != ""
 
     @property
+    def unit(self) -> WorkUnit:
+        """What its file calls it: a step of PyTorch, else an inference."""
+        return unit_of_series(self.series)
+
+    @property
     def label(self) -> str:
-        """Its number, and whether it did not finish: "run 2, did not finish"."""
-        return f"run {self.number}{self.label_ending}"
+        """Its name in tracks and files: "run 2, did not finish" of an inference, or "step 2"."""
+        return f"{self.unit.label} {self.number}{self.label_ending}"
+
+    @property
+    def text(self) -> str:
+        """Its number, and whether it did not finish: "inference 2, did not finish"."""
+        return f"{self.unit.noun} {self.number}{self.label_ending}"
 
     @property
     def label_ending(self) -> str:
@@ -535,6 +546,12 @@ class Trace:
         What other tracks start at its end is not in it, as in a range (`starts_between`).
         """
         return run.end - 1 if run.all_tracks and run.start < run.end < self.end else run.end
+
+    @property
+    def unit(self) -> WorkUnit:
+        """What the file calls its inferences: all of a file are of one kind."""
+        first = next(self.inferences(), None)
+        return INFERENCE if first is None else first.unit
 
     def inferences(self) -> Iterator[Run]:
         """The inference runs in file order."""

@@ -14,6 +14,7 @@ from dataclasses import replace
 from viewer.model.quantiles import typical
 from viewer.model.times import counted
 from viewer.model.trace import Run, RunKind, Trace
+from viewer.model.work_unit import WorkUnit
 
 MOST = 3  # inferences that warm up after one load
 _PART = 4  # at most one in so many warms up, so few inferences keep most of their figures
@@ -94,9 +95,7 @@ def typical_inference(runs: Sequence[Run]) -> Run:
     return runs[typical([run.end - run.start for run in runs])]
 
 
-def included_text(count: int, left_out: int) -> str:
-    """Return what figures per inference cover: "9 inferences, without 3 that warm up"."""
-    text = counted(count, "inference")
-    if not left_out:
-        return text
-    return f"{text}, without {left_out} that {'warms' if left_out == 1 else 'warm'} up"
+def included_text(count: int, left_out: int, unit: WorkUnit) -> str:
+    """Return what figures per inference cover: "9 inferences (3 warm-ups left out)"."""
+    text = unit.counted(count)
+    return f"{text} ({counted(left_out, 'warm-up')} left out)" if left_out else text

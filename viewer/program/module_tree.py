@@ -2,8 +2,9 @@
 
 The root is the method, which is the outermost module of its operators; for several methods it is
 the model, with one child per method. A module is identified by its path, so one that is called
-twice is one module. Operators without a module (in branches of control flow) have a separate group
-below their method.
+twice is one module; so is one that is called forward and backward (`Program.directions`), unless
+the tree is asked to have a method for each. Operators without a module (in branches of control
+flow) have a separate group below their method.
 """
 
 from __future__ import annotations
@@ -77,13 +78,15 @@ class ModuleTree:
     """All modules of a program in preorder and graph order.
 
     of_operator, of_node: the module that directly contains each operator, and each node (int64). A
-    node without a module is in that of its operator.
+    node without a module is in that of its operator. is_joined: whether modules have the operators
+    of all `Program.directions`.
     """
 
     program: Program
     modules: tuple[Module, ...]
     of_operator: Ints
     of_node: Ints
+    is_joined: bool = False
 
     @cached_property
     def is_stated(self) -> bool:
@@ -138,12 +141,12 @@ class ModuleTree:
         return totals
 
 
-def module_tree(program: Program) -> ModuleTree:
-    """Build the module tree of a program; linear in its operators and their depth."""
-    methods = [_method(program, method) for method in program.methods]
-    root = methods[0] if len(methods) == 1 else _Place(ModuleKind.MODEL, "")
-    if root not in methods:
-        root.inside = dict(enumerate(methods))
+def module_tree(program: Program, *, joined: bool = False) -> ModuleTree:
+    """Build the module tree of a program; linear in its operators and their depth.
+
+    joined: whether a module that is called forward and backward is one module.
+    """
+    root = _joined_root(program) if joined and program.directions else _root(program)
     modules: list[Module] = []
     of_operator = np.zeros(len(program.operators), np.int64)
     of_node = np.zeros(len(program.nodes), np.int64)
@@ -177,7 +180,32 @@ def module_tree(program: Program) -> ModuleTree:
                 tuple(place.operators),
             )
         )
-    return ModuleTree(program, tuple(modules), of_operator, of_node)
+    is_joined = joined and bool(program.directions)
+    return ModuleTree(program, tuple(modules), of_operator, of_node, is_joined)
+
+
+def _root(program: Program) -> _Place:
+    methods = [_method(program, method) for method in program.methods]
+    root = methods[0] if len(methods) == 1 else _Place(ModuleKind.MODEL, "")
+    if root not in methods:
+        root.inside = dict(enumerate(methods))
+    return root
+
+
+def _joined_root(program: Program) -> _Place:
+    """Put the modules of all directions directly into the model, next to what has no module."""
+    root = _Place(ModuleKind.MODEL, "")
+    for method in program.methods:
+        for operator in method.operators:
+            chain = _chain(operator)
+            place = root.within(chain)
+            if not chain:
+                is_direction = method.name in program.directions
+                name = f"{method.name}, no module" if is_direction else method.name
+                place = root.inside.setdefault((name,), _Place(ModuleKind.METHOD, name))
+            place.operators.append(operator.index)
+            place.nodes += program.node_numbers(operator.index)
+    return root
 
 
 def _method(program: Program, method: Method) -> _Place:

@@ -280,7 +280,8 @@ class Program:
     operations are lowered, so its own lines are not source. is_recorded: whether it is no file of
     its own, but what the profile at `path` records about its operators. is_nested: whether these
     call one another, so that one has many call sites. is_of_layers: whether it describes the layers
-    of an engine by their names. rejections: what a log of a partitioner says.
+    of an engine by their names. rejections: what a log of a partitioner says. directions: methods
+    that run the same modules, forward and backward; () if no method runs those of another.
     """
 
     path: str
@@ -295,6 +296,7 @@ class Program:
     is_nested: bool = False
     is_of_layers: bool = False
     rejections: tuple[Rejection, ...] = ()
+    directions: tuple[str, ...] = ()
 
     @property
     def is_mlir(self) -> bool:

@@ -72,8 +72,8 @@ def explanation(comparison: Comparison) -> str:
 
 
 def whole_name(comparison: Comparison) -> str:
-    """Return what the arms are compared by as a whole: "inference", or "profile" without any."""
-    return "profile" if are_files(comparison) else "inference"
+    """Return what the arms are compared by as a whole: "inference" or "step"; else "profile"."""
+    return "profile" if are_files(comparison) else comparison.unit.noun
 
 
 def whole_inference(compared: Compared, drift: float | None = None) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from viewer.analysis.comparison.wall_rates import WallRate, wall_rate
 from viewer.analysis.findings.sequence import BETWEEN_SHARE
 from viewer.model.text import markdown_text, one_line
 from viewer.model.times import MINUS, counted, format_time, plain_spaces
+from viewer.model.work_unit import INFERENCE, WorkUnit
 from viewer.reports.columns import aligned_times, column_lines
 
 _TITLES = ("Δ", "change", "95 % interval", "A", "B", "verdict", "pair", "what")
@@ -82,7 +83,7 @@ def session_lines(comparison: Comparison) -> list[str]:
         )
         for session, name, ns in sessions
     ]
-    titles = ("order", "inference", "temperature", "clock", "arm", "session")
+    titles = ("order", comparison.unit.noun, "temperature", "clock", "arm", "session")
     columns = zip(titles, map(list, zip(*cells, strict=True)), strict=True)
     return ["", *column_lines(list(columns), 4), ""]
 
@@ -108,25 +109,36 @@ def compare_markdown(
 
 def sentence(comparison: Comparison) -> str:
     """Return the answer in one sentence: "B is 12.0 % slower, +1.9 ms per inference"."""
-    return sentence_of(comparison.inference, files=are_files(comparison))
+    return sentence_of(comparison.inference, files=are_files(comparison), unit=comparison.unit)
 
 
-def sentence_of(one: Compared, *, files: bool = False, has_clock_option: bool = True) -> str:
+def sentence_of(
+    one: Compared,
+    *,
+    files: bool = False,
+    has_clock_option: bool = True,
+    unit: WorkUnit = INFERENCE,
+) -> str:
     """Return the same of the figures of an inference.
 
-    files: whether it is of whole files. has_clock_option: whether the command has --clock.
+    files: whether it is of whole files. has_clock_option: whether the command has --clock. unit:
+    what the files call their inferences.
     """
     if one.doubt is Doubt.DIFFERENT_CLOCKS:
         remedy = " --clock sets the rate of cycles." if has_clock_option else ""
         return f"A and B have different clocks, so their times cannot be compared.{remedy}"
     if one.a_ns is None or one.b_ns is None:
-        return "There is no inference in both arms to compare."
+        return unit.worded("There is no inference in both arms to compare.")
     if one.change is None:
-        return "An inference takes no time in A or in B, so there is no change."
-    per = "" if files else " per inference"
+        return unit.worded("An inference takes no time in A or in B, so there is no change.")
+    per = "" if files else f" per {unit.noun}"
     by = f"{change_text(one)}, {difference_text(one.change_ns)}{per}"
     if one.verdict is Verdict.NO_CHANGE:
-        what = "B takes as long as A" if files else "An inference takes as long in B as in A"
+        what = (
+            "B takes as long as A"
+            if files
+            else unit.worded("An inference takes as long in B as in A")
+        )
         return f"{what} ({by})."
     if one.verdict is Verdict.CANNOT_TELL:
         why = reason_text(one.doubt) if one.doubt else ""
@@ -218,25 +230,25 @@ def _head(comparison: Comparison) -> list[str]:
         factor = comparison.common_factor
         common = "" if factor is None else f", common factor {factor:.3f}"
         drifting = f"; {drifting}" if drifting else ""
-        what = "Profile" if are_files(comparison) else "Inference"
+        what = "Profile" if are_files(comparison) else comparison.unit.title
         lines.append(f"{what}: {times}{common}{interval}{drifting}")
-        lines += wall_time(wall_rate(comparison.a), wall_rate(comparison.b))
+        lines += wall_time(wall_rate(comparison.a), wall_rate(comparison.b), comparison.unit)
         lines += _assumed_clocks(comparison)
     if comparison.is_relative:
-        lines.append(RELATIVE)
+        lines.append(comparison.unit.worded(RELATIVE))
     if comparison.detectable is not None:
         size = _percent(comparison.detectable).lstrip("+")
         lines.append(f"Smallest detectable change in the median row: {size}.")
     return lines
 
 
-def wall_time(a: WallRate | None, b: WallRate | None) -> list[str]:
+def wall_time(a: WallRate | None, b: WallRate | None, unit: WorkUnit = INFERENCE) -> list[str]:
     """Return inferences per second in both arms, if a good part of the time is between them."""
     if a is None or b is None or max(a.idle_share, b.idle_share) < BETWEEN_SHARE:
         return []
     return [
-        f"Wall time: {a.per_second:,.4g} → {b.per_second:,.4g} inferences per second; "
-        f"{format_time(round(a.gap_ns))} → {format_time(round(b.gap_ns))} between inferences "
+        f"Wall time: {a.per_second:,.4g} → {b.per_second:,.4g} {unit.plural} per second; "
+        f"{format_time(round(a.gap_ns))} → {format_time(round(b.gap_ns))} between {unit.plural} "
         f"({100 * a.idle_share:.1f} % → {100 * b.idle_share:.1f} % of the wall time)"
     ]
 
@@ -271,12 +283,14 @@ def _arm(arm: Arm) -> str:
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     runs = sorted({len(session.runs) for session in arm.sessions})
     each = (
-        counted(runs[0], "inference") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} inferences"
+        arm.unit.counted(runs[0])
+        if len(runs) == 1
+        else f"{runs[0]} to {runs[-1]} {arm.unit.plural}"
     )
     chosen = f"{one_line(arm.choice)}, " if arm.choice else ""
     files = f"{one_line(names[0])}{more}"
     if len(arm.sessions) == 1 and arm.choice:
-        is_counted = not arm.choice.startswith("inference")
+        is_counted = not arm.choice.startswith(arm.unit.noun)
         counts = f", {each}" if is_counted else ""
         return f"{one_line(arm.choice)} of {files}{counts}"
     of = "" if is_of_files(arm) else f" of {each}"

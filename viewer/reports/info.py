@@ -86,6 +86,7 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
         "untimed": {k.name.lower(): trace.untimed.count(k) for k in UntimedKind},
         "origin": trace.start,
         "clock": clock_facts(workspace, trace),
+        "unit": trace.unit.noun,
         "inferences": inference_facts(workspace, trace),
         "stated": {name: plain_spaces(text) for name, text in trace.stated.items()},
         "problems": _problems(trace.problems),
@@ -217,6 +218,7 @@ def _without_slices(file: Program | Executable, kind: str) -> Facts:
         "untimed": {k.name.lower(): 0 for k in UntimedKind},
         "origin": None,
         "clock": None,
+        "unit": None,
         "inferences": [],
         "stated": {},
         "problems": _problems(file.problems),
@@ -359,7 +361,7 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
         lines.append(f"  one axis: {one_line(shared)}")
     runs = inference_facts(workspace, trace)
     if runs:
-        lines.append(f"  {plain_count(len(runs), 'inference')}")
+        lines.append(f"  {plain_count(len(runs), trace.unit.noun)}")
         table = workspace.links(trace)
         first = [
             f"    {_inference_text(facts, table, run)}"
@@ -416,7 +418,7 @@ def _derived_lines(trace: Trace, clock: ClockRate) -> list[str]:
         return []
     amount = format_time(tick_to_ns(part, clock.ns_per_tick))
     share = f"{part / whole:.1%} of the time of delegate calls that log events"
-    return [f"  unattributed: {amount}, {share} (all inferences)"]
+    return [f"  unattributed: {amount}, {share} (all {trace.unit.plural})"]
 
 
 def _program_text(workspace: Workspace, program: Program) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from viewer.analysis.findings.sequence import noun_of, rate_text, tokens_text
+from viewer.analysis.findings.sequence import rate_text, tokens_text
 from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.sequence.changes import sequences
@@ -61,7 +61,8 @@ def phase_lines(workspace: Workspace, trace: Trace) -> list[str]:
     lines = []
     for series, sequence in every.items():
         tokens = tokens_of([trace.runs[run_index] for run_index in sequence])
-        noun, parts = noun_of(names[series]) if tokens is None else "inference", []
+        noun = (trace.unit.in_phase(names[series]) if tokens is None else trace.unit).noun
+        parts: list[str] = []
         if names[series] and series in medians:
             median = tick_to_ns(medians[series].median, rate)
             parts.append(f"{counted(len(sequence), noun)}, median {format_time(median)}")

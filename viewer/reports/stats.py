@@ -35,6 +35,7 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.model.trace import Run, Trace
+from viewer.model.work_unit import INFERENCE, WorkUnit, common_unit
 from viewer.program.sources.files import short_names
 from viewer.reports.columns import aligned_times, column_lines
 from viewer.reports.inferences import numbered_inferences
@@ -154,6 +155,7 @@ def stats(
                 "whole_per_inference_ns": tick_to_ns(grouped.whole, rate / base.divisor),
                 "ungrouped_per_inference_ns": each[UNGROUPED],
             }
+        facts["unit"] = trace.unit.noun
         files.append(facts | also | ({"phase": phase} if phase else {}) | per)
         if grouped:
             also = {**also, "share_of": grouped.share_of}
@@ -309,11 +311,12 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
     if not facts["rows"]:
         return "\n".join([*heads, "nothing in this range"])
     names = short_names(row["file"] for row in rows)
+    noun = common_unit(WorkUnit(file["unit"]) for file in answered)
     columns = [
-        *_number_columns(rows, unit),
+        *_number_columns(rows, unit, noun),
         *([("File", [one_line(names[row["file"]]) for row in rows])] if several else []),
         (
-            _title(str(facts["by"])),
+            noun.worded(_title(str(facts["by"]))),
             ["  " * row["label"].startswith("  ") + one_line(row["label"]) for row in rows],
         ),
     ]
@@ -359,14 +362,16 @@ def file_lines(file: Facts) -> list[str]:
         lines.append(f"  {counted(file['values'], 'value')} without a time left out")
     if file.get("phases") and not file.get("phase"):
         lines.append(f"  covers {joined(file['phases'])}; --phase shows one")
+    noun = WorkUnit(file.get("unit", INFERENCE.noun))
     is_mean = "per_inferences" in file
     if file["warm_up"] and not is_mean:
-        lines.append(f"  includes {counted(file['warm_up'], 'warm-up inference')}")
+        lines.append(f"  includes {counted(file['warm_up'], f'warm-up {noun.noun}')}")
     excluded = LeftOut(
         file["unfinished"],
         file["warm_up"] if is_mean else 0,
         loads=file["initialization"],
         open_slices=file.get("without_end", 0),
+        unit=noun,
     )
     if excluded.text:
         lines.append(f"  {excluded.text}")
@@ -454,8 +459,11 @@ def _sums(file: Facts) -> list[Facts]:
     ]
 
 
-def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]]]:
-    """Return the columns of numbers, without empty ones. chosen: a unit of `UNITS`, or `AUTO`."""
+def _number_columns(rows: list[Facts], chosen: str, noun: WorkUnit) -> list[tuple[str, list[str]]]:
+    """Return the columns of numbers, without empty ones.
+
+    chosen: a unit of `UNITS`, or `AUTO`. noun: of what the means are per.
+    """
 
     def cells(name: str, text: Callable[[Any], str]) -> list[str]:
         return [text(row[name]) if name in row else "" for row in rows]
@@ -481,12 +489,15 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
     if not has_overlap:  # the whole is in the column of the figure that adds up
         rows = [{**row, "self_ns": row["wall_ns"]} if _is_sum(row) else row for row in rows]
     per = {row["per_inferences"] for row in rows if "per_inferences" in row}
-    base = FigureBase(Fraction(1), max(per, default=1), 1, bool(per))
+    base = FigureBase(Fraction(1), max(per, default=0), 1, bool(per), unit=noun)
+    is_of_one = any("inference" in row for row in rows)
     columns = []
     for column in titled_columns(_FIRST, () if has_overlap else ("wall_ns",)):
         name = column.name
         if name == "share":
-            columns.append((_share_title(rows), [_share_text(row) for row in rows]))
+            columns.append(
+                (_share_title(rows, noun, is_of_one=is_of_one), [_share_text(row) for row in rows])
+            )
             columns += [times(base.median_title, MEDIAN_NS)] if per else []
         elif column.unit == "ns":
             native = "clock_total" if name == DELEGATE_NS else f"clock_{name.removesuffix('_ns')}"
@@ -514,7 +525,8 @@ def _share_text(row: Facts) -> str:
     return f"{100 * row['share']:.1f}"
 
 
-def _share_title(rows: list[Facts]) -> str:
+def _share_title(rows: list[Facts], noun: WorkUnit, *, is_of_one: bool) -> str:
     """Return the title of the shares, with their base."""
     bases = {row["share_of"] for row in rows if "share_of" in row}
-    return figure_terms.share(bases.pop()).title if len(bases) == 1 else "Share, %"
+    of = FigureBase(Fraction(1), int(is_of_one), unit=noun)
+    return figure_terms.share(bases.pop(), of=of).title if len(bases) == 1 else "Share, %"

@@ -93,7 +93,7 @@ def run_anchors(
 
 def _run_anchor(open_trace: OpenTrace, run: Run) -> Anchor:
     start, end = run_span_ns(open_trace, run)
-    return Anchor(start, f"start of run {run.number}", end - start)
+    return Anchor(start, f"start of {run.text}", end - start)
 
 
 def _inferences(open_trace: OpenTrace) -> list[tuple[int, Run]]:

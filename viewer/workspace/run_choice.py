@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from viewer.analysis.links.link_table import LinkTable
 from viewer.model.text import listed
 from viewer.model.trace import Run
+from viewer.model.work_unit import WorkUnit, common_unit
 from viewer.workspace.workspace import Workspace
 
 # Ranges of numbers that are listed; more of them are only counted.
@@ -32,10 +33,11 @@ class RunChoice:
     warm_up: bool = False
 
 
-def of_numbers(numbers: Collection[int]) -> RunChoice:
+def of_numbers(workspace: Workspace, numbers: Collection[int]) -> RunChoice:
     """Return the inferences with some numbers, also those that warm up."""
     chosen = frozenset(numbers)
-    return RunChoice(_words(sorted(chosen)), lambda _, run: run.number in chosen, warm_up=True)
+    words = _words(sorted(chosen), common_unit(trace.unit for trace in workspace.traces))
+    return RunChoice(words, lambda _, run: run.number in chosen, warm_up=True)
 
 
 def of_scope(
@@ -46,28 +48,29 @@ def of_scope(
     paths: the profiles whose links name its method.
     """
     chosen = frozenset(numbers)
+    unit = common_unit(trace.unit for trace in workspace.traces if trace.path in paths)
     tables = [workspace.links(trace) for trace in workspace.traces if trace.path in paths]
     runs = ((table, run) for table in tables for run in table.trace.inferences())
     methods = (_method_of(table, run) for table, run in runs if _scope_of(table, run) == scope)
     method = next(methods, scope)
     return RunChoice(
-        f"{_words(sorted(chosen))} of {method}",
+        f"{_words(sorted(chosen), unit)} of {method}",
         lambda table, run: run.number in chosen and _scope_of(table, run) == scope,
         method,
         warm_up=True,
     )
 
 
-def _words(numbers: Sequence[int]) -> str:
+def _words(numbers: Sequence[int], unit: WorkUnit) -> str:
     """Ascending numbers in words: "inference 3", "inferences 1 to 4 and 6"."""
     if len(numbers) == 1:
-        return f"inference {numbers[0]}"
+        return f"{unit.noun} {numbers[0]}"
     first = [n for i, n in enumerate(numbers) if not i or n != numbers[i - 1] + 1]
     last = [n for i, n in enumerate(numbers) if i == len(numbers) - 1 or numbers[i + 1] != n + 1]
     if len(first) > _MOST_RANGES:
-        return f"{len(numbers)} chosen inferences"
+        return f"{len(numbers)} chosen {unit.plural}"
     parts = [f"{x} to {y}" if y > x else str(x) for x, y in zip(first, last, strict=True)]
-    return f"inferences {listed(parts)}"
+    return f"{unit.plural} {listed(parts)}"
 
 
 def of_method(workspace: Workspace, name: str) -> RunChoice:

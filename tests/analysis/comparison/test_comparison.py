@@ -168,7 +168,7 @@ def test_inferences_in_both_arms_are_reported(tmp_path):
     space = Workspace()
     space.open(str(path))
     first, second, third = (
-        arm_of(space, of_numbers(numbers)) for numbers in ((1, 2, 3), (3, 4), (5,))
+        arm_of(space, of_numbers(space, numbers)) for numbers in ((1, 2, 3), (3, 4), (5,))
     )
     assert Comparison(first, second).notes == ("A and B share 1 inference.",)
     assert Comparison(first, third).notes == ()

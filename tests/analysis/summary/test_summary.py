@@ -78,7 +78,7 @@ def test_the_slowest_inference_says_why_like_its_finding(attention):
     assert slowest is not None
     assert slowest.text == "Inference 1 took 2.2 times the median"
     assert any(slowest.why in finding.detail for finding in made.findings.found)
-    assert plain_spaces(slowest.why).startswith("Largest increases over the typical inference (5):")
+    assert plain_spaces(slowest.why).startswith("Slower than inference 5 mainly in:")
 
 
 def test_calls_that_operators_share_are_listed_if_they_take_most():

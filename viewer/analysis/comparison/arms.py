@@ -16,6 +16,7 @@ from viewer.analysis.torq.measured_actions import ACTION, JOB, LOCATION, states
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.quantiles import median, medians
 from viewer.model.trace import Run
+from viewer.model.work_unit import WorkUnit, common_unit
 from viewer.program.program import Program
 
 # The default level: instructions, and events inside delegate calls.
@@ -44,6 +45,11 @@ class Arm:
     choice: str = ""
     method: str = ""
     level: str = CALLS
+
+    @property
+    def unit(self) -> WorkUnit:
+        """What its files call their inferences."""
+        return common_unit(session.table.trace.unit for session in self.sessions)
 
     def by(self, level: str) -> Arm:
         """The same sessions with the parts of another level."""
@@ -230,7 +236,7 @@ def figures_text(a: Arm, b: Arm, *, relative: bool) -> str:
         text = f"{_median_of(a)} → {_median_of(b)}"
     else:
         text = f"medians of {len(a.sessions)} + {len(b.sessions)} sessions"
-    return f"{text}, relative to the inference" if relative else text
+    return f"{text}, relative to the {a.unit.noun}" if relative else text
 
 
 def _median_of(arm: Arm) -> str:

@@ -36,7 +36,7 @@ from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, ro
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.quantiles import median
-from viewer.model.times import counted
+from viewer.model.work_unit import WorkUnit, common_unit
 
 
 class Verdict(Enum):
@@ -158,6 +158,11 @@ class Comparison:
         return self._all[:-1]
 
     @property
+    def unit(self) -> WorkUnit:
+        """What the files of both arms call their inferences."""
+        return common_unit(arm.unit for arm in (self.a, self.b) if arm.sessions)
+
+    @property
     def inference(self) -> Compared:
         """The figures of the whole inference."""
         return self._all[-1]
@@ -272,11 +277,11 @@ class Comparison:
             every = dict.fromkeys(name for arm in (self.a, self.b) for names in arm.methods
                                   for name in names)  # fmt: skip
             sentences.append(
-                f"The inference adds up {', '.join(methods)} of {len(every)} methods, as not every "
-                "session ran the others."
+                f"The {self.unit.noun} adds up {', '.join(methods)} of {len(every)} methods, as "
+                "not every session ran the others."
             )
         if shared := shared_inferences(self.a, self.b):
-            sentences.append(f"A and B share {counted(shared, 'inference')}.")
+            sentences.append(f"A and B share {self.unit.counted(shared)}.")
         if self.a.level in IDENTITIES:
             sentences += [
                 f"The profiles of {name} state no {self.a.level}."

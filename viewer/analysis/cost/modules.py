@@ -40,7 +40,8 @@ class ModuleCosts:
 
     Arrays with one int64 per module: self_ticks, shared, outside, total and wall in ticks, and
     slices, the number of slices that start in the range, including those of all descendants; zeros:
-    how many of these the file cuts to 0; kernel: the time of their kernels in ticks.
+    how many of these the file cuts to 0; kernel: the time of their kernels in ticks; forward,
+    backward: the parts of the total in the first and second of `Program.directions`, 0 without.
 
     single: the row of every operator that has a cost of its own in its module. sets: per module the
     other rows that are charged to it, most expensive first: those of several operators, and those
@@ -57,6 +58,8 @@ class ModuleCosts:
     slices: Ints
     zeros: Ints
     kernel: Ints
+    forward: Ints
+    backward: Ints
     single: dict[int, CostRow]
     sets: tuple[tuple[CostRow, ...], ...]
 
@@ -94,6 +97,7 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
     """Charge the rows of a cost table to the modules of its program."""
     count = len(tree.modules)
     own_ticks, shared, outside, wall, slices, zeros, kernel = np.zeros((7, count), np.int64)
+    program, ways = tree.program, np.zeros((2, count), np.int64)
     merged: dict[tuple[int, tuple[int, ...]], CostRow] = {}
     for row in table.by_nodes:
         places = modules_of(tree, row.operators, row.nodes)
@@ -102,6 +106,9 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         wall[module] += row.wall
         zeros[module] += row.zeros
         kernel[module] += row.kernel
+        for way, method in zip(ways, program.directions, strict=False):
+            if program.operators[row.operators[0]].method == method:
+                way[module] += row.ticks
         cost_row = merged.get((module, row.operators))
         merged[module, row.operators] = row if cost_row is None else _sum(cost_row, row)
         if places == {module}:
@@ -129,6 +136,7 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         tree.total(slices),
         tree.total(zeros),
         tree.total(kernel),
+        *tree.total(ways),
         single,
         tuple(tuple(sorted(rows, key=lambda row: -row.ticks)) for rows in sets),
     )
@@ -199,6 +207,10 @@ def run_medians(
     charged = np.zeros((len(modules), len(runs)), np.int64)
     np.add.at(charged, module_of_set, ticks.T)
     total = tree.total(charged.T)
+    if tree.program.is_recorded:  # every inference ran what the profile recorded in it
+        modules, of_sets = quantiles.medians(total, axis=0), quantiles.medians(ticks, axis=0)
+        medians = dict(zip(sets, of_sets.tolist(), strict=True))
+        return RunMedians(modules, medians, len(runs))
     names = [method.name for method in tree.program.methods]
     methods = np.array([_method_number(names, table, run) for run in runs])
     for place, module in enumerate(tree.modules):
@@ -217,8 +229,8 @@ def run_medians(
             (module_of_set >= modules_of_method.start) & (module_of_set < modules_of_method.stop)
         )
         of_sets[inside] = quantiles.medians(ticks[of_method][:, inside], axis=0)
-    medians = zip(sets, of_sets.tolist(), strict=True)
-    return RunMedians(modules, {row_key: p50 for row_key, p50 in medians if p50 == p50}, len(runs))
+    known = zip(sets, of_sets.tolist(), strict=True)
+    return RunMedians(modules, {row_key: p50 for row_key, p50 in known if p50 == p50}, len(runs))
 
 
 def _charged_sets(

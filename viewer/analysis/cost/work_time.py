@@ -110,8 +110,8 @@ class WorkTime:
             for (part, copy, thing), k in keys_of_work.items()
         )
         names = (
-            (what if isinstance(what, str) else set_label(table, what))
-            + (" less its events" if less_events else "")
+            ("rest of the call " if less_events else "")
+            + (what if isinstance(what, str) else set_label(table, what))
             for what, less_events in things
         )
         return tuple(groups), tuple(names)

@@ -31,6 +31,7 @@ from viewer.model.scope import TimeScope, counted_in, typical_text, whole_scope_
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
 from viewer.model.trace import Run, RunKind, Trace, Unit
 from viewer.model.warm_up import counted_inferences
+from viewer.model.work_unit import INFERENCE, WorkUnit
 
 NAMED = 3  # a list in a sentence names this many items and counts the rest
 
@@ -228,12 +229,21 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class NotReported:
-    """A family without a finding, why, and its rule. applicable: the trace passes the check."""
+    """A family without a finding, why, and its rule. applicable: the trace passes the check.
+
+    unit: what the file calls its inferences.
+    """
 
     family: Family
     why: str
     rule: str
     applicable: bool
+    unit: WorkUnit = INFERENCE
+
+    @property
+    def title(self) -> str:
+        """The title of the family."""
+        return self.unit.worded(self.family.title)
 
 
 def checks_text(count: int, is_passed: bool) -> str:
@@ -401,11 +411,11 @@ def scope_text(table: LinkTable, scope: TimeScope) -> str:
     if run is None:
         return whole_scope_text(trace, scope)
     if scope.typical_of:
-        return typical_text(scope.typical_of)
+        return typical_text(scope.typical_of, trace.unit)
     if run.kind is RunKind.LOAD:
         return "the load"
     several = len({run.scope for run in trace.inferences()}) > 1
-    return f"inference {run.number}{f' of {scope_name(table, run.scope)}' if several else ''}"
+    return f"{run.unit.noun} {run.number}{f' of {scope_name(table, run.scope)}' if several else ''}"
 
 
 def joined(texts: Sequence[str], count: int | None = None) -> str:

@@ -172,8 +172,12 @@ class FindingsAnalysis:
             )
         )
         scope = joined([phase.scope for phase in phases])
+        unit = self.table.trace.unit  # rules are Opscope's own texts, without names of the file
         return Findings(
-            scope, tuple(findings[:MOST]), tuple(not_reported), max(len(findings) - MOST, 0)
+            scope,
+            tuple(replace(one, rule=unit.worded(one.rule)) for one in findings[:MOST]),
+            tuple(replace(one, rule=unit.worded(one.rule), unit=unit) for one in not_reported),
+            max(len(findings) - MOST, 0),
         )
 
     @property

@@ -33,9 +33,10 @@ from viewer.model.inferences.logged_methods import Series, series_of
 from viewer.model.quantiles import exact_median
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
-from viewer.model.times import NARROW_SPACE, counted, group_digits
+from viewer.model.times import NARROW_SPACE, group_digits
 from viewer.model.trace import Run, RunKind
 from viewer.model.warm_up import MOST, typical_inference
+from viewer.model.work_unit import INFERENCE, WorkUnit
 
 # With fewer inferences, a typical spread cannot be estimated.
 LEAST_STEADY = 3
@@ -83,6 +84,7 @@ class _Scope:
     warm: tuple[Run, ...]
     steady: tuple[Run, ...]
     numbers: Mapping[tuple[int, int], int]  # track and start -> position in `Trace.runs`
+    unit: WorkUnit = INFERENCE
 
     def place(self, run: Run) -> RunRef:
         return RunRef(self.numbers[run.track, run.start])
@@ -94,7 +96,7 @@ class _Scope:
         """
         count = len(self.runs)
         whole = sum(map(_length, self.runs))
-        every = f"all {counted(count, 'inference')}{self.name}"
+        every = f"all {self.unit.counted(count)}{self.name}"
         if context.is_timed:
             return context.gain_per(ticks, whole, count, f"over {every}")
         return context.gain_of(ticks, whole, every)
@@ -107,7 +109,7 @@ def warm_up(context: FindingContext) -> FamilyAnswer:
     applies = False
     for scope in _scopes(context.links):
         if not scope.warm:
-            why.append(f"too few inferences{scope.name} after a load for any to warm up")
+            why.append(f"too few {scope.unit.plural}{scope.name} after a load for any to warm up")
             continue
         if len(scope.steady) < LEAST_STEADY:
             why.append(_too_few(scope, LEAST_STEADY))
@@ -119,13 +121,14 @@ def warm_up(context: FindingContext) -> FamilyAnswer:
             slow.append((_beyond(long, usual), scope, long, usual))
         else:
             ratio = times_text(max(map(_length, scope.warm)), usual.ticks)
-            why.append(f"the slowest inference{scope.name} that warms up took {ratio} the median")
+            slowest = f"the slowest {scope.unit.noun}{scope.name}"
+            why.append(f"{slowest} that warms up took {ratio} the median")
     findings: list[Finding] = []
     for more, scope, long, usual in sorted(slow, key=lambda row: -row[0]):
         detail = f"{_against_median(context, scope, long, usual)}."
         if len(findings) < _EXPLAINED:
             detail += _difference(context, long[0], usual.run)
-        action = f"Warm up before the first inference{scope.name}"
+        action = f"Warm up before the first {scope.unit.noun}{scope.name}"
         gain = scope.gain(context, more)
         place = scope.place(long[0])
         findings.append(
@@ -140,7 +143,7 @@ def warm_up(context: FindingContext) -> FamilyAnswer:
                 advice=_MORE_WORK if _length(long[0]) >= MORE_WORK * usual.ticks else "",
             )
         )
-    return findings or _none_found(Family.WARM_UP, why, _WARM_UP_RULE, applies)
+    return findings or _none_found(context, Family.WARM_UP, why, _WARM_UP_RULE, applies)
 
 
 def slow_runs(context: FindingContext) -> FamilyAnswer:
@@ -159,8 +162,9 @@ def slow_runs(context: FindingContext) -> FamilyAnswer:
             findings.append(_slow(context, scope, slow, usual))
         else:
             ratio = times_text(max(map(_length, scope.steady)), usual.ticks)
-            why.append(f"the slowest inference{scope.name} after warm-up took {ratio} the median")
-    return findings or _none_found(Family.SLOW_RUNS, why, _SLOW_RULE, applies)
+            slowest = f"the slowest {scope.unit.noun}{scope.name}"
+            why.append(f"{slowest} after warm-up took {ratio} the median")
+    return findings or _none_found(context, Family.SLOW_RUNS, why, _SLOW_RULE, applies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +183,12 @@ class SlowestInference:
     median: Fraction
     steady: int
     why: str
+    unit: WorkUnit = INFERENCE
 
     @property
     def text(self) -> str:
         """How slow it is: "Inference 1 took 2.2 times the median"."""
-        which = f"Inference {group_digits(self.number)}{self.of}"
+        which = f"{self.unit.title} {group_digits(self.number)}{self.of}"
         if self.steady < 2 and self.ticks == self.median:
             return f"{which} was the slowest"
         if 20 * self.ticks < 21 * self.median:  # it would be "1.0 times"
@@ -212,6 +217,7 @@ def slowest_inference(context: FindingContext) -> SlowestInference | None:
         usual.ticks,
         len(scope.steady),
         _difference(context, run, usual.run).strip() if is_slow else "",
+        run.unit,
     )
 
 
@@ -229,11 +235,12 @@ class Outliers:
     name: str
     times: str
     typical: int
+    unit: WorkUnit = INFERENCE
 
     @property
     def text(self) -> str:
         """Them in words: "5 of 22 inferences after warm-up took up to 52.5 times the median"."""
-        of = f"{counted(self.of, 'inference')} after warm-up{self.name}"
+        of = f"{self.unit.counted(self.of)} after warm-up{self.name}"
         return f"{group_digits(self.slow)} of {of} took up to {self.times} the median"
 
 
@@ -252,7 +259,8 @@ def outliers(table: LinkTable) -> Outliers | None:
         is_much = slow and more >= OUTLIERS * sum(map(_length, scope.steady))
         if is_much and (worst is None or more > worst[0]):
             count, times = len(scope.steady), _times(slow[0], usual)
-            worst = more, Outliers(len(slow), count, scope.name, times, scope.place(usual.run).run)
+            place = scope.place(usual.run).run
+            worst = more, Outliers(len(slow), count, scope.name, times, place, scope.unit)
     return worst[1] if worst else None
 
 
@@ -260,12 +268,12 @@ def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], usual: _U
     worst = _times(slow[0], usual)
     action = (
         f"Look into the {group_digits(len(slow))} slowest of "
-        f"{counted(len(scope.steady), 'inference')} after warm-up{scope.name}, which took up to "
+        f"{scope.unit.counted(len(scope.steady))} after warm-up{scope.name}, which took up to "
         f"{worst} the median"
     )
     if len(slow) == 1:
         number = group_digits(slow[0].number)
-        action = f"Look into inference {number}{scope.name}, which took {worst} the median"
+        action = f"Look into {scope.unit.noun} {number}{scope.name}, which took {worst} the median"
     return Finding(
         Family.SLOW_RUNS,
         action,
@@ -281,21 +289,26 @@ def _against_median(
     context: FindingContext, scope: _Scope, slow: Sequence[Run], usual: _Usual
 ) -> str:
     """Return the longest of some inferences and what they are compared with, in words."""
-    steady = counted(len(scope.steady), "inference")
+    steady = scope.unit.counted(len(scope.steady))
     median = f"the median of the {steady} after warm-up ({context.time(usual.ticks)})"
     first = slow[0]
     if len(slow) == 1:
         number, time = group_digits(first.number), context.time(_length(first))
-        return f"Inference {number} took {time}, {_times(first, usual)} {median}"
+        return f"{scope.unit.title} {number} took {time}, {_times(first, usual)} {median}"
     named = [
-        f"inference {group_digits(run.number)} {context.time(_length(run))} ({_times(run, usual)})"
+        f"{run.unit.noun} {group_digits(run.number)} {context.time(_length(run))} "
+        f"({_times(run, usual)})"
         for run in slow
     ]
     return f"Compared with {median}: {joined(named)}"
 
 
-def _none_found(family: Family, why: list[str], rule: str, applies: bool) -> NotReported:
-    return NotReported(family, joined(why) or "there are no inferences", rule, applies)
+def _none_found(
+    context: FindingContext, family: Family, why: list[str], rule: str, applies: bool
+) -> NotReported:
+    unit = context.trace.unit
+    reason = joined(why) or f"there are no {unit.plural}"
+    return NotReported(family, reason, rule, applies)
 
 
 def _scopes(table: LinkTable) -> list[_Scope]:
@@ -330,6 +343,7 @@ def _scopes(table: LinkTable) -> list[_Scope]:
             tuple(run for _, run in series_runs if run.warms_up),
             tuple(run for _, run in series_runs if not run.warms_up),
             {(run.track, run.start): number for number, run in series_runs},
+            trace.unit,
         )
         for series, series_runs in runs_of_series.items()
     ]
@@ -383,11 +397,12 @@ def _difference(context: FindingContext, slow: Run, usual: Run) -> str:
     named.sort(key=lambda pair: -pair[1])
     if not named:
         return ""
-    text = ", ".join(f"{name} {context.time(ticks)}" for name, ticks in named[:NAMED])
-    return f" Largest increases over the typical inference ({usual.number}): {text}."
+    text = ", ".join(f"{name} +{context.time(ticks)}" for name, ticks in named[:NAMED])
+    return f" Slower than {usual.unit.noun} {usual.number} mainly in: {text}."
 
 
 def _too_few(scope: _Scope, least: int) -> str:
     count = len(scope.steady)
     are = "is" if count == 1 else "are"
-    return f"it needs {least} inferences{scope.name} after warm-up; there {are} {count or 'none'}"
+    needed = f"{least} {scope.unit.plural}{scope.name}"
+    return f"it needs {needed} after warm-up; there {are} {count or 'none'}"

@@ -28,7 +28,6 @@ from viewer.analysis.findings.finding import (
 from viewer.analysis.links.labels import series_names
 from viewer.analysis.sequence.changes import Change, change_of, sequences
 from viewer.analysis.sequence.levels import LEAST_CHANGE
-from viewer.analysis.sequence.phases import DECODE
 from viewer.analysis.sequence.rates import Rate, rate_of
 from viewer.analysis.sequence.stretches import LEAST_ON_A_SIDE
 from viewer.analysis.sequence.wall_time import TokenCount
@@ -64,7 +63,8 @@ def changes(context: FindingContext) -> FamilyAnswer:
             findings.append(_change(context, name, change))
     if findings:
         return findings
-    why = "no level shift and no trend" if count else "there are too few inferences"
+    few = f"there are too few {trace.unit.plural}"
+    why = "no level shift and no trend" if count else few
     return NotReported(Family.CHANGES, why, _CHANGES_RULE, bool(count))
 
 
@@ -84,7 +84,8 @@ def between(context: FindingContext) -> FamilyAnswer:
     why = f"at most {share_text(most, 1)} of the wall time is between inferences"
     if most < 0:
         why = "the file does not show when several inferences started"
-    return NotReported(Family.BETWEEN, why, _BETWEEN_RULE, most >= 0)
+    unit = context.trace.unit
+    return NotReported(Family.BETWEEN, unit.worded(why), _BETWEEN_RULE, most >= 0)
 
 
 def rate_text(rate: Rate, ns_per_tick: Fraction, noun: str) -> str:
@@ -109,11 +110,6 @@ def tokens_text(name: str, tokens: TokenCount | None, ns_per_tick: Fraction) -> 
         each = format_time(tick_to_ns(Fraction(tokens.ticks, tokens.tokens), ns_per_tick))
         text += f", {per_second:,.4g} per second ({each} each)"
     return f"{name}: {text}" if name else text
-
-
-def noun_of(phase: str) -> str:
-    """Return what inferences of a phase are called: "step" in decode, else "inference"."""
-    return "step" if phase == DECODE or phase.endswith(f", {DECODE}") else "inference"
 
 
 def _named(context: FindingContext) -> list[tuple[str, tuple[int, ...]]]:
@@ -165,7 +161,7 @@ def _gain(context: FindingContext, change: Change, name: str) -> Gain:
     if not change.is_slower:
         return NO_GAIN
     whole = sum(context.trace.runs[run].end - context.trace.runs[run].start for run in change.runs)
-    count = counted(len(change.runs), "inference")
+    count = context.trace.unit.counted(len(change.runs))
     return context.gain_per(change.beyond, whole, len(change.runs), f"over {count}{_of(name)}")
 
 
@@ -181,12 +177,13 @@ def _steps(context: FindingContext, change: Change, which: str) -> tuple[str, st
         action, how, each = "Prevent the slowdown", " slower", ""
     elif ways == {-1}:
         action, how, each = "Look into the speedup", " as long", ""
+    noun = context.trace.unit.noun
     steps = [
-        f"from inference {group_digits(one.number)} on {_factor(one.factor, each)}" for one in later
+        f"from {noun} {group_digits(one.number)} on {_factor(one.factor, each)}" for one in later
     ]
-    parts = [f"{context.time(first.median)} up to inference {group_digits(later[0].number - 1)}"]
+    parts = [f"{context.time(first.median)} up to {noun} {group_digits(later[0].number - 1)}"]
     for level, after in zip(later, [*later[1:], None], strict=True):
-        until = f"up to inference {group_digits(after.number - 1)}" if after else "after that"
+        until = f"up to {noun} {group_digits(after.number - 1)}" if after else "after that"
         parts.append(f"{context.time(level.median)} {until}")
     texts = f"{', '.join(parts[:-1])} and {parts[-1]}"
     return f"{action}{which}, {', '.join(steps)}{how}", f"Median durations: {texts}."
@@ -195,7 +192,7 @@ def _steps(context: FindingContext, change: Change, which: str) -> tuple[str, st
 def _trend(context: FindingContext, change: Change, name: str) -> tuple[str, str]:
     trend = change.trend
     assert trend is not None
-    noun = noun_of(name)
+    noun = context.trace.unit.in_phase(name).noun
     more = "more" if trend.slope > 0 else "less"
     named = [context.work.things[part_change.group] for part_change in change.parts]
     who = joined(named) if named and not change.is_uniform else "all operators"
@@ -244,7 +241,7 @@ def _factor(factor: float, how: str) -> str:
 
 
 def _between(context: FindingContext, name: str, rate: Rate) -> Finding:
-    noun = noun_of(name)
+    noun = context.trace.unit.in_phase(name).noun
     text = rate_text(rate, context.rate, noun)
     return Finding(
         Family.BETWEEN,

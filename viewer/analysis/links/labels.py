@@ -185,8 +185,8 @@ def run_label(table: LinkTable, run: Run) -> str:
     """
     if run.kind is RunKind.LOAD:
         return "load"
-    method = table.method_of_scope(run.scope) or run.name or "run"
-    which = f"mean of {run.count} inferences" if run.count > 1 else run_number(run)
+    method = table.method_of_scope(run.scope) or run.name or run.unit.label
+    which = f"mean of {run.unit.counted(run.count)}" if run.count > 1 else run_number(run)
     return f"{method} · {which}"
 
 
@@ -196,10 +196,13 @@ def unlinked_text(trace: Trace) -> str:
 
 
 def run_number(run: Run) -> str:
-    """Return "run 2 of 10", or "run 1" if there is no other, and whether it did not finish."""
+    """Return "run 2 of 10", or "run 1" if there is no other, and whether it did not finish.
+
+    A step of PyTorch is "step 2 of 10".
+    """
     if run.total <= 1:
         return run.label
-    return f"run {run.number} of {run.total}{run.label_ending}"
+    return f"{run.unit.label} {run.number} of {run.total}{run.label_ending}"
 
 
 def track_name(table: LinkTable, track: int) -> str:

@@ -198,6 +198,9 @@ def _linked(trace: Trace, format_: str, calls: Sequence[ProfiledCall | None]) ->
             operators.append(Operator(count, name, nodes[0].debug_handle, nodes))
             count += 1
         methods.append(Method(name, tuple(operators)))
+    # Without modules there is no forward pass to tell from the rest.
+    has_modules = format_ == PYTORCH and FORWARD in by_method
+    directions = (FORWARD, BACKWARD)[: 1 + (BACKWARD in by_method)] if has_modules else ()
     program = Program(
         trace.path,
         format_,
@@ -205,6 +208,7 @@ def _linked(trace: Trace, format_: str, calls: Sequence[ProfiledCall | None]) ->
         tuple(methods),
         is_recorded=True,
         is_nested=format_ in (PYTORCH, PYTHON),
+        directions=directions,
     )
     _ = program.source_lines, program.module_paths  # cached here: the GUI thread shows them
     links = tuple(

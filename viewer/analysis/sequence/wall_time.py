@@ -16,6 +16,7 @@ from viewer.model.trace import Run, RunKind, Trace
 
 LOAD, BEFORE, FIRST, SAMPLING = "Load", "Before the first inference", "First inference", "Sampling"
 BETWEEN, INFERENCES = "Between inferences", "Inferences"
+_OF_SEVERAL = "Inferences of several methods"
 _MOST = 6  # methods and phases with a part of their own
 
 
@@ -50,19 +51,20 @@ def wall_time(trace: Trace, names: Mapping[Series, str]) -> tuple[WallPart, ...]
     runs = sorted(trace.inferences(), key=lambda run: run.start)
     ticks: dict[str, int] = {}
     series = [series_of(trace, run) for run in runs]
+    unit = trace.unit
     is_sampled = {sampled for sampled, run in zip(series, runs, strict=True) if run.sampling}
     are_many = len(set(series)) > _MOST
     for index, (run_series, run) in enumerate(zip(series, runs, strict=True)):
-        name = "Inferences of several methods" if are_many else names.get(run_series, "")
-        name = FIRST if not index and run.warms_up else name or INFERENCES
+        name = unit.worded(_OF_SEVERAL) if are_many else names.get(run_series, "")
+        name = unit.worded(FIRST) if not index and run.warms_up else name or unit.worded(INFERENCES)
         name += " without sampling" if run_series in is_sampled else ""
         ticks[name] = ticks.get(name, 0) + run.end - run.start - run.sampling
     parts = [
         WallPart(LOAD, sum(run.end - run.start for run in loads)),
-        WallPart(BEFORE, _before(trace, loads, runs), is_idle=True),
+        WallPart(unit.worded(BEFORE), _before(trace, loads, runs), is_idle=True),
         *(WallPart(name, part_ticks) for name, part_ticks in ticks.items()),
         WallPart(SAMPLING, sum(run.sampling for run in runs)),
-        WallPart(BETWEEN, sum(filter(None, gaps_of(trace))), is_idle=True),
+        WallPart(unit.worded(BETWEEN), sum(filter(None, gaps_of(trace))), is_idle=True),
     ]
     return tuple(part for part in parts if part.ticks)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viewer.model.figure_base import FigureBase
 from viewer.model.names.executorch import EXECUTE
 from viewer.model.names.profilers import MODEL_RUN
 
@@ -52,22 +53,26 @@ PER_INFERENCE = FigureTerm(
 TERMS = (TOTAL, SELF, WALL, SHARED, COUNT, MEAN, MEDIAN, P10, P90, MIN, MAX, SUM, PER_INFERENCE)
 
 BUSY_TIME, SELF_TIME = "busy time", "self time"
+_INFERENCES = "inferences"
 # What shares are of, as `GroupTable.share_of` has it: its short name, and what it is exactly.
 _BASES = {
-    EXECUTE: ("inferences", f"the time of {EXECUTE}"),
-    MODEL_RUN: ("inferences", f"the time of {MODEL_RUN}"),
-    "inferences": ("inferences", "the time of all inferences that are counted"),
+    EXECUTE: (_INFERENCES, f"the time of {EXECUTE}"),
+    MODEL_RUN: (_INFERENCES, f"the time of {MODEL_RUN}"),
+    _INFERENCES: (_INFERENCES, "the time of all inferences that are counted"),
     BUSY_TIME: (BUSY_TIME, "the time in which each thread was busy, added up"),
     SELF_TIME: (SELF_TIME, "the self time of all slices, added up"),
     "range": ("range", "the time from the earliest start to the latest end"),
 }
 
 
-def share(base: str, what: str = f"{WALL.title} time") -> FigureTerm:
-    """Return the term for the percentage of a whole: "% of inferences".
+def share(base: str, what: str = f"{WALL.title} time", of: FigureBase | None = None) -> FigureTerm:
+    """Return the term for the percentage of a whole: "% of inferences", "% of inference".
 
     base: "Method::execute", "model_run", "inferences", "busy time", "self time" or "range". what:
-    what is compared with it.
+    what is compared with it. of: the base of the figures, which says what they are of.
     """
     title, whole = _BASES[base]
+    if of is not None:
+        title = of.whole_noun if title == _INFERENCES else title
+        whole = of.unit.worded(whole)
     return FigureTerm(f"% of {title}", f"{what} as a percentage of {whole}.")

@@ -20,6 +20,7 @@ from viewer.analysis.findings.findings import Findings, FindingsAnalysis
 from viewer.analysis.findings.inferences import Outliers, SlowestInference, slowest_inference
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.sequence.wall_time import WallPart
+from viewer.analysis.summary.hot_modules import Directions, HotModule, hot_modules
 from viewer.analysis.summary.medians import MedianInference, levels_of, medians_of, wall_of
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.figure_base import FigureBase, figure_base
@@ -68,8 +69,9 @@ class Summary:
     without_shared: whether calls that several operators share are left out. outliers: the slow
     inferences that distort figures of all inferences, or None. phase: of several methods or phases,
     the one with the largest total, which whole, costs, delegation and expensive are of; else "".
-    wall: where the wall time is spent. base: what the ticks of costs, delegation and expensive are
-    per.
+    wall: where the wall time is spent. base: what the ticks of costs, delegation, expensive and
+    modules are per. modules: of a PyTorch profile, those whose own operators take most; directions:
+    how its time divides into forward, backward and the rest, None without modules.
     """
 
     scope: TimeScope
@@ -93,6 +95,8 @@ class Summary:
     phase: str = ""
     wall: tuple[WallPart, ...] = ()
     base: FigureBase = field(default_factory=lambda: FigureBase(Fraction(1)))
+    modules: tuple[HotModule, ...] = ()
+    directions: Directions | None = None
 
 
 def summary_of(
@@ -126,6 +130,7 @@ def summary_of(
     # Without figures of each phase, there is no list: the wall time has their totals.
     of_phases = {run.phase for run in trace.inferences() if run.phase}
     mixes = not phases and scope.run is None and len(of_phases) > 1
+    modules, directions = hot_modules(context.links, context.table)
     expensive, without_shared = ((), False) if mixes else _operators(context)
     is_linked = bool(expensive)
     # The view of the typical inference leaves them out.
@@ -155,6 +160,8 @@ def summary_of(
         phase=context.phase,
         wall=wall_of(findings.table),
         base=base,
+        modules=() if mixes else modules,
+        directions=None if mixes else directions,
     )
 
 

@@ -244,7 +244,7 @@ def _choice(chosen: argparse.Namespace, workspace: Workspace, arm: str) -> RunCh
         try:
             by_number = name.endswith("inferences")
             run_choices.append(
-                of_numbers(parse_numbers(text, _MOST_INFERENCES))
+                of_numbers(workspace, parse_numbers(text, _MOST_INFERENCES))
                 if by_number
                 else of_method(workspace, text)
             )

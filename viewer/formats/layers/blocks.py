@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from viewer.formats.layers.cells import decimals_of, duration, step_of
-from viewer.formats.layers.headings import DELEGATED, INFERENCE, NAME, THREAD, Columns
+from viewer.formats.layers.headings import DELEGATED, INFERENCE, NAME, THREAD, Columns, words_of
 from viewer.formats.layers.tables import Table, is_not_run, unit_in
 from viewer.formats.runtimes.event_groups import CYCLE_CLOCK
 from viewer.formats.runtimes.placed import PlacedBars
@@ -26,6 +26,8 @@ from viewer.model.names.executorch import (
 )
 from viewer.model.names.layers import COUNT, DESCRIBING, TYPE, UNIT
 from viewer.model.trace import Clock, KeyKind, RunKind
+from viewer.model.work_unit import INFERENCE as INFERENCES
+from viewer.model.work_unit import WorkUnit, unit_of_series
 
 _NO_NAME = "row without a name: left out"
 _OTHER_UNIT = "row in cycles, next to times: left out"
@@ -108,7 +110,7 @@ class Blocks:
             is_inference = NAME not in columns.roles and TYPE not in columns.roles
             name = columns.cell(NAME, row) or columns.cell(TYPE, row)
             if is_inference:
-                name = "inference"
+                name = _unit(columns).noun
             if is_not_run(columns, row):
                 self._not_run += 1
                 continue
@@ -164,7 +166,7 @@ class Blocks:
         for number, (columns, parts) in enumerate(self._groups, 1):
             part_of = f" of part {number}" if len(self._groups) > 1 else ""
             is_inferences = NAME not in columns.roles and TYPE not in columns.roles
-            what = "inferences" if is_inferences else f"layers{part_of}"
+            what = _unit(columns).plural if is_inferences else f"layers{part_of}"
             self._place(parts, what, columns, is_timed, scale)
         self._bars.finish()
         if self._not_run:
@@ -176,7 +178,7 @@ class Blocks:
         self, parts: Sequence[list[_Bar]], what: str, columns: Columns, is_timed: bool, scale: int
     ) -> None:
         means = f" ({columns.what})" if columns.what else ""
-        if what == "inferences":
+        if what == _unit(columns).plural:
             track = self._builder.track(self._process, f"placed · {what}{means}")
             self._inferences(track, [bar for part in parts for bar in part], is_timed, scale)
             return
@@ -194,7 +196,7 @@ class Blocks:
             if len(parts) > 1:
                 for track, start in starts.items():
                     end = self._bars.end_of(track)
-                    self._builder.run(RunKind.INFERENCE, "inference", track, 0, start, end)
+                    self._builder.run(RunKind.INFERENCE, _unit(columns).noun, track, 0, start, end)
 
     def _fits(self, bar: _Bar, is_timed: bool) -> bool:
         if bar.unit == CYCLE and is_timed:
@@ -256,6 +258,12 @@ class Blocks:
         kind = KeyKind.DELEGATE_EVENT if bar.is_delegated else KeyKind.PLAIN
         kind = KeyKind.FRAMEWORK if bar.name in SCOPES else kind
         self._bars.add(track, bar.name, length, bar.line, bar.arguments, start, kind)
+
+
+def _unit(columns: Columns) -> WorkUnit:
+    """Return what the table calls its inferences, by the heading of their numbers."""
+    index = columns.roles.get(INFERENCE, -1)
+    return INFERENCES if index < 0 else unit_of_series(words_of(columns.headings[index]))
 
 
 def _by_inference(bars: Sequence[_Bar]) -> list[list[_Bar]]:

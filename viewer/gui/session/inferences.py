@@ -9,6 +9,7 @@ from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.model.inferences.logged_methods import times_of_methods
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import Run
+from viewer.model.work_unit import INFERENCE, WorkUnit
 from viewer.view import visible_range
 from viewer.view.alignment import following_run
 from viewer.view.cost_scope import per_inference
@@ -62,6 +63,12 @@ def run_trace(session: Session) -> int | None:
     near = () if current is None else (current, *session.groups.of(current).traces)
     order = (*near, *range(len(session.traces)))
     return next((i for i in order if any(session.traces[i].file.inferences())), current)
+
+
+def listed_unit(session: Session) -> WorkUnit:
+    """What the profile whose inferences are listed calls them."""
+    number = run_trace(session)
+    return INFERENCE if number is None else session.traces[number].file.unit
 
 
 def run_trace_of(session: Session, clock: str) -> int | None:

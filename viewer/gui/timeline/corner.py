@@ -18,6 +18,7 @@ from viewer.gui.timeline.overview import FULL_SIZES, Overview, paint_border
 from viewer.gui.timeline.ruler import RulerBar
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.inferences.inference_views import Inferences
+from viewer.model.work_unit import WorkUnit, common_unit
 from viewer.render.arrangement import TrackView
 
 _INDENT = 28
@@ -82,7 +83,7 @@ class Corner(QWidget):
         painter.setFont(theme.font("ruler"))
         sizes, captions = self._overview.sizes, list[tuple[str, int, int]]()
         if self._has_runs() and (sizes == FULL_SIZES or not self.missing):
-            captions.append(("Inferences in the whole trace", 0, sizes.band))
+            captions.append((self._unit().plural.capitalize(), 0, sizes.band))
         if not self.missing and sizes == FULL_SIZES:
             what = "Sorting tracks…" if self._scene.is_sorting else "Overview"
             captions.append((what, sizes.band, _CAPTION_HEIGHT))
@@ -156,6 +157,14 @@ class Corner(QWidget):
             _CAPTION_HEIGHT,
         )
         return note, QRect(note.right() + _AIR, note.top(), wide, _CAPTION_HEIGHT)
+
+    def _unit(self) -> WorkUnit:
+        traces = self._scene.session.traces
+        return common_unit(
+            traces[number].file.unit
+            for number in self._scene.group.traces
+            if any(traces[number].file.inferences())
+        )
 
     def _has_runs(self) -> bool:
         # Aligned inferences overlap one another, and a mean is not an inference.

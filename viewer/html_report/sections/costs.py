@@ -10,6 +10,7 @@ from viewer.analysis.statistics import figure_terms
 from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import Cell, Row, paragraph, section, table, text
 from viewer.html_report.timeline_data import Places
+from viewer.model.figure_base import FigureBase
 from viewer.model.times import counted, format_share, group_digits, tick_to_ns
 from viewer.tables.spec import ColumnSpec
 from viewer.tables.statistics import (
@@ -95,7 +96,9 @@ def _groups(
         ns = tick_to_ns(group_table.ungrouped, rate)
         rest = {"self_ns": ns, "share": group_table.ungrouped / group_table.whole}
         rows.append(Row([*figure_cells(rest, columns), Cell(group_table.ungrouped_label)]))
-    share = figure_terms.share(group_table.share_of)
+    share = figure_terms.share(
+        group_table.share_of, of=FigureBase(rate, unit=profile.shown.file.unit)
+    )
     notes = [f"{share.title}: {share.definition.rstrip('.')}"]
     if len(group_table.groups) > most:
         notes.append(f"{counted(len(group_table.groups) - most, 'more row')} with less wall time")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from viewer.analysis.findings.finding import Finding, share_text
-from viewer.analysis.findings.sequence import noun_of
 from viewer.analysis.summary.medians import MedianInference
 from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import details, figures, paragraph, section, text
 from viewer.model.scope import STEADY, left_out
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
+from viewer.model.work_unit import WorkUnit
 from viewer.reports.compare_sentences import headline
 from viewer.reports.course import wall_text
 
@@ -38,25 +38,26 @@ def key_figures(profile: Profile) -> list[tuple[str, str]]:
     summary, open_trace = profile.summary, profile.shown
     rate = open_trace.axis.ns_per_tick
     pairs: list[tuple[str, str]] = []
+    unit = open_trace.file.unit
     median = summary.median
     if median is not None:
-        what = f"median of {counted(median.runs, 'inference')}"
-        pairs += _median_figures(median, what, rate)
+        what = f"median of {unit.counted(median.runs)}"
+        pairs += _median_figures(median, what, rate, unit)
     elif summary.methods:
         for median in summary.methods[:_MOST_METHODS]:
-            what = f"median of {counted(median.runs, 'inference')} of {median.name}"
-            what = what if median.runs > 1 else f"the inference of {median.name}"
-            pairs += _median_figures(median, what, rate)
+            what = f"median of {unit.counted(median.runs)} of {median.name}"
+            what = what if median.runs > 1 else f"the {unit.noun} of {median.name}"
+            pairs += _median_figures(median, what, rate, unit)
         if len(summary.methods) > _MOST_METHODS:
             more = counted(len(summary.methods) - _MOST_METHODS, "more method")
             pairs.append((more, "with less time"))
     elif any(open_trace.file.inferences()):
-        pairs.append((format_time(tick_to_ns(summary.whole, rate)), "all inferences"))
+        pairs.append((format_time(tick_to_ns(summary.whole, rate)), f"all {unit.plural}"))
     else:
         pairs.append((format_time(tick_to_ns(summary.span, rate)), "duration"))
         pairs.append((format_time(tick_to_ns(summary.whole, rate)), summary.busy or "busy time"))
     if summary.slowest is not None:
-        pairs.append((format_time(tick_to_ns(summary.slowest.ticks, rate)), "slowest inference"))
+        pairs.append((format_time(tick_to_ns(summary.slowest.ticks, rate)), f"slowest {unit.noun}"))
     if summary.delegation is not None:
         report = summary.delegation
         where = f"delegated in {summary.phase}" if summary.phase else "delegated"
@@ -68,9 +69,11 @@ def key_figures(profile: Profile) -> list[tuple[str, str]]:
     return pairs
 
 
-def _median_figures(median: MedianInference, what: str, rate: Fraction) -> list[tuple[str, str]]:
+def _median_figures(
+    median: MedianInference, what: str, rate: Fraction, unit: WorkUnit
+) -> list[tuple[str, str]]:
     """Return a median, or the first and the last level if durations shift, and the rate."""
-    noun = noun_of(median.name)
+    noun = unit.in_phase(median.name).noun
     of = f" of {median.name}" if median.name else ""
     pairs = [(format_time(tick_to_ns(median.ticks, rate)), what)]
     if median.levels:
@@ -79,7 +82,7 @@ def _median_figures(median: MedianInference, what: str, rate: Fraction) -> list[
             (
                 f"{format_time(tick_to_ns(first.ticks, rate))} → "
                 f"{format_time(tick_to_ns(last.ticks, rate))}",
-                f"median{of}, first and last of {len(median.levels)} levels: from inference "
+                f"median{of}, first and last of {len(median.levels)} levels: from {unit.noun} "
                 f"{group_digits(last.first)} on {last.factor:.2g} times",
             )
         ]
@@ -104,7 +107,9 @@ def _profile(contents: Contents, profile: Profile, *, named: bool) -> str:
     outliers = profile.summary.outliers
     if outliers is not None:
         warnings.append(
-            paragraph(f"{outliers.text}, which skews the figures of all inferences.", "warning")
+            paragraph(
+                f"{outliers.text}, which skews the figures of all {trace.unit.plural}.", "warning"
+            )
         )
     note = left_out(trace, STEADY).text
     return "\n".join(
@@ -134,7 +139,7 @@ def _findings(profile: Profile) -> str:
     more = [f"{counted(rest, 'more finding')} with a smaller gain"] if rest else []
     more += [f"{counted(passed, 'check')} passed"] if passed else []
     checks = "".join(
-        f"<li>{text(not_reported.family.title)}: {text(not_reported.why, 500)}</li>"
+        f"<li>{text(not_reported.title)}: {text(not_reported.why, 500)}</li>"
         for not_reported in findings.not_reported
     )
     return listed + details(

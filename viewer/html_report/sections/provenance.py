@@ -70,7 +70,7 @@ def _cells(
     kind = file["kind"]
     if kind == "trace":
         what = (
-            f"{counted(file['slices'], 'slice')}, {counted(len(file['inferences']), 'inference')}"
+            f"{counted(file['slices'], 'slice')}, {counted(len(file['inferences']), file['unit'])}"
         )
     elif kind == "program":
         operators = sum(file["methods"].values())
@@ -104,7 +104,7 @@ def _notes(space: Workspace, file: dict[str, Any]) -> list[str]:
         notes += _timing_notes(trace)
     warm_up = sum(inference["warm_up"] for inference in file["inferences"])
     if warm_up:
-        notes.append(f"{counted(warm_up, 'inference')} as warm-up: not in medians and findings.")
+        notes.append(f"{counted(warm_up, file['unit'])} as warm-up: not in medians and findings.")
     problems = [
         f"{problem['kind']}: {group_digits(problem['count'])}"
         for problem in file["problems"][:_MOST_PROBLEMS]

@@ -11,6 +11,7 @@ from fractions import Fraction
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.summary.contents import HeldCount, executable_contents, program_contents
+from viewer.analysis.summary.hot_modules import Directions
 from viewer.analysis.summary.medians import MedianInference
 from viewer.analysis.summary.summary import Expensive, Summary, summary_of
 from viewer.analysis.torq.estimates import Estimates
@@ -67,6 +68,7 @@ def _trace_facts(
         "path": trace.path,
         "program": table.program_path,
         "clock": clock_facts(workspace, trace),
+        "unit": trace.unit.noun,
         "inference": scope.run.number if scope.run else None,
         "scope": plain_spaces(summary.findings.scope),
         "span_ns": ns(summary.span),
@@ -106,6 +108,17 @@ def _trace_facts(
             "without_shared_calls": summary.without_shared,
             "rows": [_expensive_facts(summary, expensive, ns) for expensive in summary.expensive],
         },
+        "modules": [
+            {
+                "path": plain_spaces(hot.path),
+                "ns": ns(hot.ticks),
+                "forward_ns": ns(hot.forward),
+                "backward_ns": ns(hot.backward),
+                "share": round(hot.wall / summary.expensive_whole, 6),
+            }
+            for hot in summary.modules
+        ],
+        "directions": _direction_facts(summary.directions, ns),
         "findings": [
             {
                 "title": plain_spaces(finding.title),
@@ -139,6 +152,16 @@ def _delegation_facts(report: DelegationReport | None, ns: Callable[[int], int])
         "not_delegated_ns": ns(report.not_delegated),
         "no_operator_ns": ns(report.no_operator),
         "delegated_share": round(report.delegated / report.whole, 6),
+    }
+
+
+def _direction_facts(directions: Directions | None, ns: Callable[[int], int]) -> Facts | None:
+    if directions is None:
+        return None
+    return {
+        "forward_ns": ns(directions.forward),
+        "backward_ns": ns(directions.backward),
+        "other_ns": ns(directions.other),
     }
 
 

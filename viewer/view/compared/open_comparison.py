@@ -251,4 +251,4 @@ def choice_of(space: Workspace, arm: ChosenArm) -> RunChoice | None:
         return None
     if arm.scope:
         return of_scope(space, arm.paths, arm.numbers, arm.scope)
-    return of_numbers(arm.numbers)
+    return of_numbers(space, arm.numbers)

@@ -555,7 +555,7 @@ def test_the_spread_of_an_operators_cost_leaves_out_the_warm_up(attention, show_
     ]
     (spread,) = [text for text in said(panel) if text.startswith("p10")]
     assert f"p50 {format_time(np.median(steady))} " in spread
-    assert spread.endswith("of 4 inferences, without 1 that warms up")
+    assert spread.endswith("of 4 inferences (1 warm-up left out)")
 
 
 def test_the_chart_of_an_operators_cost_shows_each_inference(attention, show_details, qtbot):

@@ -4,6 +4,7 @@ import pytest
 
 from tests.gui.panels.model.tree import ATTENTION_0, THIN, index, opened_rows, row_at, texts
 from viewer.gui.panels.model import rows as model_rows
+from viewer.gui.panels.model.panel import ModelPanel
 from viewer.gui.panels.model.table import ModelColumn, RowKind
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.inferences import pick_run
@@ -16,6 +17,8 @@ def test_a_module_tells_what_all_in_it_cost(panel):
         ModelColumn.NAME: "blocks.0",
         ModelColumn.TOTAL: "27.261\u202fµs",
         ModelColumn.SHARE: "49.4",
+        ModelColumn.FORWARD: "–",
+        ModelColumn.BACKWARD: "–",
         ModelColumn.SELF: "16.255\u202fµs",
         ModelColumn.SHARED: "–",
         ModelColumn.SLICES: "20",
@@ -25,7 +28,32 @@ def test_a_module_tells_what_all_in_it_cost(panel):
     }
     assert panel.model.rows.hint(block) == "AttentionBlock"
     assert panel.model.rows.title(ModelColumn.TOTAL) == "Total"
-    assert panel.model.rows.title(ModelColumn.SHARE) == "% of inferences"
+    assert panel.model.rows.title(ModelColumn.SHARE) == "% of inference"
+
+
+def test_modules_of_a_training_have_forward_and_backward(show_files):
+    """Each module is one row, whose total is both directions; what has no module is apart."""
+    panel = show_files(ModelPanel, "chrome_json/torch_training.json.gz")
+    rows, costs = panel.model.rows, panel.costs.costed.costs
+    names = [rows.name(rows.items[node]) for node in rows.below(0)]
+    assert names == ["outside the modules", "Net_0", "backward, no module"]
+    assert (costs.total == costs.forward + costs.backward)[rows.items[rows.below(0)[1]].number]
+    whole = rows.figures(rows.items[0])
+    parts = [rows.figures(rows.items[node]) for node in rows.below(0)]
+    for field in ("total", "forward", "backward"):
+        assert sum(getattr(part, field) or 0 for part in parts) == getattr(whole, field)
+    paths = [module.path for module in costs.tree.modules if module.path]
+    assert len(paths) == len(set(paths))
+    shown = panel.view.shown_columns
+    assert {ModelColumn.FORWARD, ModelColumn.BACKWARD, ModelColumn.SELF} <= set(shown)
+    assert [rows.title(column) for column in (ModelColumn.TOTAL, ModelColumn.FORWARD)] == [
+        "Total, mean of 5", "Forward",
+    ]  # fmt: skip
+    assert rows.text(rows.items[0], ModelColumn.P50) != "–"
+    assert rows.title_tip(ModelColumn.P50).startswith("Median per step: half of the steps")
+    panel.resize(620, 400)
+    assert ModelColumn.SHARE not in panel.view.shown_columns
+    assert panel.view.columnWidth(0) >= 0.4 * panel.view.viewport().width()
 
 
 def test_what_a_module_explains_of_its_total_adds_up(panel):
@@ -75,7 +103,7 @@ def test_the_footer_adds_up_to_method_execute(panel):
         "No operator 4.214 µs 7.6 %, Method::execute 55.212 µs"
     )
     assert panel.note.text() == (
-        "18 modules, 38 operators · medians of 4 inferences, without 1 that warms up"
+        "18 modules, 38 operators · median of 4 inferences (1 warm-up left out)"
     )
 
 

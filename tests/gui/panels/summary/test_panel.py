@@ -76,7 +76,7 @@ def test_with_the_typical_view_its_figures_are_those_of_the_typical_inference(pa
     panel.session.show_inferences(Inferences.TYPICAL)
     assert panel.answer.scope.run.number == 5
     assert figures(panel) == {
-        "run 5, typical": "51.207 µs",
+        "inference 5, typical": "51.207 µs",
         "delegated": "57.5 %",
         "median after warm-up": "51.607 µs",
     }

@@ -70,7 +70,8 @@ def group_contents(
     What a delegate's own clock timed has a column of its own, if there is any; so has wall time
     where it differs from self time.
     """
-    rate, base = open_trace.axis.ns_per_tick, base or FigureBase(open_trace.axis.ns_per_tick)
+    rate = open_trace.axis.ns_per_tick
+    base = base or FigureBase(rate, unit=open_trace.file.unit)
     groups = tuple(table.groups[:MOST_ROWS])
     most = max((group.wall or 0 for group in groups), default=0)
     # Usually the two are the same.
@@ -79,7 +80,10 @@ def group_contents(
     has_apart = any(group.delegate_ns is not None or group.clock for group in groups)
     counts = STATISTICS["count"]
     if table.key == "inference":
-        counts = replace(counts, term=FigureTerm("Runs", _INFERENCES))
+        unit = open_trace.file.unit
+        counts = replace(
+            counts, term=FigureTerm(unit.plural.capitalize(), unit.worded(_INFERENCES))
+        )
     cut = float(ROUNDING_TICKS * rate)
 
     def is_cut(group: Group) -> bool:
@@ -130,7 +134,7 @@ def group_contents(
         # Beside the time, because a narrow panel hides its last columns.
         *(((_with_base(base, OTHER_CLOCKS[DELEGATE_NS], 92, tip=_OWN_CLOCK), apart),)
             if has_apart else ()),
-        (term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132), share),
+        (term_heading(figure_terms.share(table.share_of, of=base), ColumnKind.SHARE, 132), share),
         *(((_with_base(base, STATISTICS["self_ns"], 92),
             lambda g: time(g.self_ticks, g, is_known=not g.is_apart)),) if has_wall else ()),
         (_with_base(base, STATISTICS["total_ns"], 96), total),
@@ -220,7 +224,7 @@ def show_whole(
     Of a sum, each part is rounded down, as in the table, so that their sum can be a few ns less
     than the total. base: as for `group_contents`.
     """
-    base = base or FigureBase(shown.axis.ns_per_tick)
+    base = base or FigureBase(shown.axis.ns_per_tick, unit=shown.file.unit)
     what = _whole_of(shown, table)
     if table.share_of == figure_terms.BUSY_TIME:
         what = whole_title(shown.trace, scope)

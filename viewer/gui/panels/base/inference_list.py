@@ -43,6 +43,7 @@ from viewer.gui.qt.widgets.table_model import Index
 from viewer.model.text import visible_controls
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import RunKind, Trace
+from viewer.model.work_unit import INFERENCE, WorkUnit
 
 WARM_UP = "warm-up"
 NUMBERING = (
@@ -71,6 +72,7 @@ class InferenceRow:
     warms_up: bool
     finished: bool
     count: int = 1
+    unit: WorkUnit = INFERENCE
 
     @property
     def name(self) -> str:
@@ -111,6 +113,7 @@ def inference_rows(file: Trace, table: LinkTable, rate: Fraction) -> tuple[Infer
             run.warms_up,
             run.finished,
             run.count,
+            run.unit,
         )
         for i, run in runs
     )
@@ -158,9 +161,9 @@ class InferenceModel(QAbstractListModel):
             return visible_controls(row.text)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             current = ", current" if row.run == self.current else ""
-            return f"Inference {row.text.replace(' · ', ', ')}{current}"
+            return f"{row.unit.title} {row.text.replace(' · ', ', ')}{current}"
         if role == Qt.ItemDataRole.ToolTipRole:
-            return NUMBERING
+            return NUMBERING if row.unit == INFERENCE else None
         return row if role == Qt.ItemDataRole.UserRole else None
 
 

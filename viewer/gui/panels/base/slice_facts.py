@@ -224,7 +224,7 @@ def track_text(open_trace: OpenTrace, i: int) -> str:
     run = run_of(open_trace, i)
     # In views of aligned or averaged inferences the thread's name already includes them.
     if run is not None and open_trace.trace is open_trace.file:
-        parts.append("load" if run.kind is RunKind.LOAD else run.label)
+        parts.append("load" if run.kind is RunKind.LOAD else run.text)
         if run.bundled_input >= 0:
             parts.append(f"bundled input {run.bundled_input}")
     return " · ".join(parts)
@@ -405,7 +405,7 @@ def scope_text(
     """
     if scope.run is not None:
         named = run_label(open_trace.table, scope.run).rpartition(" · ")[2]
-        return typical_text(scope.typical_of) if scope.typical_of else named
+        return typical_text(scope.typical_of, open_trace.file.unit) if scope.typical_of else named
     if scope.ticks is not None:
         ns = open_trace.axis.to_ns(scope.ticks[1]) - open_trace.axis.to_ns(scope.ticks[0])
         return f"the selected range of {format_time(ns)}"
@@ -413,13 +413,14 @@ def scope_text(
     if is_one and open_trace.trace is not open_trace.file:
         count = len(counted_inferences(open_trace.file, warm_up=False)) - open_trace.cut
         is_typical = open_trace.inferences is Inferences.TYPICAL
-        return typical_text(count) if is_typical else f"the mean of {counted(count, 'inference')}"
+        unit = open_trace.file.unit
+        return typical_text(count, unit) if is_typical else f"the mean of {unit.counted(count)}"
     if per_inference and (base := open_trace.base_of(scope)).is_of_several:
         text = inferences_text(open_trace.figures_for(scope).trace, scope)
         phase = base.phase or _phases(open_trace)
         return f"{text} of {phase}" if phase else text
     text, phases = whole_scope_text(open_trace.trace, scope, loads=loads), _phases(open_trace)
-    between = " of " if "inference" in text else ", "
+    between = " of " if open_trace.trace.unit.noun in text else ", "
     return f"{text}{between}{phases}" if phases else text
 
 

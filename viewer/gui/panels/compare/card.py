@@ -18,6 +18,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, label
 from viewer.gui.qt.widgets.verdict_marks import VerdictMark
 from viewer.model.times import counted, format_time
+from viewer.model.work_unit import WorkUnit
 from viewer.reports.compare_sentences import (
     explanation,
     headline,
@@ -139,7 +140,7 @@ class CompareCard(QWidget):
         is_estimate = comparison.inference.doubt is Doubt.NOT_MEASURED
         need = "none of estimates" if is_estimate else "needs 3 + 3 sessions"
         name = whole_name(comparison)
-        whole_text = f"an {name}" if name == "inference" else f"a {name}"
+        whole_text = WorkUnit(name).with_article
         facts = [
             ("Detectable change of a row", _percent(typical) if enough else "unknown"),
             (f"Detectable change of {whole_text}", _percent(whole) if enough else "unknown"),
@@ -189,7 +190,7 @@ def timeline_text(compared: OpenComparison) -> str:
         path, run = typical
         session = next(s for s in compared.arms[side].sessions if s.table.trace.path == path)
         took = format_time(round((run.end - run.start) * session.ns_per_tick))
-        parts.append(f"inference {run.number} of {name}, {took}")
+        parts.append(f"{run.unit.noun} {run.number} of {name}, {took}")
     return f"On the timeline, the most usual: {'; '.join(parts)}"
 
 
@@ -205,7 +206,7 @@ def arm_text(arm: Arm) -> str:
         return f"{arm.choice} of {names[0]}"
     head = counted(len(arm.sessions), "session")
     if not is_of_files(arm):
-        head += f", {counted(runs, 'inference')}"
+        head += f", {arm.unit.counted(runs)}"
     head = f"{arm.choice}, {head}" if arm.choice else head
     return f"{head}, {names[0]}{more}" if names else head
 

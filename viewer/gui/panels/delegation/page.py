@@ -114,7 +114,7 @@ def page_of(shown: OpenTrace, report: DelegationReport, base: FigureBase) -> Del
     """Return the report of a trace. base: what its times are per."""
     program = shown.table.program
     what = whole_text(shown.trace, "the busy time")
-    share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME), "Time")
+    share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME), "Time", base)
     costs = [row.ticks for row in report.instances] + [
         row.ticks for row in report.not_delegated_rows
     ]

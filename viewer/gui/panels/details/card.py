@@ -538,20 +538,23 @@ class Card(CardFrame):
             color = slice_color(self._colors(open_trace, wanted)[0], self._theme)
         rate = open_trace.axis.ns_per_tick
         times = [tick_to_ns(cost, rate) for cost in costs]
-        tips = [f"Inference {i}, {format_time(ns)}" for i, ns in enumerate(times, 1)]
+        unit = open_trace.file.unit
+        tips = [f"{unit.title} {i}, {format_time(ns)}" for i, ns in enumerate(times, 1)]
         chart = InferenceChart(
             times, tips, [1] * len(times), current, self._theme, color=color, has_numbers=True
         )
         what = "Self time" if is_single else "Time of all shared ops"
-        chart.setAccessibleName(f"{what} per inference in {chart.unit}: {', '.join(chart.numbers)}")
+        chart.setAccessibleName(
+            f"{what} per {unit.noun} in {chart.unit}: {', '.join(chart.numbers)}"
+        )
         chart.chosen.connect(lambda bar: self._pick_run(open_trace, runs[bar]))
         self._column.addWidget(
-            label(f"{what} per inference, {chart.unit}", self._theme, "caption", "text2")
+            label(f"{what} per {unit.noun}, {chart.unit}", self._theme, "caption", "text2")
         )
         self._column.addWidget(chart)
         warm_up = self._session.state.warm_up
         if len({(run.scope, run.part) for run in runs}) > 1:
-            spread = "These inferences may be of several methods."
+            spread = unit.worded("These inferences may be of several methods.")
         else:
             spread = spread_text(runs, times, warm_up=warm_up)
         self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))

@@ -46,7 +46,7 @@ def spread_text(runs: Sequence[Run], costs: Sequence[int], *, warm_up: bool = Fa
     """
     included = [cost for run, cost in zip(runs, costs, strict=True) if warm_up or not run.warms_up]
     p10, p50, p90 = map(format_time, percentiles(np.array(included), (10, 50, 90)))
-    of = included_text(len(included), len(runs) - len(included))
+    of = included_text(len(included), len(runs) - len(included), runs[0].unit)
     return f"p10 {p10} · p50 {p50} · p90 {p90} of {of}"
 
 

@@ -24,7 +24,7 @@ from viewer.gui.panels.events.table import EVENTS, EventRows, rows_of
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.session import Session
 from viewer.model.queries import run_of_slices
-from viewer.model.times import counted, group_digits
+from viewer.model.times import counted
 from viewer.model.trace import RunKind
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
@@ -81,7 +81,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         before = self.model.contents
         self.model.show(answer.rows, stays=before is not None and before.found is statistics)
         count = sum(r.kind is RunKind.INFERENCE for r in open_trace.trace.runs)
-        where = f"all {group_digits(count)} inferences" if count > 1 else "the whole trace"
+        where = f"all {open_trace.file.unit.counted(count)}" if count > 1 else "the whole trace"
         self._show_table(f"{counted(len(statistics), 'event')} · {where}")
 
     @Slot()

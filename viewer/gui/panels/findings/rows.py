@@ -115,5 +115,5 @@ def checks_of(findings: Findings, is_passed: bool) -> tuple[FindingRow, ...]:
 
 def _check(not_reported: NotReported) -> FindingRow:
     return FindingRow(
-        RowKind.CHECK, f"{not_reported.family.title}: {not_reported.why}", rule=not_reported.rule
+        RowKind.CHECK, f"{not_reported.title}: {not_reported.why}", rule=not_reported.rule
     )

@@ -16,7 +16,6 @@ from viewer.gui.qt.widgets.labels import explain, label
 from viewer.gui.session.linking import choose_method
 from viewer.gui.session.session import Session
 from viewer.model.text import listed
-from viewer.model.times import counted
 from viewer.model.trace import Run
 from viewer.workspace.inference_methods import numbers_text, parse_numbers
 
@@ -72,7 +71,7 @@ class MethodChoosers(QWidget):
         chooser.setCurrentIndex(names.index(method) if method in names else 0)
         chooser.activated.connect(partial(self._choose, title, len(runs)))
         self._grid.addWidget(
-            label(f"{title} · {counted(len(runs), 'inference')}", theme, "cell"), row, 0
+            label(f"{title} · {table.trace.unit.counted(len(runs))}", theme, "cell"), row, 0
         )
         if len(runs) > 1:
             field = EscapeField()

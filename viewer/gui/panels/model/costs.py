@@ -19,6 +19,14 @@ from viewer.model.scope import TimeScope
 from viewer.program.module_tree import ModuleKind
 from viewer.view.open_trace import OpenTrace
 
+_DIVIDED = (
+    ModelColumn.TOTAL,
+    ModelColumn.FORWARD,
+    ModelColumn.BACKWARD,
+    ModelColumn.SELF,
+    ModelColumn.SHARED,
+)
+
 
 @dataclass(frozen=True, eq=False)
 class ModelCosts:
@@ -40,7 +48,7 @@ class ModelCosts:
 
     def base_of(self, column: TreeColumn) -> FigureBase:
         """Return what a column of times is per: some are no mean per inference."""
-        is_divided = column in (ModelColumn.TOTAL, ModelColumn.SELF, ModelColumn.SHARED)
+        is_divided = column in _DIVIDED
         return self.base if is_divided else FigureBase(self.base.rate)
 
     def title(self, column: TreeColumn) -> str:
@@ -53,6 +61,8 @@ class ModelCosts:
             if len({run.scope for run in self.shown.trace.inferences()}) > 1:
                 return MEDIAN  # that of each method is of its own inferences
             return replace(self.base, count=self.medians.runs).median_title
+        if column in (ModelColumn.FORWARD, ModelColumn.BACKWARD):
+            return column.title  # parts of the total, whose title has the base
         return self.base_of(column).titled(column.title)
 
     def tip(self, column: TreeColumn) -> str:
@@ -60,13 +70,13 @@ class ModelCosts:
         base = self.base_of(column)
         is_sum = column in (ModelColumn.SUM, ModelColumn.SLICES)
         more = self.base.sum_explanation if is_sum else base.explanation
-        return " ".join(filter(None, (column.tip, more)))
+        return " ".join(filter(None, (self.base.unit.worded(column.tip), more)))
 
     @property
     def share_term(self) -> FigureTerm:
         """What the shares are of."""
         whole = whole_text(self.shown.trace, figure_terms.BUSY_TIME)
-        return figure_terms.share(whole, f"{figure_terms.TOTAL.title} time")
+        return figure_terms.share(whole, f"{figure_terms.TOTAL.title} time", self.base)
 
     @cached_property
     def fractions(self) -> frozenset[TreeColumn]:
@@ -79,6 +89,8 @@ class ModelCosts:
             (ModelColumn.MEAN, means),
             (ModelColumn.P50, self.medians.modules * rate),
             (ModelColumn.TOTAL, costs.total * per),
+            (ModelColumn.FORWARD, costs.forward * per),
+            (ModelColumn.BACKWARD, costs.backward * per),
             (ModelColumn.SELF, costs.self_ticks * per),
             (ModelColumn.SHARED, costs.outside * per),
         )
@@ -89,7 +101,8 @@ class ModelCosts:
 class ModelFigures:
     """The numbers of a row, None if it has none.
 
-    total, self_ticks, shared: integer ticks. mean, p50: ticks as floats. slices: a count.
+    total, self_ticks, shared, forward, backward: integer ticks. mean, p50: ticks as floats. slices:
+    a count.
     """
 
     total: int | None = None
@@ -98,6 +111,8 @@ class ModelFigures:
     slices: int | None = None
     mean: float | None = None
     p50: float | None = None
+    forward: int | None = None
+    backward: int | None = None
 
 
 def charged_figures(
@@ -115,7 +130,8 @@ def parts_of(costed: ModelCosts) -> tuple[tuple[str, str, float], ...]:
     "Modules" covers operator sets inside one module, "Shared" those across several modules.
     """
     costs = costed.costs
-    unplaced = [m.kind is ModuleKind.UNPLACED for m in costs.tree.modules]
+    without = {ModuleKind.UNPLACED, *([ModuleKind.METHOD] if costs.tree.is_joined else ())}
+    unplaced = [module.kind in without for module in costs.tree.modules]
     loose = int(costs.self_ticks[np.array(unplaced)].sum())
     inside, across = int(costs.self_ticks.sum()) - loose, int(costs.shared.sum())
     free = costs.whole - inside - across - loose

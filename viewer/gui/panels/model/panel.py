@@ -112,7 +112,8 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
             else open_comparison.program(0)
         )
         if open_comparison is not None and compared is not None:
-            args = open_comparison, compared, self._tree_of(compared)
+            tree = self._tree_of(compared)
+            args = open_comparison, compared, None if tree is None or tree.is_joined else tree
             return Question(
                 model_changes, args, open_comparison.size, about=open_comparison, stays=True
             )
@@ -198,7 +199,8 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         )
         if costed.medians.runs > 1:
             left_out = 0 if answer.steady.warm_up else len(warm_up_inferences(answer.of.trace))
-            note += f" · medians of {included_text(costed.medians.runs, left_out)}"
+            unit = answer.of.file.unit
+            note += f" · median of {included_text(costed.medians.runs, left_out, unit)}"
         self.note.setText(f"{_counts(costed.costs.tree)}{note}")
         self.note.show()
 
@@ -362,7 +364,7 @@ def _answer(
     steady: TimeScope,
     medians: RunMedians | None,
 ) -> ModelAnswer:
-    tree = tree or module_tree(program)
+    tree = tree or module_tree(program, joined=True)
     # Methods have modules of their own; the phases of one share theirs.
     is_one_method = len({run.scope for run in of.trace.inferences()}) == 1
     figures = of.figures_for(steady if is_one_method else replace(steady, phase=EVERY_PHASE))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
@@ -28,7 +29,7 @@ from viewer.gui.qt.widgets.tree_model import GrownRows, TreeColumn
 from viewer.model.figure_base import FigureBase
 from viewer.model.times import counted, format_position, group_digits, percent_digits
 from viewer.model.timing import is_rounded_zero
-from viewer.program.module_tree import ModuleTree
+from viewer.program.module_tree import ModuleKind, ModuleTree
 from viewer.program.program import Program
 from viewer.render.palette import Palette
 
@@ -39,6 +40,8 @@ Key = tuple[RowKind, int, int]  # what a row shows: kind, number, and the module
 _FIELDS = {
     ModelColumn.TOTAL: "total",
     ModelColumn.SHARE: "total",
+    ModelColumn.FORWARD: "forward",
+    ModelColumn.BACKWARD: "backward",
     ModelColumn.SELF: "self_ticks",
     ModelColumn.SHARED: "shared",
     ModelColumn.SLICES: "slices",
@@ -323,13 +326,19 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         if row.kind is RowKind.MODULE:
             n = row.number
             median = float(costed.medians.modules[n])
-            return charged_figures(
+            figures = charged_figures(
                 int(costs.total[n]),
                 int(costs.self_ticks[n]),
                 int(costs.outside[n]) or None,
                 int(costs.slices[n]),
                 median if median == median else None,
             )
+            if not self.tree.is_joined:
+                return figures
+            forward, backward = int(costs.forward[n]), int(costs.backward[n])
+            if self.tree.modules[n].kind is ModuleKind.METHOD:  # of one direction, or of none
+                return replace(figures, forward=forward or None, backward=backward or None)
+            return replace(figures, forward=forward, backward=backward)
         cost_row = self._cost_row(row)
         module = int(self.tree.of_operator[row.number])
         module = module if row.kind is RowKind.OPERATOR else self.items[row.parent].number
@@ -381,7 +390,8 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             return self.costed.tip(column)
         if column is ModelColumn.SHARE:
             return self.costed.share_term.explained(WHOLE_BELOW)
-        return self.costed.medians.why or column.tip
+        unit = self.costed.base.unit
+        return unit.worded(self.costed.medians.why or column.tip)
 
     @property
     def fractions(self) -> frozenset[TreeColumn]:
@@ -400,7 +410,13 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             unused.add(ModelColumn.P50)
         if not costed.base.is_mean:
             unused.add(ModelColumn.SUM)
+        if len(self.tree.program.directions) < 2 or not self.tree.is_joined:
+            unused |= {ModelColumn.FORWARD, ModelColumn.BACKWARD}
         return frozenset(unused)
+
+    def leaves(self, column: TreeColumn) -> int:
+        # The parts of the total say more than its share.
+        return 4 if self.tree.is_joined and column is ModelColumn.SHARE else column.leaves
 
     def name(self, row: ModelRow) -> str:
         """Return a row's name among its siblings: "fc1", "linear", "at 3.125 µs"."""

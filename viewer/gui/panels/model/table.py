@@ -47,6 +47,21 @@ class ModelColumn:
         is_title_left=True,
     )
     SHARE = TreeColumn("Share", 132, leaves=6)  # its title names the whole
+    FORWARD = TreeColumn(
+        "Forward",
+        92,
+        "The part of the total in the forward pass.",
+        Cell.TIME,
+        leaves=8,
+    )
+    BACKWARD = TreeColumn(
+        "Backward",
+        92,
+        "The part of the total in the backward pass: an operator there belongs to the module of "
+        "its forward operator.",
+        Cell.TIME,
+        leaves=7,
+    )
     SELF = TreeColumn(
         figure_terms.SELF.title,
         92,
@@ -110,6 +125,8 @@ WITH_COSTS = (
     ModelColumn.NAME,
     ModelColumn.TOTAL,
     ModelColumn.SHARE,
+    ModelColumn.FORWARD,
+    ModelColumn.BACKWARD,
     ModelColumn.SELF,
     ModelColumn.SHARED,
     ModelColumn.SLICES,

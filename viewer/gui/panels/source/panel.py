@@ -596,7 +596,9 @@ class SourcePanel(PagePanel):
             ]
             self._line_costs = costs
             self.code.set_gutter(Gutter(notes, brackets, changes))
-            share = figure_terms.share(whole_text(answer.open_trace.trace, figure_terms.BUSY_TIME))
+            share = figure_terms.share(
+                whole_text(answer.open_trace.trace, figure_terms.BUSY_TIME), of=base
+            )
             title = "" if changes is None else self._compared.title
             self_title = base.titled(figure_terms.SELF.title)
             title = title or f"  {self_title}, {share.title}"

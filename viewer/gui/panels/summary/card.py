@@ -108,9 +108,15 @@ def parts_of(summary: Summary) -> tuple[Part, ...]:
         first = ("Operators", "accent", costs.single, "operators")
         second = ("Shared", "slab", costs.shared, "operators")
         whole, panel = costs.whole, "operators"
+    elif summary.directions is not None:
+        directions, panel = summary.directions, "model"
+        first = "Forward", "accent", directions.forward, panel
+        second = "Backward", "slab", directions.backward, panel
+        whole = directions.forward + directions.backward + directions.other
     else:
         return ()
-    rest = "No operator", "", whole - first[2] - second[2], panel
+    name = "No operator" if summary.directions is None else "Other"
+    rest = name, "", whole - first[2] - second[2], panel
     rows = first, second, rest
     figures = summary.base.parts(*(ticks for _, _, ticks, _ in rows))
     return tuple(
@@ -172,6 +178,7 @@ class SummaryCard(SectionColumn):
         self._shown, self._summary = answer.shown, answer.summary
         self.path = answer.shown.file.path
         self._rate = answer.shown.axis.ns_per_tick
+        self._unit = answer.shown.file.unit
         self.list: InferenceList | None = None
         self.strip: CourseStrip | None = None
         self._warnings()
@@ -180,6 +187,7 @@ class SummaryCard(SectionColumn):
         self._parts()
         self._wall_time()
         self._course()
+        self._modules()
         self._expensive()
         self._inferences()
         self._findings()
@@ -220,13 +228,13 @@ class SummaryCard(SectionColumn):
         inferences = self._session.state.inferences
         if inferences in _VIEW_NAMES and not self._is_typical:
             view = _VIEW_NAMES[inferences]
-            text = f"Figures of the inferences as they ran; the timeline shows {view}."
+            text = f"Figures of the {self._unit.plural} as they ran; the timeline shows {view}."
             self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
         elif summary.outliers and picked is None:
-            text = f"{summary.outliers.text}, which skews the figures of all inferences."
+            text = f"{summary.outliers.text}, which skews the figures of all {self._unit.plural}."
             self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
             show = partial(self._session.show_inferences, Inferences.TYPICAL)
-            self.line("Show the typical inference", show)
+            self.line(self._unit.worded("Show the typical inference"), show)
 
     @property
     def _is_typical(self) -> bool:
@@ -240,7 +248,7 @@ class SummaryCard(SectionColumn):
         if picked is not None:
             position = next(i for i, run in enumerate(file.runs) if run is picked)
             ticks = picked.end - picked.start
-            what = f"{picked.label}, typical" if self._is_typical else self._scope_text()
+            what = f"{picked.text}, typical" if self._is_typical else self._scope_text()
             figures.append((self._time(ticks, what, self._scope_text()), self._pick(position)))
         elif median is None and not any(file.inferences()):
             figures.append((self._time(summary.span, "duration"), self._fit))
@@ -260,7 +268,7 @@ class SummaryCard(SectionColumn):
             one = self._time(summary.whole, self._scope_text()), self._panel("statistics")
             figures.append(one)
         if median is not None:
-            hint = f"The median of {counted(median.runs, 'inference')}"
+            hint = f"The median of {self._unit.counted(median.runs)}"
             one = self._time(median.ticks, self._median_text(), hint), self._pick(median.run)
             figures.append(self._levels_of(median) if median.levels else one)
         report = summary.delegation
@@ -288,7 +296,7 @@ class SummaryCard(SectionColumn):
         before = first[0] if first[1] == last[1] else " ".join(first)
         caption = ", ".join(filter(None, (one.name, "first → last level")))
         hint = "; ".join(
-            f"{format_time(tick_to_ns(level.ticks, self._rate))} from inference "
+            f"{format_time(tick_to_ns(level.ticks, self._rate))} from {self._unit.noun} "
             f"{group_digits(level.first)} on"
             for level in one.levels
         )
@@ -314,7 +322,7 @@ class SummaryCard(SectionColumn):
         self.strip = strip = strip_of(shown, summary.inference, self._theme)
         if strip is None:
             return
-        self.begin("In order", counted(len(strip.weights), "inference"))
+        self.begin("In order", self._unit.counted(len(strip.weights)))
         strip.picked.connect(lambda run: self._pick(run)())
         strip.menu_of.connect(self._fill_menu)
         self.column.addWidget(strip)
@@ -346,12 +354,12 @@ class SummaryCard(SectionColumn):
         if one.levels:
             return self._levels_of(one)
         caption = f"{one.name}, median" if one.runs > 1 else one.name
-        hint = f"The median of {counted(one.runs, 'inference')} of {one.name}"
+        hint = f"The median of {self._unit.counted(one.runs)} of {one.name}"
         return self._time(one.ticks, caption, hint), self._pick(one.run)
 
     def _methods(self, methods: Sequence[MedianInference]) -> None:
         """What the inferences of each method take; no figure covers several."""
-        self.begin("Methods", "median per inference")
+        self.begin("Methods", f"median per {self._unit.noun}")
         rows: list[Sequence[QWidget | None]] = []
         for one in methods[:_MOST_LISTED]:
             show = self._pick(one.run)
@@ -359,7 +367,7 @@ class SummaryCard(SectionColumn):
                 (
                     self.text(one.name, show, elided=True),
                     self.text(format_time(tick_to_ns(one.ticks, self._rate)), show),
-                    self.text(counted(one.runs, "inference"), show, "text2"),
+                    self.text(self._unit.counted(one.runs), show, "text2"),
                 )
             )
         self.grid(rows, 0)
@@ -371,7 +379,7 @@ class SummaryCard(SectionColumn):
         if not sum(part.ns for part in parts):
             return
         if self._summary.base.name:
-            self.begin(TIME_TITLE, self._per())
+            self.begin(self._unit.worded(TIME_TITLE), self._per())
         self._bar_of(parts)
 
     def _bar_of(self, parts: tuple[Part, ...]) -> None:
@@ -392,6 +400,32 @@ class SummaryCard(SectionColumn):
                 )
             )
         self.grid(rows, 1)
+
+    def _modules(self) -> None:
+        """The modules whose own operators take most, each with its forward and backward part."""
+        summary = self._summary
+        if not summary.modules:
+            return
+        self.begin("Hottest modules", self._per() or self._scope_text())
+        rows: list[Sequence[QWidget | None]] = []
+        whole, base = summary.expensive_whole, summary.base
+        for hot in summary.modules:
+            select = partial(self._show_place, SliceKeys(hot.keys))
+            forward, backward = map(base.text, (hot.forward, hot.backward))
+            hint = f"{hot.path}\nforward {forward}, backward {backward}"
+            rows.append(
+                (
+                    self.text(hot.name, select, hint=hint, elided=True),
+                    self.text(base.text(hot.ticks), select, hint=hint),
+                    self.text(share_text(hot.wall, whole), select, "text2"),
+                )
+            )
+        self.grid(rows, 0)
+        first = summary.modules[0]
+        if first.backward:
+            forward, backward = map(base.text, (first.forward, first.backward))
+            text = f"{first.name}: forward {forward}, backward {backward}"
+            self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
 
     def _expensive(self) -> None:
         summary = self._summary
@@ -437,12 +471,12 @@ class SummaryCard(SectionColumn):
         listed = rows
         if len(rows) > MOST_INFERENCES:
             listed = tuple(sorted(rows, key=lambda row: -row.ns)[:SLOWEST])
-            self.begin("Slowest inferences", self._counted())
+            self.begin(f"Slowest {self._unit.plural}", self._counted())
         else:
-            self.begin("Inferences", self._counted())
+            self.begin(self._unit.plural.capitalize(), self._counted())
         self._list(listed)
         if len(listed) < len(rows):
-            self.line(f"All {counted(len(rows), 'inference')}", self._host.show_inferences)
+            self.line(f"All {self._unit.counted(len(rows))}", self._host.show_inferences)
         else:
             self._phases_link()
         if self._summary.slowest is not None:
@@ -451,6 +485,7 @@ class SummaryCard(SectionColumn):
     def _list(self, rows: Sequence[InferenceRow]) -> None:
         model = InferenceModel(self)
         self.list = InferenceList(model, self._theme)
+        self.list.setAccessibleName(self._unit.plural.capitalize())
         model.show(rows)
         number = self._number
         picked = self._session.state.run

@@ -9,14 +9,15 @@ from fractions import Fraction
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMenu
 
-from viewer.analysis.findings.sequence import noun_of, rate_text
+from viewer.analysis.findings.sequence import rate_text
 from viewer.analysis.sequence.wall_time import WallPart
 from viewer.analysis.summary.medians import MedianInference
 from viewer.gui.panels.base.inference_chart import InferenceChart
 from viewer.gui.qt.theme.theme import Theme
 from viewer.model.inferences.logged_methods import series_of
-from viewer.model.times import counted, format_time, group_digits, tick_to_ns
+from viewer.model.times import format_time, group_digits, tick_to_ns
 from viewer.model.trace import Run, Trace
+from viewer.model.work_unit import WorkUnit
 from viewer.view.open_trace import OpenTrace
 
 _WALL_TOKENS = ("slab", "accent", "unit_compute", "unit_both", "unit_host", "unit_dma")
@@ -50,7 +51,7 @@ def course_bars(open_trace: OpenTrace) -> tuple[CourseBar, ...]:
             i,
             (ns := tick_to_ns(run.end - run.start, rate)),
             place[series_of(trace, run)],
-            ", ".join(filter(None, (f"Inference {run.number}", run.phase, format_time(ns)))),
+            ", ".join(filter(None, (f"{run.unit.title} {run.number}", run.phase, format_time(ns)))),
         )
         for i in at
         for run in (trace.runs[i],)
@@ -63,17 +64,20 @@ def course_texts(open_trace: OpenTrace, of: Sequence[MedianInference]) -> Iterat
     of: the median of each phase or method.
     """
     rate, runs = open_trace.axis.ns_per_tick, open_trace.file.runs
+    unit = open_trace.file.unit
     for median_inference in of:
         own = series_of(open_trace.file, runs[median_inference.run])
         for level in median_inference.levels:
             name = f"{median_inference.name} from" if median_inference.name else "From"
             time = format_time(tick_to_ns(level.ticks, rate))
-            text = f"{name} inference {group_digits(level.first)} on: {time}"
+            text = f"{name} {unit.noun} {group_digits(level.first)} on: {time}"
             text += f" ({level.factor:.2f} times)" if level.factor != 1 else ""
             at = (i for i, run in enumerate(runs) if run.number == level.first)
             yield text, next(i for i in at if series_of(open_trace.file, runs[i]) == own)
         if median_inference.rate is not None and (
-            text := rate_text(median_inference.rate, rate, noun_of(median_inference.name))
+            text := rate_text(
+                median_inference.rate, rate, unit.in_phase(median_inference.name).noun
+            )
         ):
             yield (f"{median_inference.name}: {text}" if median_inference.name else text), -1
 
@@ -98,15 +102,17 @@ class CourseStrip(InferenceChart):
     picked = Signal(int)
     menu_of = Signal(QMenu, int)
 
-    def __init__(self, bars: Sequence[CourseBar], current: int, theme: Theme) -> None:
+    def __init__(
+        self, bars: Sequence[CourseBar], current: int, theme: Theme, unit: WorkUnit
+    ) -> None:
         """current: the position of the inference that is shown, -1 for none."""
         place = next((i for i, bar in enumerate(bars) if bar.run == current), -1)
         ns, phases = [bar.ns for bar in bars], [bar.phase for bar in bars]
         texts = [bar.text for bar in bars]
         super().__init__(ns, texts, phases, place, theme, may_be_log=True)
-        self.setAccessibleDescription(HINT)
+        self.setAccessibleDescription(unit.worded(HINT))
         low, high = format_time(min(ns)), format_time(max(ns))
-        self.setAccessibleName(f"{counted(len(bars), 'inference')}, {low} to {high}")
+        self.setAccessibleName(f"{unit.counted(len(bars))}, {low} to {high}")
         self._runs = [bar.run for bar in bars]
         self.chosen.connect(lambda bar: self.picked.emit(self._runs[bar]))
 
@@ -121,4 +127,4 @@ def strip_of(open_trace: OpenTrace, inference: Run | None, theme: Theme) -> Cour
     if len(bars) <= MOST_INFERENCES:
         return None
     current = next((i for i, run in enumerate(open_trace.file.runs) if run is inference), -1)
-    return CourseStrip(bars, current, theme)
+    return CourseStrip(bars, current, theme, open_trace.file.unit)

@@ -49,7 +49,7 @@ class PhaseActions:
         """asks: for the inference that a new phase begins at, if it is not `run`."""
         trace = self._trace
         members, phase = of_same_phase(trace, run), trace.runs[run].phase
-        what = literal(f"\u201c{phase}\u201d") if phase else "these inferences"
+        what = literal(f"\u201c{phase}\u201d") if phase else f"these {self._trace.unit.plural}"
         self._offer(menu, f"&Name {what}…", phase, lambda name: dict.fromkeys(members, name))
         if beside := phases_beside(trace, run):
             merge = menu.addMenu(f"&Merge {what} with")
@@ -60,12 +60,12 @@ class PhaseActions:
         if run != members[0]:
             self._offer(
                 menu,
-                f"&Split {what} before inference {group_digits(number)}…",
+                f"&Split {what} before {self._trace.unit.noun} {group_digits(number)}…",
                 new_name(trace, run),
                 partial(split_before, trace, run),
             )
         elif asks:
-            ask = menu.addAction("&Split before inference…")
+            ask = menu.addAction(self._trace.unit.worded("&Split before inference…"))
             ask.setEnabled(len(members) > 1)
             ask.triggered.connect(lambda: self._ask_where(members))
 
@@ -73,7 +73,7 @@ class PhaseActions:
         """Offer the phases that one inference can be of."""
         trace = self._trace
         number = group_digits(trace.runs[run].number)
-        menu = into.addMenu(f"&Phase of inference {number}")
+        menu = into.addMenu(f"&Phase of {trace.unit.noun} {number}")
         for other in phases_beside(trace, run):
             action = menu.addAction(literal(other))
             action.triggered.connect(partial(self._choose, {run: other}))
@@ -98,7 +98,7 @@ class PhaseActions:
         number, answered = QInputDialog.getInt(
             self._window,
             "Phase",
-            "First inference of the new phase:",
+            self._trace.unit.worded("First inference of the new phase:"),
             numbers[len(members) // 2],
             numbers[1],
             numbers[-1],

@@ -75,9 +75,12 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
         """List the events, or count those of other inferences."""
         open_trace, rows, scope = answer.shown, answer.rows, self._of[1]
         events = open_trace.trace.untimed
-        where = "all inferences" if scope.run is None else run_label(open_trace.table, scope.run)
+        unit = open_trace.file.unit
+        where = (
+            f"all {unit.plural}" if scope.run is None else run_label(open_trace.table, scope.run)
+        )
         if not len(rows):
-            self.show_sentence(f"None in {where}; {counts_text(events)} in other inferences.")
+            self.show_sentence(f"None in {where}; {counts_text(events)} in other {unit.plural}.")
             return
         self._color()
         self.model.show(UntimedRows(open_trace, rows, self.model.contents))

@@ -51,6 +51,7 @@ class Command:
         keywords: additional words for the search.
         after: for one of a panel, the id of the command that it follows in lists, "" for those
             that show panels.
+        wording: returns the title for what is open, for one that differs between files.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Command:
     group: str = ""
     keywords: str = ""
     after: str = ""
+    wording: Callable[[str], str] | None = None
 
     @property
     def place(self) -> str:
@@ -75,7 +77,12 @@ class Command:
     @property
     def plain_title(self) -> str:
         """The title without its menu mnemonic."""
-        return self.title.replace("&", "")
+        return self.current_title.replace("&", "")
+
+    @property
+    def current_title(self) -> str:
+        """The title for what is open."""
+        return self.title if self.wording is None else self.wording(self.title)
 
     @property
     def is_possible(self) -> bool:
@@ -213,6 +220,8 @@ class CommandTable(QObject):
                 action.setEnabled(met[key])
             if command.checked is not None:
                 action.setChecked(command.checked())
+            if command.wording is not None:
+                action.setText(command.current_title)
 
     def run(self, id: str) -> bool:
         """Run a command once if it is available; returns whether it ran."""

@@ -94,6 +94,10 @@ class TreeRows:
         """The children of a node from top to bottom; of -1 the roots."""
         raise NotImplementedError
 
+    def leaves(self, column: TreeColumn) -> int:
+        """When a column is hidden for want of room, as `TreeColumn.leaves`."""
+        return column.leaves
+
     def has_below(self, node: int) -> bool:
         """Whether a node has children."""
         return len(self.below(node)) > 0

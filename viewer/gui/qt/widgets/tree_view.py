@@ -31,6 +31,7 @@ from viewer.gui.qt.widgets.tables import (
 from viewer.gui.qt.widgets.tree_model import Rows, TreeColumn, TreeModel
 from viewer.model.times import counted
 
+_LEAST_NAMES = 0.4  # of the width: names need it more than the last figures do
 _TITLE_INSET = 22  # px, around a title with the mark of its order
 ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
@@ -94,10 +95,14 @@ class TreeView(QuietTree, Generic[Rows]):
             self._size_columns()
         hidden = set(self.hidden())
         widths = {column: self.width_of(column) for column in self._columns}
-        width = self._theme.px(self._least)
+        # Names get their part of the width first; figures that do not fit next to them leave.
+        room = self.viewport().width()
+        width = max(self._theme.px(self._least), int(room * _LEAST_NAMES))
         width += sum(widths[column] for column in self._columns if column not in hidden)
-        for column in sorted((c for c in self._columns if c.leaves), key=lambda c: c.leaves):
-            if width > self.viewport().width() and column not in hidden:
+        rows = self._model.rows
+        order = {c: c.leaves if rows is None else rows.leaves(c) for c in self._columns}
+        for column in sorted(filter(order.__getitem__, self._columns), key=order.__getitem__):
+            if width > room and column not in hidden:
                 hidden.add(column)
                 width -= widths[column]
         for i, column in enumerate(self._columns):

@@ -87,7 +87,7 @@ class InferenceBand:
         if not run.finished:
             painter.setBrush(QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern))
             painter.drawRoundedRect(QRectF(room), 3, 3)
-        texts = ("load",) if is_load else (run.label, f"run {run.number}")
+        texts = ("load",) if is_load else (run.text, f"{run.unit.noun} {run.number}")
         metrics = painter.fontMetrics()
         fitting = (t for t in texts if metrics.horizontalAdvance(t) <= room.width() - 8)
         text = next(fitting, "" if is_load else str(run.number))

@@ -43,11 +43,12 @@ def process_note(scene: Scene, process: int) -> str:
     if process < 0:
         return ""
     trace = scene.processes[process].trace
-    note = _VIEW_NOTES.get(scene.session.state.inferences)
     open_trace = scene.rasters[trace].open_trace
+    unit = open_trace.file.unit
+    note = unit.worded(_VIEW_NOTES.get(scene.session.state.inferences, ""))
     if note and open_trace.trace is not open_trace.file:
         return (
-            f"{counted(open_trace.cut, 'more inference')} not shown · {note}"
+            f"{counted(open_trace.cut, f'more {unit.noun}')} not shown · {note}"
             if open_trace.cut
             else note
         )
@@ -75,7 +76,7 @@ def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:
     if open_trace.trace is not open_trace.file:
         return name, ""
     runs = sum(1 for run in open_trace.trace.inferences() if run.track == track)
-    return name, counted(runs, "inference") if runs else ""
+    return name, open_trace.trace.unit.counted(runs) if runs else ""
 
 
 def full_title(scene: Scene, part: HeaderPart) -> str:

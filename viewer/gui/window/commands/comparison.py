@@ -17,6 +17,7 @@ from viewer.gui.session.comparison import (
     swap_arms,
 )
 from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.inferences import listed_unit
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.context import CommandContext, open_profile
 from viewer.view.compared.open_comparison import OpenComparison
@@ -31,6 +32,9 @@ def comparison_commands(context: CommandContext) -> list[Command]:
         arms = session.state.compared
         if arms is not None:
             compare(session, replace(arms, in_tables=not arms.in_tables))
+
+    def wording(title: str) -> str:
+        return listed_unit(session).worded(title)
 
     def toggle_relative() -> None:
         arms = session.state.compared
@@ -88,6 +92,7 @@ def comparison_commands(context: CommandContext) -> list[Command]:
             ),
             group="Comparison",
             keywords="diff first slow cold warm-up",
+            wording=wording,
         ),
         Command(
             "compare.swap",
@@ -117,6 +122,7 @@ def comparison_commands(context: CommandContext) -> list[Command]:
             checked=lambda: session.state.compared is not None and session.state.compared.relative,
             group="Comparison",
             keywords="absolute common factor clock heat normalize",
+            wording=wording,
         ),
         Command(
             "compare.stretch",

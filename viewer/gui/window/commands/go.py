@@ -13,7 +13,7 @@ from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session import navigation
 from viewer.gui.session.feeds.flows import FlowSteps
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.session.inferences import include_warm_up
+from viewer.gui.session.inferences import include_warm_up, listed_unit
 from viewer.gui.window.commands.context import CommandContext, open_profile, selected_slice
 from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
@@ -24,13 +24,16 @@ def history_commands(context: CommandContext) -> list[Command]:
     session, close_guard = context.session, context.close_guard
     has_slice = selected_slice(session)
     has_runs = Precondition(
-        "a profile with inferences",
+        "a profile with inferences or steps",
         lambda: any(r.kind is RunKind.INFERENCE for t in session.traces for r in t.file.runs),
     )
     has_several_runs = Precondition(
-        "a profile with several inferences",
+        "a profile with several inferences or steps",
         lambda: any(has_run_views(open_trace.file) for open_trace in session.traces),
     )
+
+    def wording(title: str) -> str:
+        return listed_unit(session).worded(title)
 
     def undo() -> None:
         """Undo the last change of the view, or Close all."""
@@ -89,6 +92,7 @@ def history_commands(context: CommandContext) -> list[Command]:
             lambda: navigation.step_run(session, 1),
             ("N",),
             has_runs,
+            wording=wording,
         ),
         Command(
             "go.previous_run",
@@ -97,6 +101,7 @@ def history_commands(context: CommandContext) -> list[Command]:
             lambda: navigation.step_run(session, -1),
             ("P",),
             has_runs,
+            wording=wording,
         ),
         *(
             Command(
@@ -107,6 +112,7 @@ def history_commands(context: CommandContext) -> list[Command]:
                 enabled=has_several_runs,
                 checked=lambda view=view: session.state.inferences is view,  # type: ignore[misc]
                 keywords="compare median",
+                wording=wording,
             )
             for name, title, view in (
                 ("aligned", "All inferences &aligned", Inferences.ALIGNED),

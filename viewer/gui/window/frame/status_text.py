@@ -132,7 +132,9 @@ def _operator_text(session: Session, less: int = 0) -> str:
         return ""
     alone, shared = calls_of(session, *chosen)
     scope = session.scope(chosen[0])
-    where = " in this inference" if scope.run else " in the area" if scope.ticks else ""
+    where = (
+        f" in this {scope.run.unit.noun}" if scope.run else " in the area" if scope.ticks else ""
+    )
     parts = []
     if less and alone > less:
         parts.append(f"{counted(alone - less, 'more slice')} of the operator{where}")

@@ -41,6 +41,7 @@ from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.model.scope import EVERY_PHASE, TimeScope
 from viewer.model.text import visible_controls
+from viewer.model.work_unit import INFERENCE, WorkUnit
 from viewer.view.open_trace import OpenTrace
 
 WIDTH, NARROW_WIDTH = 232, 156
@@ -111,15 +112,17 @@ class InferencePicker(QToolButton):
         phases = () if open_trace is None else open_trace.phases_of(whole)
         self.popup.offer_phases(phases[:_MOST_PHASES], session.state.phase)
         self.popup.offer_comparison(can_compare=run >= 0 and len(model.rows) > 1)
+        unit = INFERENCE if open_trace is None else open_trace.file.unit
+        self.popup.name(unit)
         row = next((row for row in model.rows if row.run == run), None)
         if not model.rows:
             text = NO_INFERENCES
         else:
-            text = ENTRIES[session.state.inferences] if row is None else row.text
+            text = unit.worded(ENTRIES[session.state.inferences]) if row is None else row.text
         self.setEnabled(bool(model.rows))
-        self.setToolTip("" if model.rows else "No open file marks inference boundaries")
+        self.setToolTip("" if model.rows else "No open file marks inferences or steps")
         self.setText(text)
-        self.setAccessibleName(f"Inference: {text.replace(' · ', ', ')}")
+        self.setAccessibleName(f"{unit.title}: {text.replace(' · ', ', ')}")
 
     def be_narrow(self, narrow: bool) -> None:
         """Take the width for a narrow window, or the usual one."""
@@ -245,6 +248,14 @@ class InferencePopup(QFrame):
             column.addWidget(button)
         for widget in (self.list, *below):
             widget.installEventFilter(self)
+
+    def name(self, unit: WorkUnit) -> None:
+        """Use the noun of the trace in all texts."""
+        self.setAccessibleName(unit.plural.capitalize())
+        self.list.setAccessibleName(unit.plural.capitalize())
+        self._hint.setText(unit.worded(COMPARE_HINT))
+        for view, entry in self.entries.items():
+            entry.setText(unit.worded(ENTRIES[view]))
 
     def offer(self, views: Sequence[Inferences]) -> None:
         """Show only some of the views of all inferences."""

@@ -202,7 +202,7 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
     base = answer.base
     most = max((r.ticks for r in table.rows), default=0)
     kernels = any(cost.kernel for cost in table.rows)
-    share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME))
+    share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME), of=base)
     whole = table.whole  # a property that sums all rows: read it once
 
     def time(cost: CostRow) -> Cell:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QRect, Qt
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QFontMetrics, QPainter
 
 from viewer.gui.panels.base.operator_tables.contents import LINE, OperatorContents
 from viewer.gui.panels.base.operator_tables.delegate import OperatorDelegate
@@ -21,6 +21,9 @@ from viewer.gui.qt.widgets.tables import (
 from viewer.render.palette import Palette
 
 _LEAST_NAME = 230  # px; the minimum width of the name column
+_MOST_NAMES = 0.5  # of the width of the table, for longer names
+_AROUND_NAME = 40  # px of swatch and margins
+_MEASURED, _LONGEST = 30, 120  # rows and characters that are measured
 
 
 class OperatorView(ArrangedView):
@@ -72,6 +75,16 @@ class OperatorView(ArrangedView):
         columns = self.arranged.columns
         leaving = [i for i, c in enumerate(columns) if i > 2 and c.kind is not ColumnKind.CHANGE]
         return sorted(leaving, key=lambda i: (columns[i].title == LINE, -i))
+
+    def least_width(self) -> int:
+        """Give the first names their room, up to a part of the width: figures leave before."""
+        theme, rows = self._theme, self._model.rows[:_MEASURED]
+        metrics = QFontMetrics(theme.font("cell"))
+        names = (f"{row.module}{row.op}"[:_LONGEST] for row in rows)
+        longest = max(map(metrics.horizontalAdvance, names), default=0)
+        scale = theme.px(100) / 100
+        least, most = _LEAST_NAME, int(_MOST_NAMES * self.viewport().width() / scale)
+        return max(least, min(int(longest / scale) + _AROUND_NAME, most))
 
     def mark(self, row: int) -> None:
         """Highlight one row and scroll it into view; -1 clears the highlight."""

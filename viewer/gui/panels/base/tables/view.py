@@ -62,6 +62,10 @@ class ArrangedView(RowTable):
         """Return the columns that are hidden for want of space, in this order."""
         raise NotImplementedError
 
+    def least_width(self) -> int:
+        """Return the least width of the column that takes the remaining space, in px at 100 %."""
+        return self._least
+
     def _size_columns(self) -> None:
         """Set the widths of the columns, if the contents changed them."""
         model, header = self.arranged, self.horizontalHeader()
@@ -81,7 +85,7 @@ class ArrangedView(RowTable):
             (i for i, c in enumerate(columns) if not c.width and i not in unused),
             next((i for i, c in enumerate(columns) if c.fills), 0),
         )
-        widths = {i: width or self._least for i, width in enumerate(self._sized)}
+        widths = {i: width or self.least_width() for i, width in enumerate(self._sized)}
         fit_columns(self, self._theme, widths, unused, self.leaving(), wide)
 
     def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
