@@ -8,9 +8,11 @@ from viewer.model.text import (
     capped,
     display_name,
     listed,
+    name_text,
     natural,
     one_line,
     visible_controls,
+    visible_line,
 )
 
 
@@ -61,3 +63,23 @@ def test_any_name_has_a_place():
 def test_names_are_listed_as_in_a_sentence(names, text):
     assert listed(names, "or") == text
     assert listed(names) == text.replace(" or ", " and ")
+
+
+ODD_NAMES = (
+    "", " ", "\u00a0\t", "a\nb", "\r\nx\u2028y\u2029", "\u202eabc", "\x00", "n" * 9000, "畳み込み",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+def test_a_name_is_one_visible_line(name):
+    text = name_text(name)
+    assert text.strip()
+    assert not set("\n\r\t\u2028\u2029\u202e\x00") & set(text)
+    assert len(text) <= LONGEST + 40
+    assert text == visible_line(name) or len(name) > LONGEST or not name.strip()
+
+
+def test_names_without_letters_have_different_texts():
+    assert (name_text(""), name_text("  ")) == ("(no name)", "(blank)")
+    assert display_name("") == ""
+    assert display_name("/a/line\n1.json") == "line\\n1.json"

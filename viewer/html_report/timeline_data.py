@@ -19,7 +19,7 @@ from viewer.arrays import Ints
 from viewer.html_report.contents import Axes, Contents, Profile
 from viewer.model.intervals import durations
 from viewer.model.queries import foreign
-from viewer.model.text import one_line
+from viewer.model.text import name_text, one_line
 from viewer.model.timing import timings
 from viewer.model.trace import Trace
 from viewer.render.axis.xmap import XMap
@@ -223,7 +223,7 @@ def _texts(profile: Profile, index: Ints, letters: int) -> tuple[list[list[str]]
 
 
 def _cut(name: str, letters: int) -> str:
-    return one_line(name[:letters] + ("…" if len(name) > letters else ""))
+    return name_text(name[:letters] + ("…" if len(name) > letters else ""))
 
 
 def _keys(profile: Profile, keys: Ints, places: Places) -> list[list[int]]:

@@ -10,8 +10,11 @@ from viewer.model.times import NARROW_SPACE, group_digits, plain_spaces
 
 # C0 without line ends, DEL, C1, and characters that override the direction of text.
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LINE_END = re.compile(r"[\n\u2028\u2029]")
 # Characters of a text on the screen; exports and copies have all of them.
 LONGEST = 4000
+# What names without a visible letter are called.
+NO_NAME, BLANK_NAME = "(no name)", "(blank)"
 # Signs with a meaning in Markdown, and in the HTML that it may contain; "_" has none in a word.
 _MARKDOWN = re.compile(r"([\\`*\[\]|#~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", "@": "&#64;"}
@@ -42,7 +45,16 @@ def bytes_text(size: int) -> str:
 
 def display_name(path: str) -> str:
     """The last component of a path, for headers and messages; control characters as escapes."""
-    return visible_controls(capped(os.path.basename(path) or path))
+    return name_text(os.path.basename(path) or path) if path else ""
+
+
+def name_text(name: str) -> str:
+    """Return a name from a file as every view shows it: on one line, never empty, not endless.
+
+    Line ends and control characters are escapes: "line 1\\nline 2".
+    """
+    text = visible_line(capped(name))
+    return text if text.strip() else BLANK_NAME if name else NO_NAME
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
@@ -85,6 +97,14 @@ def capped(text: str) -> str:
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}… ({group_digits(len(text))} characters)"
+
+
+def visible_line(text: str) -> str:
+    """A text on one line: as `visible_controls`, and line ends as escapes too."""
+    visible = visible_controls(text)
+    if visible.isprintable():
+        return visible
+    return _LINE_END.sub(lambda match: match[0].encode("unicode_escape").decode(), visible)
 
 
 def visible_controls(text: str) -> str:

@@ -23,7 +23,7 @@ from viewer.analysis.statistics.pivot import pivot, refused
 from viewer.model.figure_base import FigureBase, figure_base
 from viewer.model.inferences.logged_methods import only_inferences
 from viewer.model.scope import STEADY, LeftOut, left_out
-from viewer.model.text import one_line
+from viewer.model.text import name_text, one_line
 from viewer.model.times import (
     NARROW_SPACE,
     WEIGHTS,
@@ -317,7 +317,7 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
         *([("File", [one_line(names[row["file"]]) for row in rows])] if several else []),
         (
             noun.worded(_title(str(facts["by"]))),
-            ["  " * row["label"].startswith("  ") + one_line(row["label"]) for row in rows],
+            ["  " * row["label"].startswith("  ") + name_text(row["label"]) for row in rows],
         ),
     ]
     return "\n".join([*heads, "", *column_lines(columns, right=len(columns) - 1 - several)])

@@ -18,12 +18,13 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.stated_time import stated_alone
-from viewer.analysis.links.labels import key_labels, set_label
+from viewer.analysis.links.labels import brief_label, key_labels
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.workload.node_traffic import copies_of
 from viewer.arrays import Ints
 from viewer.model.charging import Charged, Segments, charge, total_per_group, total_self
 from viewer.model.scope import WHOLE, TimeScope
+from viewer.model.text import name_text
 from viewer.model.trace import KeyKind
 
 
@@ -111,7 +112,7 @@ class WorkTime:
         )
         names = (
             ("rest of the call " if less_events else "")
-            + (what if isinstance(what, str) else set_label(table, what))
+            + (name_text(what) if isinstance(what, str) else brief_label(table, what))
             for what, less_events in things
         )
         return tuple(groups), tuple(names)

@@ -31,7 +31,7 @@ from viewer.analysis.findings.finding import (
     share_text,
 )
 from viewer.analysis.links.coverage import stated_per_key
-from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.labels import brief_label
 from viewer.analysis.links.link_table import Reason
 from viewer.model.times import counted, group_digits
 
@@ -96,10 +96,11 @@ def largest(context: FindingContext) -> FamilyAnswer:
         answer = _largest_kind(context, rows, "type") or _largest_kind(context, rows, "module")
         return answer or NotReported(Family.LARGEST, why, _FEW_RULE, bool(rows))
     named = [(_row_name(context, row), row.wall) for row in rows[:count]]
+    who = _title_name(context, rows[0]) if count == 1 else _operators_text(rows[:count])
     return [
         Finding(
             Family.LARGEST,
-            f"Speed up {named[0][0] if count == 1 else _operators_text(rows[:count])}",
+            f"Speed up {who}",
             context.gain(ticks),
             f"{_parts(context, named)} of {_counted_rows(rows)}.{_busy_text(context)}",
             _FEW_RULE,
@@ -259,8 +260,18 @@ def _operators_text(rows: Sequence[CostRow]) -> str:
     return f"{counted(alone, 'operator')} and {groups}" if alone else groups
 
 
+def _title_name(context: FindingContext, row: CostRow) -> str:
+    """Return a row's name in a title: a call with many operators is named by its delegate."""
+    if len(row.operators) < FEW:
+        return _row_name(context, row)
+    members = set(row.operators)
+    calls = (link for link in context.links.links if members.issuperset(link.operators))
+    backend = next((link.backend for link in calls if link.operators and link.backend), "")
+    return f"the {f'{backend} ' if backend else ''}call of {len(row.operators)} operators"
+
+
 def _row_name(context: FindingContext, row: CostRow) -> str:
-    name = set_label(context.links, row.operators)
+    name = brief_label(context.links, row.operators)
     return f"{name} (shared by {len(row.operators)})" if row.is_shared else name
 
 

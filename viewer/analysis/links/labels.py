@@ -28,6 +28,8 @@ from viewer.program.program import GraphNode, Operator, Program
 # Names in a compile profile that only repeat the unit.
 _UNIT_ALONE = re.compile(r"DMA (In|Out)|CDMA .*|Slice \d+|CSS")
 
+_MOST_IN_SENTENCES = 4  # members of a set of operators that a sentence lists
+
 
 def operator_count(count: int) -> str:
     """Return "6 ops" or "1 op"."""
@@ -119,6 +121,14 @@ def set_label(table: LinkTable, operators: Sequence[int]) -> str:
     common = _common_module([m for m in modules if m]) if len(modules) > 1 else modules.pop()
     text = " + ".join(parts)
     return f"{common} · {text}" if common else text
+
+
+def brief_label(table: LinkTable, operators: Sequence[int]) -> str:
+    """Return the label of a set for a sentence: "convolution + relu + 38 more operators"."""
+    if len(operators) <= _MOST_IN_SENTENCES:
+        return set_label(table, operators)
+    first = sorted(operators)[: _MOST_IN_SENTENCES - 1]
+    return f"{set_label(table, first)} + {len(operators) - len(first)} more operators"
 
 
 def set_labels(table: LinkTable) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from viewer.gui.timeline.scene.plan_texts import plan_lines
 from viewer.gui.timeline.scene.pointing import PointedPlan
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.native_units import holds_value
-from viewer.model.text import display_name
+from viewer.model.text import display_name, name_text
 from viewer.model.times import counted, format_position
 from viewer.model.timing import timing_of, timing_sentence
 from viewer.program.program import Operator
@@ -38,11 +38,11 @@ def slice_lines(open_trace: OpenTrace, index: int, resolution_ns: float = 1) -> 
         position = "is a value, not a time"
     elif open_trace.native(index) is None:
         position = f"at {format_position(open_trace.span_ns(index)[0], resolution_ns)}"
-    lines = [label or "(no name)", f"{open_trace.length_text(index)} {position}"]
+    lines = [name_text(label), f"{open_trace.length_text(index)} {position}"]
     if timing_of(open_trace.trace.slices, index) and open_trace.native(index) is None:
         lines.append(timing_sentence(open_trace.trace.slices, index))
     if name != label:
-        lines.append(name)
+        lines.append(name_text(name))
     if allocated := allocation_text(open_trace.trace, index):
         lines.append(f"then allocates {allocated}, time not logged")
     program = open_trace.table.program

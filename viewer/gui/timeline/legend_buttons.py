@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
+from viewer.model.text import name_text
 from viewer.model.times import counted, format_share, format_time
 from viewer.render.color_shares import Share
 from viewer.render.palette import (
@@ -199,8 +200,7 @@ def class_icon(color: int, theme: Theme) -> QIcon:
 
 def one_line(title: str) -> str:
     """A title as one line; titles come from files and may contain anything or be empty."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in title[:300]).split())
-    return text or "(no name)"
+    return name_text(title[:300])
 
 
 def amount_text(share: Share) -> str:
@@ -219,6 +219,6 @@ def _facts(share: Share, scope: str) -> str:
 
 def class_tip(share: Share, scope: str) -> str:
     """The tooltip of a class: full title, share of a scope, and what a click does."""
-    title = share.title[:1000] or "(no name)"
+    title = name_text(share.title[:1000])
     text = f"{title}\n{_facts(share, scope)}\n{_DIMS}"
     return f'<div style="white-space: pre-wrap">{escape(text)}</div>'

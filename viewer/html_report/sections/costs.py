@@ -11,6 +11,7 @@ from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import Cell, Row, paragraph, section, table, text
 from viewer.html_report.timeline_data import Places
 from viewer.model.figure_base import FigureBase
+from viewer.model.text import name_text
 from viewer.model.times import counted, format_share, group_digits, tick_to_ns
 from viewer.tables.spec import ColumnSpec
 from viewer.tables.statistics import (
@@ -91,7 +92,7 @@ def _groups(
         data: dict[str, object] = {"p": profile.number, "k": kind, "n": group.number}
         if key == "operator":
             data["l"] = _lines(profile, group.number, places)
-        rows.append(Row([*figure_cells(row, columns), Cell(group.label)], data))
+        rows.append(Row([*figure_cells(row, columns), Cell(name_text(group.label))], data))
     if group_table.ungrouped:
         ns = tick_to_ns(group_table.ungrouped, rate)
         rest = {"self_ns": ns, "share": group_table.ungrouped / group_table.whole}

@@ -17,7 +17,7 @@ from unicodedata import east_asian_width
 from viewer import __version__
 from viewer.analysis.statistics import figure_terms
 from viewer.codecs.atomic_file import replacing
-from viewer.model.text import one_line
+from viewer.model.text import name_text, one_line
 from viewer.model.times import counted, format_share, format_time, group_digits, plain_spaces
 from viewer.render.flame_graph.boxes import BOXES_PER_PX, MOST_BOXES, MOST_LEVELS, WIDTH, FlameGraph
 from viewer.render.palette import (
@@ -82,7 +82,6 @@ _BASELINE = 12.5  # of a label in its box
 _PADDING = 4
 _EDGE_FROM = 3  # px; narrower boxes have no edge, which would hide them
 _MOST_LETTERS = 500  # of a name in a tooltip
-_UNNAMED = "(no name)"
 
 
 def write_svg(path: str | os.PathLike[str], graphs: Sequence[FlameGraph]) -> None:
@@ -224,7 +223,7 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
 @lru_cache(1 << 12)
 def _name(name: str) -> str:
     """Return a name as it is shown: on one line, and not too long."""
-    return one_line(name[:_MOST_LETTERS] + ("…" if len(name) > _MOST_LETTERS else "")) or _UNNAMED
+    return name_text(name[:_MOST_LETTERS] + ("…" if len(name) > _MOST_LETTERS else ""))
 
 
 def _text(text: str) -> str:

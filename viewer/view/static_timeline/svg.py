@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.arrays import Floats, Ints
-from viewer.model.text import one_line
+from viewer.model.text import name_text, one_line
 from viewer.model.times import counted, format_share, format_time, plain_spaces
 from viewer.render.axis.ticks import ruler
 from viewer.render.axis.xmap import XMap
@@ -292,5 +292,4 @@ def _group_tip(open_trace: OpenTrace, start: int, end: int, count: int, busy: in
 
 def _short(name: str) -> str:
     """Return a name on one line, and not too long."""
-    text = one_line(name[:_MOST_LETTERS] + ("…" if len(name) > _MOST_LETTERS else ""))
-    return text or "(no name)"
+    return name_text(name[:_MOST_LETTERS] + ("…" if len(name) > _MOST_LETTERS else ""))

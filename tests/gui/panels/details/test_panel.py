@@ -172,7 +172,7 @@ def test_the_rows_of_an_operator_call_name_its_kernel_and_run(attention):
     rows = slice_rows(attention.traces[0], longest_call(attention))
     assert rows["Event"] == "OPERATOR_CALL · instruction 15"
     assert rows["Kernel"].replace("\u202f", " ") == "native_call_where.self_out · 1.492 µs"
-    assert rows["Track"] == "forward · run 2"
+    assert rows["Track"] == "forward · inference 2"
 
 
 def test_an_action_of_a_dispatch_is_called_so_and_no_instruction(opened, data):

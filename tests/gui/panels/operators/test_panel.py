@@ -1,6 +1,7 @@
 """The operators panel: known costs, that they add up, and that it follows the selection."""
 
 import json
+import random
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
+from tests.builders.chrome_cases import slice_event
 from tests.builders.compared_windows import arms_of, write_arms
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.base import group_rows
@@ -18,6 +20,7 @@ from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import share_color
 from viewer.gui.panels.base.tables.columns import ColumnKind
+from viewer.gui.panels.calls.texts import in_one_line
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.panels.statistics.panel import KEYS, StatisticsPanel
 from viewer.gui.qt.theme.tokens import DARK, LIGHT
@@ -27,7 +30,10 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import choose_method
+from viewer.gui.timeline.hover_text import slice_lines
+from viewer.gui.timeline.legend_buttons import one_line
 from viewer.model.scope import TimeScope
+from viewer.model.text import name_text
 from viewer.model.times import plain_spaces
 from viewer.render.color_shares import Counted, shares
 from viewer.render.palette import OPERATOR_FILLS, contrast
@@ -46,7 +52,7 @@ def test_the_dearest_operator_comes_first_with_its_time_share_and_line(panel):
     assert row.name == "blocks.0 · scaled_dot_product_attention"
     assert row.texts[1:4] == ("8.544\u202fµs", "15.5", "6.539\u202fµs")
     assert row.texts[-1] == "52"
-    assert panel.model.titles[1:] == ("Self", "% of inferences", "Kernel", "Count", "Line")
+    assert panel.model.titles[1:] == ("Self", "% of inference", "Kernel", "Count", "Line")
 
 
 def test_a_shared_call_is_one_row_that_names_how_many_share_it(panel):
@@ -131,7 +137,7 @@ def test_copying_gives_plain_tab_separated_text(panel):
     panel.table.mark(0)
     panel.table.copy()
     heading, row = QGuiApplication.clipboard().text().splitlines()
-    assert heading.startswith("Operator\tSelf, ns\t% of inferences\tKernel, ns\tCount")
+    assert heading.startswith("Operator\tSelf, ns\t% of inference\tKernel, ns\tCount")
     assert row.split("\t")[:3] == ["blocks.0 · scaled_dot_product_attention", "8544", "15.5"]
 
 
@@ -432,7 +438,7 @@ def test_names_leave_out_the_warm_up_as_the_summary_does(opened, show_panel, tmp
     assert plain_spaces(rows["conv"][-1]) == "360.000 µs"
     assert rows["ProfilerStep"][1] == MISSING
     assert context.whole_ticks == 360_000
-    assert "6 inferences after warm-up" in cnn_panel.subtitle.text()
+    assert "6 steps after warm-up" in cnn_panel.subtitle.text()
 
 
 def test_a_filter_shows_its_first_rows(opened, data, show_panel):
@@ -462,3 +468,29 @@ def test_of_many_names_those_with_the_most_wall_time_are_listed(
     *_, job_of = statistics.host.asked[0]
     job_of(str(tmp_path / "all.csv"))(no_progress, never_cancelled)
     assert sum(",op " in line for line in (tmp_path / "all.csv").read_text().splitlines()) == 10
+
+
+@pytest.fixture(scope="module")
+def odd_names(tmp_path_factory):
+    """A Chrome trace of names with any characters, and these names."""
+    rng = random.Random(3)
+    letters = "ab \n\t\r\u2028\u202e\x00\xa0·畳<&"
+    names = ["", " ", "line 1\nline 2", "n" * 540]
+    names += ["".join(rng.choices(letters, k=rng.randrange(1, 9))) for _ in range(12)]
+    names = list(dict.fromkeys(names))
+    path = tmp_path_factory.mktemp("names") / "names.json"
+    path.write_text(json.dumps([slice_event(name, 10 * i, 5) for i, name in enumerate(names)]))
+    return path, names
+
+
+def test_odd_names_look_the_same_in_the_table_the_legend_and_calls(show_files, odd_names):
+    path, names = odd_names
+    panel = show_files(OperatorsPanel, path)
+    model = panel.model
+    texts = {model.index(row, 0).data() for row in range(model.rowCount())}
+    assert texts == {name_text(name) for name in names}
+    assert {in_one_line(name) for name in names} == texts
+    assert {one_line(name) for name in names if len(name) < 300} <= texts
+    open_trace = panel.session.traces[0]
+    tips = {slice_lines(open_trace, i)[0] for i in range(len(names))}
+    assert tips == texts

@@ -1,10 +1,17 @@
 """The empty state of a panel, and stacks of pages."""
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, QSize
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
-from viewer.gui.qt.widgets.labels import PageOrSentence, PageStack
+from viewer.gui.qt.widgets.labels import (
+    MOST_LINES,
+    ClampedText,
+    KeyValueGrid,
+    PageOrSentence,
+    PageStack,
+)
 
 
 @pytest.fixture
@@ -101,3 +108,41 @@ def test_its_height_does_not_depend_on_its_width(qtbot):
     stack.addWidget(text)
     assert text.hasHeightForWidth()
     assert not stack.hasHeightForWidth()
+
+
+@pytest.fixture
+def grid(qtbot, theme):
+    made = KeyValueGrid(theme)
+    qtbot.addWidget(made)
+    return made
+
+
+@pytest.mark.parametrize("value", ["line\n" * 9, "word " * 200, "x" * 2000], ids=len)
+@pytest.mark.parametrize("key", ["k", "key_" * 135, "a key " * 90], ids=len)
+def test_long_keys_and_values_are_clamped_until_all_is_requested(grid, theme, key, value):
+    grid.add(key, value)
+    grid.resize(300, 400)
+    grid.show()
+    (clamped,) = grid.findChildren(ClampedText)
+    line = QFontMetricsF(clamped.text.document().defaultFont()).lineSpacing()
+    assert clamped.text.height() <= MOST_LINES * line + 2
+    assert clamped.more.isVisible()
+    name = grid.layout().itemAtPosition(0, 0).widget()
+    assert name.sizeHint().height() <= 2.6 * name.fontMetrics().lineSpacing()
+    assert grid.rows[key] == value
+    clamped.more.linkActivated.emit("all")
+    assert clamped.text.height() > MOST_LINES * line + 2
+    assert not clamped.more.isVisible()
+
+
+def test_short_values_have_no_link(grid):
+    grid.add("Shapes", "[1, 2]\n[3]")
+    grid.show()
+    (clamped,) = grid.findChildren(ClampedText)
+    assert not clamped.more.isVisible()
+
+
+def test_a_value_from_right_to_left_starts_where_others_do(grid):
+    grid.add("rtl", "مرحبا بالعالم")
+    value = grid.layout().itemAtPosition(0, 1).widget()
+    assert value.alignment() & Qt.AlignmentFlag.AlignAbsolute

@@ -24,7 +24,7 @@ from viewer.gui.panels.calls.changes import ChangesAnswer
 from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
 from viewer.gui.qt.widgets.tree_model import Cell, TreeColumn
 from viewer.model.scope import left_out
-from viewer.model.text import capped, display_name, one_line
+from viewer.model.text import display_name, name_text
 from viewer.model.times import (
     counted,
     format_bounded,
@@ -46,13 +46,12 @@ from viewer.reports.compare_text import change_ns_text, change_text, difference_
 
 CALL = "The name of a slice, below the names of those around it."
 _MEDIANS = "Sum of the medians of all calls in it, per inference."
-UNNAMED = "(no name)"
 
 
 @lru_cache(maxsize=8192)
 def in_one_line(name: str) -> str:
     """Return a name as it is shown; cached, because a frame shows the same ones as the last."""
-    return one_line(capped(name)) or UNNAMED
+    return name_text(name)
 
 
 class CallColumn:

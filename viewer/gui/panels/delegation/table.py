@@ -20,7 +20,7 @@ from viewer.gui.panels.delegation.page import LINKS, DelegationItem, DelegationL
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import Index
-from viewer.model.text import visible_controls
+from viewer.model.text import visible_line
 from viewer.model.times import group_digits
 
 AT_FIRST = 8  # rows of a section; a click on the row below them shows the rest
@@ -123,7 +123,7 @@ class DelegationModel(OperatorModel):
                 return f"{row.name}: {row.texts[1]}. {row.detail}"
             if item.line is DelegationLine.MORE:
                 return row.op
-            return visible_controls(row.texts[index.column()] if index.column() else row.name)
+            return visible_line(row.texts[index.column()] if index.column() else row.name)
         if role == Qt.ItemDataRole.ToolTipRole and isinstance(item.of, Unlinked):
             more = item.of.details - 1
             note = f"\nand {group_digits(more)} more like it" if more else ""

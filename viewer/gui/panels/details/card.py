@@ -53,6 +53,7 @@ from viewer.gui.session.feeds.flows import FlowFeed
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.scope import WHOLE
+from viewer.model.text import name_text
 from viewer.model.times import (
     NARROW_SPACE,
     RateOrigin,
@@ -207,7 +208,7 @@ class Card(CardFrame):
     def _slice(self, open_trace: OpenTrace, trace: int, i: int) -> None:
         link = open_trace.link(i)
         members = [op for k in link.operators if (op := _operator(open_trace, k))]
-        self._title(open_trace, members, open_trace.label(i), SliceRef(trace, i))
+        self._title(open_trace, members, name_text(open_trace.label(i)), SliceRef(trace, i))
         self._time_figures(slice_figures(open_trace, i))
         grid = self._section("Slice")
         for key, value in slice_rows(open_trace, i).items():

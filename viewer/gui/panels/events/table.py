@@ -24,6 +24,7 @@ from viewer.arrays import Bools, Floats, Ints
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import colors_of
 from viewer.gui.panels.base.tables.columns import ColumnKind, PanelColumn, PanelTable, column_of
+from viewer.model.text import name_text
 from viewer.model.times import NARROW_SPACE, format_bounded, group_digits
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.render.palette import Palette
@@ -70,7 +71,7 @@ class EventRows:
 
     def event(self, i: int) -> str:
         """Return the label of a row."""
-        return self.labels[int(self.found.key[i])]
+        return name_text(self.labels[int(self.found.key[i])])
 
     def time(self, value: float, i: int, *, plain: bool = False) -> str:
         """Return a duration of a row as text."""

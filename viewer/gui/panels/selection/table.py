@@ -23,7 +23,7 @@ from viewer.gui.panels.base.tables.columns import (
     column_of,
 )
 from viewer.gui.session.feeds.selection_statistics import SelectionAnswer
-from viewer.model.text import display_name
+from viewer.model.text import display_name, name_text
 from viewer.model.times import format_bounded, group_digits, ticks_to_ns
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.tables.statistics import STATISTICS
@@ -168,7 +168,7 @@ SELECTION: PanelTable[SelectionContents] = PanelTable(
     "Selection",
     (
         PanelColumn("", key="name", title_of=lambda c: GROUP_TITLES[c.answer.key], tone="text1",
-            text=lambda c, i: c.labels[i], keys=lambda c: c.order,
+            text=lambda c, i: name_text(c.labels[i]), keys=lambda c: c.order,
             tooltip=lambda c, i: c.labels[i][:_LONGEST]),
         PanelColumn("File", width=140, text=SelectionContents.file, keys=lambda c: c.part, leaves=5,
             tooltip=lambda c, i: c.file(i)[:_LONGEST], is_unused=lambda c: not c.several_files),

@@ -56,7 +56,7 @@ from viewer.gui.session.linking import link_summary
 from viewer.gui.session.navigation import show_place
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import STEADY, TimeScope, inferences_text, left_out
-from viewer.model.text import display_name
+from viewer.model.text import display_name, name_text
 from viewer.model.times import (
     NARROW_SPACE,
     counted,
@@ -415,7 +415,7 @@ class SummaryCard(SectionColumn):
             hint = f"{hot.path}\nforward {forward}, backward {backward}"
             rows.append(
                 (
-                    self.text(hot.name, select, hint=hint, elided=True),
+                    self.text(name_text(hot.name), select, hint=hint, elided=True),
                     self.text(base.text(hot.ticks), select, hint=hint),
                     self.text(share_text(hot.wall, whole), select, "text2"),
                 )
@@ -458,7 +458,7 @@ class SummaryCard(SectionColumn):
         share = "" if one.is_cut else share_text(one.wall, self._summary.expensive_whole)
         return (
             swatch,
-            self.text(one.label, select, elided=True),
+            self.text(name_text(one.label), select, elided=True),
             line,
             self.text(time, select),
             self.text(share, select, "text2"),

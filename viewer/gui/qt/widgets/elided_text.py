@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics, QFontMetricsF
 
-from viewer.model.text import visible_controls
+from viewer.model.text import visible_line
 
 _LONGEST = 2000  # letters at each end of a text that are measured: wider than any screen
 
@@ -21,12 +21,12 @@ def measurable(text: str) -> str:
 def elided_text(
     metrics: QFontMetrics | QFontMetricsF, text: str, side: Qt.TextElideMode, room: float
 ) -> str:
-    """The part of a text that fits into `room` px, with control characters as escapes.
+    """The part of a text that fits into `room` px, on one line, with control characters as escapes.
 
     Every painted name is elided here: one that overrides the direction of text would otherwise
     reverse what follows it.
     """
-    visible = visible_controls(measurable(text))
+    visible = visible_line(measurable(text))
     if isinstance(metrics, QFontMetricsF):
         return metrics.elidedText(visible, side, room)
     return metrics.elidedText(visible, side, int(room))

@@ -16,7 +16,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
 from viewer.arrays import Ints
 from viewer.gui.qt.widgets.elided_text import measurable
-from viewer.model.text import visible_controls
+from viewer.model.text import visible_line
 from viewer.model.trace import NOT_FINISHED
 
 # "aten::", "torch::autograd::": namespaces are lower case. The class of "Method::execute" stays.
@@ -139,7 +139,7 @@ class LabelCache:
         if key in self._fitted:
             self._fitted.move_to_end(key)
             return self._fitted[key]
-        text = fitting(visible_controls(label), key[1], self.width)
+        text = fitting(visible_line(label), key[1], self.width)
         prepared = None
         if text:
             prepared = QStaticText(text)

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from html import escape
+from math import ceil
 
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import (
     QAction,
+    QFontMetricsF,
     QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
     QTextOption,
+    QWheelEvent,
 )
 from PySide6.QtWidgets import (
     QFrame,
@@ -41,6 +44,10 @@ _LEAST_KEYS, _MOST_KEYS = 56, 96
 _KEY_GAP = 16
 _ROW_GAP = 5
 # Longer words may break anywhere, since they could be wider than the panel.
+MORE = "Show all"
+MOST_LINES = 6  # of a value in Details
+_KEY_ROOM = 1.7  # widths of a key: two lines, as they break between words
+_LONG_VALUE = 160  # letters; longer values may need more lines than are shown
 _LONG_WORD = 26
 
 
@@ -203,10 +210,23 @@ class ElidedLabel(QLabel):
 
 
 class WrappedText(QTextEdit):
-    """Selectable text for identifiers or JSON; wraps anywhere and is as tall as its content."""
+    """Selectable text for identifiers or JSON; wraps anywhere and is as tall as its content.
 
-    def __init__(self, text: str, theme: Theme, role: FontRole = "code", tone: str = "text1"):
+    With `most_lines`, no taller than these. `was_cut(bool)`: whether lines are hidden now.
+    """
+
+    was_cut = Signal(bool)
+
+    def __init__(
+        self,
+        text: str,
+        theme: Theme,
+        role: FontRole = "code",
+        tone: str = "text1",
+        most_lines: int = 0,
+    ) -> None:
         super().__init__()
+        self._most_lines = most_lines
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -224,7 +244,43 @@ class WrappedText(QTextEdit):
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setFixedHeight(int(self.document().size().height()) + 1)
+        self._fit()
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave the wheel to the panel: hidden lines are shown by the link below."""
+        event.ignore()
+
+    def show_lines(self, most: int) -> None:
+        """Show so many lines, 0 for all."""
+        self._most_lines = most
+        self._fit()
+
+    def _fit(self) -> None:
+        height = int(self.document().size().height())
+        line = QFontMetricsF(self.document().defaultFont()).lineSpacing()
+        room = ceil(self._most_lines * line) or height
+        self.setFixedHeight(min(height, room) + 1)
+        self.was_cut.emit(height > room)
+
+
+class ClampedText(QWidget):
+    """A text from a file of which only the first lines are shown, until a link shows the rest."""
+
+    def __init__(self, text: str, theme: Theme, role: FontRole = "cell") -> None:
+        super().__init__()
+        self.text = WrappedText(text, theme, role, most_lines=MOST_LINES)
+        tone = theme.tokens.accent
+        link = f'<a href="all" style="color: {tone}; text-decoration: none">{MORE}</a>'
+        self.more = label(link, theme, "caption", html=True)
+        self.more.hide()
+        self.more.linkActivated.connect(lambda _: self.text.show_lines(0))
+        self.text.was_cut.connect(self.more.setVisible)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.text)
+        column.addWidget(self.more)
 
 
 class Hairline(QWidget):
@@ -317,12 +373,14 @@ class KeyValueGrid(QWidget):
 
         `hint` explains the value in a tooltip.
         """
-        if not html and (
-            code or "\n" in value or max(map(len, value.split()), default=0) > _LONG_WORD
-        ):
-            self.add_widget(key, WrappedText(value, self._theme, "code" if code else "cell"), value)
+        is_long = len(value) > _LONG_VALUE or "\n" in value
+        longest_word = max(map(len, value.split()), default=0)
+        if not html and (code or is_long or longest_word > _LONG_WORD):
+            self.add_widget(key, ClampedText(value, self._theme, "code" if code else "cell"), value)
             return
         value_label = label(value, self._theme, wrap=True, html=html)
+        # Values in a script from right to left start below the others too.
+        value_label.setAlignment(Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignLeft)
         value_label.linkActivated.connect(self.linked)
         explain(value_label, hint)
         self.add_widget(key, value_label, value)
@@ -335,13 +393,17 @@ class KeyValueGrid(QWidget):
         width = name.fontMetrics().horizontalAdvance(key) + 1
         if set(" _") & set(key) and width > most:
             # Keys of arguments come from the file and may have several words.
-            words = key.replace("_", "_\u200b")  # allow a line break after each underscore
+            # Keys have two lines at most; the tooltip has the rest.
+            middle = Qt.TextElideMode.ElideMiddle
+            cut = elided_text(name.fontMetrics(), key, middle, _KEY_ROOM * most)
+            words = cut.replace("_", "_\u200b")  # allow a line break after each underscore
             name = label(span(words, self._theme.tokens.text2), self._theme, wrap=True, html=True)
             name.setFixedWidth(most + gap)
+            name.setToolTip(tip(key) if cut != key else "")
         name.setContentsMargins(0, 0, gap, 0)
         self.set_key_width(max(self.key_width, min(width, most) + gap))
         self._grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
-        self._grid.addWidget(value, number, 1)
+        self._grid.addWidget(value, number, 1, Qt.AlignmentFlag.AlignTop)
         self.rows[key if key and key not in self.rows else f"{key}({number})"] = text
 
 

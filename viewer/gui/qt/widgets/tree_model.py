@@ -17,7 +17,7 @@ from viewer.arrays import Ints
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
-from viewer.model.text import visible_controls
+from viewer.model.text import visible_line
 
 # Qt takes 1 µs and our model 2 for each row, so more rows than this would be felt.
 _MOST = 5000
@@ -358,9 +358,7 @@ class TreeModel(QAbstractItemModel, Generic[Rows]):
             return None
         column, node = rows.columns[index.column()], self.node(index)
         if role == Qt.ItemDataRole.DisplayRole:
-            return visible_controls(
-                rows.cell(node, column) if node >= 0 else self._rest(index, column)
-            )
+            return visible_line(rows.cell(node, column) if node >= 0 else self._rest(index, column))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             if node < 0:
                 return spoken_text(rows, self._rest(index, column), column)

@@ -34,6 +34,7 @@ from viewer.gui.qt.widgets.elided_text import elided_text, measurable
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.time_cells import paint_time
 from viewer.gui.qt.widgets.verdict_marks import FASTER, SLOWER, change_color, paint_mark
+from viewer.model.text import name_text
 from viewer.render.palette import Palette
 
 _INDENT = 16  # px per level
@@ -181,7 +182,7 @@ class OperatorDelegate(QStyledItemDelegate):
         hint = min(hint, (right - left) // 2)  # a long one leaves room for the name
         room = right - left - (hint + theme.px(10) if hint else 0)
         module = f"{measurable(row.module)} · " if row.module else ""
-        name = measurable(row.op)
+        name = name_text(row.op)
         shown_module = elided_text(metrics, module, Qt.TextElideMode.ElideLeft, room // 2)
         module_width = metrics.horizontalAdvance(module)
         if module_width + metrics.horizontalAdvance(name) <= room:

@@ -18,7 +18,7 @@ from viewer.gui.panels.base.tables.model import ArrangedModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
-from viewer.model.text import visible_controls
+from viewer.model.text import name_text, visible_line
 from viewer.model.times import MINUS, is_fraction_of_ns
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -120,7 +120,7 @@ class OperatorModel(ArrangedModel[OperatorContents]):
             return None
         row, column = self.rows[index.row()], index.column()
         if role == Qt.ItemDataRole.DisplayRole:
-            return visible_controls(row.texts[column] if column else row.name)
+            return visible_line(row.texts[column]) if column else name_text(row.name)
         if role == ROW_ROLE:
             return row
         if role == RELATED_ROLE:

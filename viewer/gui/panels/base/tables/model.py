@@ -25,7 +25,7 @@ from viewer.gui.qt.widgets.table_model import (
     any_fraction_of_ns,
     tsv_text,
 )
-from viewer.model.text import visible_controls
+from viewer.model.text import visible_line
 from viewer.render.palette import Palette
 
 C = TypeVar("C")
@@ -206,7 +206,7 @@ class ArrangedModel(QAbstractTableModel, Generic[C]):
             return None
         kind = self.columns[section].kind
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return visible_controls(self.titles[section])
+            return visible_line(self.titles[section])
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(self.columns[section].tip)
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -275,7 +275,7 @@ class TableModel(ArrangedModel[C]):
             return None
         item, column = int(self.items[row]), self.columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return visible_controls(column.text(contents, item))
+            return visible_line(column.text(contents, item))
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(column.tooltip(contents, item)) if column.tooltip is not None else ""
         if role == Qt.ItemDataRole.TextAlignmentRole:
