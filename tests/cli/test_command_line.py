@@ -95,7 +95,7 @@ def test_reasons_are_named_in_the_text_as_in_the_window(capsys):
         DATA / "etrecord" / "cnn_toedge_portable.etrecord",
     )
     text = run(capsys, "info", *map(str, cnn))[1]
-    assert "linked by: calls and kernels: instruction in the debug handle map (200)" in text
+    assert "linked by: operator calls, by instruction (200)" in text
     (link,) = json.loads(run(capsys, "info", "--json", *map(str, cnn))[1])["links"]
     assert link["by_reason"]["instruction in the debug handle map"] == 200
 
@@ -114,7 +114,7 @@ def test_events_without_a_time_are_counted_by_kind_and_are_no_problem(controller
     assert file["untimed"] == {"allocation": 5, "debug": 15}
     assert file["problems"] == []
     told = run(capsys, "info", "a.etdp")[1]
-    assert "5 allocation events, 15 debug events: order known, time not" in told
+    assert "5 allocation events, 15 debug events: in order, without times" in told
     assert "bundled inputs: 2" in told
 
 

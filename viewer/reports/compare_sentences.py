@@ -114,9 +114,10 @@ def whole_and_rows(comparison: Comparison, a_ns: float, b_ns: float) -> str:
         return f"Shorter than {of_rows}: rows run at the same time."
     if _is_one_run(arm):
         return f"Longer than {of_rows}: it includes the time between them."
+    typical, rest = format_time(round(rows_ns)), format_time(round(whole - rows_ns))
     return (
-        f"This median of totals is longer than {of_rows}: it includes the time between calls, and "
-        "in each inference a different call may take long."
+        f"The typical parts of {name} add up to {typical}; the other {rest} are "
+        "single calls that ran long, or time between calls."
     )
 
 

@@ -375,7 +375,7 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
     if bundled:
         lines.append(f"  bundled inputs: {', '.join(map(str, bundled))}")
     if len(trace.untimed):
-        lines.append(f"  {counts_text(trace.untimed)}: order known, time not")
+        lines.append(f"  {counts_text(trace.untimed)}: in order, without times")
     return "\n".join([*lines, *_problem_lines(trace.problems)])
 
 

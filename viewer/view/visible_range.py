@@ -83,7 +83,7 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
         run = next((run for run in of_track if run.number > 1 and not run.warms_up), runs[0])
         skipped = ["load"] * any(r.kind is RunKind.LOAD for r in first.trace.runs)
         if run.number > 1:
-            skipped.append("warm-up" if of_track[0].warms_up else "run 1")
+            skipped.append("warm-up" if of_track[0].warms_up else f"{run.unit.label} 1")
         note = f"Showing {run_number(run)}"
         note += f" (skipping {' and '.join(skipped)})" if skipped else ""
     position = first.trace.runs.index(run)

@@ -351,7 +351,7 @@ def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(harness):
 
 def test_it_says_where_times_come_from_unless_all_are_measured(attention):
     legend = legend_of(attention)
-    assert legend.times.text() == "Times: measured, placed, rounded, derived"
+    assert legend.times.text() == "Some times are placed, rounded and derived"
     assert legend.times.isVisible()
     assert "Placed: the start is not measured." in legend.toolTip()
     shown = [button for button in legend.classes if not button.isHidden()]

@@ -95,7 +95,7 @@ class Reason(Enum):
 
 # Next to each other, these would seem to contradict each other.
 _LISTED = {
-    Reason.BY_INSTRUCTION: "calls and kernels: instruction in the debug handle map",
+    Reason.BY_INSTRUCTION: "operator calls, by instruction",
     Reason.NO_DELEGATE_MAP: "delegate events: the backend wrote no debug handle map",
 }
 REASONS = {reason.text: reason for reason in Reason}  # by the texts that facts and tables have

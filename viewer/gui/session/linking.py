@@ -18,18 +18,22 @@ from viewer.model.times import NARROW_SPACE, counted
 from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace
 
+UNDECIDED = "method undecided"
+
 
 @dataclass(frozen=True, slots=True)
 class LinkSummary:
     """How a profile is linked. brief: for little space. token: the color of its dot.
 
-    by_reason: the number of slices per link reason.
+    by_reason: the number of slices per link reason. is_linked: to a file, so that the brief text
+    has what matters.
     """
 
     text: str
     brief: str
     token: str
     by_reason: Mapping[str, int]
+    is_linked: bool = False
 
 
 def link_summary(session: Session, open_trace: OpenTrace) -> LinkSummary:
@@ -52,14 +56,16 @@ def link_summary(session: Session, open_trace: OpenTrace) -> LinkSummary:
     parts = [f"{whole_percent(time)} of linkable time"] if time is not None else []
     parts += [f"{whole_percent(slices)} of slices"] if slices is not None else []
     if any(open_trace.table.trace_match.undecided):
-        checked = "method undecided"
+        checked = UNDECIDED
     else:
         checked = f"match {match.value:.2f}" if match.checkable else "match unknown"
     text = " · ".join([*([f"Linked: {', '.join(parts)}"] if parts else []), checked])
     share, what = (slices, "slices") if time is None else (time, "time")
-    linked = [] if share is None else [f"{whole_percent(share)} of {what} linked"]
-    brief = " · ".join([*linked, checked])
-    return LinkSummary(text, brief, "warning" if warned else "ok", facts["by_reason"])
+    linked = [] if share is None else [f"Linked · {whole_percent(share)} of {what}"]
+    is_sure = bool(linked) and match.checkable and match.value == 1 and checked != UNDECIDED
+    brief = " · ".join([*linked, *([] if is_sure else [checked])])
+    token = "warning" if warned else "ok"
+    return LinkSummary(text, brief, token, facts["by_reason"], bool(linked))
 
 
 def _recorded_text(program: Program) -> str:

@@ -40,7 +40,7 @@ from viewer.gui.timeline.legend_buttons import (
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.scope import whole_scope_text
-from viewer.model.text import capped, display_name
+from viewer.model.text import capped, display_name, listed
 from viewer.model.times import group_digits
 from viewer.model.timing import MEASURED, TIMING_WORDS, kinds_of_time
 from viewer.model.trace import RunKind, Trace
@@ -75,7 +75,7 @@ class Legend(QWidget):
         self.others.setFont(theme.font("caption"))
         self.others.setProperty("tone", "text2")
         self.others.hide()
-        self.times = QLabel(self)  # "Times: measured, placed, rounded"
+        self.times = QLabel(self)  # "Some times are placed and rounded"
         self.times.setFont(theme.font("caption"))
         self.times.setProperty("tone", "text2")
         self.times.setContentsMargins(2, 0, 2, 0)  # glyphs may extend beyond their width
@@ -214,7 +214,8 @@ class Legend(QWidget):
         self._kinds = {t: self._kinds.get(t) or kinds_of_time(t.slices) for t in traces}
         ordered = [kind for kind in TIMING_WORDS if any(kind in k for k in self._kinds.values())]
         only_measured = ordered in ([], [MEASURED])
-        text = "" if only_measured else f"Times: {', '.join(ordered)}"
+        apart = [kind for kind in ordered if kind != MEASURED]
+        text = "" if only_measured else f"Some times are {listed(apart)}"
         self.times.setText(text)
         self.setToolTip(f"{text}. {_TIMES_TIP}" if text else "")  # also where the label has no room
         self.times.resize(self.times.sizeHint())

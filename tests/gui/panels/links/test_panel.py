@@ -58,7 +58,7 @@ def test_every_record_is_listed_with_its_match_and_what_it_rests_on(panel_of):
         "(85.7\u202f%)",
     ]  # fmt: skip
     assert "identifier in the delegate's debug handle map" in said
-    assert "calls and kernels: instruction in the debug handle map" in said
+    assert "operator calls, by instruction" in said
     records = [(b.text(), b.isChecked()) for b in section(panel).records]
     assert records == [
         ("demo_str.etrecord", True),

@@ -87,7 +87,7 @@ def test_what_is_below_the_mouse(chain):
 
 def test_what_delegates_allocate_is_not_in_the_plan():
     answer = answer_of(method=planned_method([(0, 8), (8, 8)], delegate(0, 1), inputs=[0]))
-    assert beside_text(answer) == "Not in the plan: what Backend allocates"
+    assert beside_text(answer) == "Backend's own memory is not included"
     assert answer.writers[1].label == "Backend"
 
 

@@ -82,7 +82,7 @@ def test_an_area_counts_the_parts_inside(panel):
     assert texts(panel, "Max") == ns("40", "30")
     assert texts(panel, "Mean") == ns("27.500", "25")
     assert texts(panel, "Busy, %") == [f"{100 * 55 / 315:.1f}", f"{100 * 50 / 315:.1f}"]
-    assert "2 cross the area's boundary: only the part inside counts" in panel.summary.text()
+    assert "2 slices clipped to the range" in panel.summary.text()
     assert "4 slices" in panel.summary.text()
 
 

@@ -159,7 +159,7 @@ def test_other_figures_open_their_panels(panel):
         problems.add_failure(path, "the file is empty")
     for text in ("57.6 %", "31.777 µs", "4 more findings", "2 problems"):
         link(panel, text).click()
-    link(panel, "100 % of time linked · match 1.00").click()
+    link(panel, "Linked · 100 % of time").click()
     names = ["delegation", "delegation", "findings", "problems", "links"]
     assert panel.host.asked == [("show_panel", name) for name in names]
     problems.failures.clear()

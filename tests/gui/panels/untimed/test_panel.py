@@ -62,14 +62,14 @@ def test_rows_stand_in_file_order_with_operator_value_and_bytes(cnn):
 
 
 def test_it_says_that_the_order_is_known_and_the_time_is_not(cnn):
-    assert cnn.subtitle.text() == "28 events · all inferences · order known, time not"
+    assert cnn.subtitle.text() == "28 events · all inferences · in order, without times"
 
 
 def test_it_follows_the_picked_run(cnn):
     runs = [i for i, run in enumerate(cnn.session.traces[0].trace.runs) if run.number == 2]
     pick_run(cnn.session, (0, runs[0]))
     assert {row[0] for row in plain(cnn)[1:]} == {"forward · run 2 of 2"}
-    assert cnn.subtitle.text() == "14 of 28 events · forward · run 2 of 2 · order known, time not"
+    assert cnn.subtitle.text() == "14 of 28 events · forward · run 2 of 2 · in order, without times"
     assert "Run" not in columns(cnn)
 
 
@@ -187,7 +187,7 @@ def test_the_details_of_a_call_count_the_values_logged_with_it(cnn):
 def test_a_bundled_input_is_told_with_the_run(opened, data):
     shown = opened(data / "etdump/SYN_untimed_kinds.etdp").traces[0]
     texts = {track_text(shown, i) for i in range(len(shown.trace.slices))}
-    assert texts == {"Execute · load", "Execute · run 1 · bundled input 2"}
+    assert texts == {"Execute · load", "Execute · inference 1 · bundled input 2"}
 
 
 def test_a_click_shows_the_inferences_as_they_ran(cnn):

@@ -104,7 +104,7 @@ def test_in_a_narrow_window_no_button_of_the_toolbar_is_squeezed(attention, qtbo
     attention.window.resize(1000, 700)
     qtbot.waitUntil(lambda: toolbar.width() == 1000)
     settle(qtbot, attention)
-    assert toolbar.link_state.text() == "100\u202f% of time linked · match 1.00"
+    assert toolbar.link_state.text() == "Linked · 100\u202f% of time"
     buttons = toolbar.findChildren(QToolButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
     squeezed = [b.text() for b in buttons if b.isVisible() and b.width() < b.sizeHint().width()]
     assert not squeezed

@@ -23,7 +23,7 @@ def page(theme, settings, qtbot):
 
 
 def test_every_format_is_listed(page):
-    texts = " ".join(label.text() for label in page.findChildren(QLabel))
+    texts = " ".join(label.toolTip() for label in page.findChildren(QLabel))
     assert all(form.name in texts for form in formats())
 
 

@@ -57,7 +57,7 @@ def test_the_link_pill_follows_the_trace_of_the_selection(controller, qtbot):
 
 def test_the_link_state_lists_the_reasons_like_the_links_panel(attention):
     tooltip = attention.toolbar.link_state.toolTip()
-    assert "× calls and kernels: instruction in the debug handle map" in tooltip
+    assert "× operator calls, by instruction" in tooltip
 
 
 def test_the_link_state_leads_to_the_links(attention, qtbot):

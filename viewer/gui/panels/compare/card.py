@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from viewer.analysis.comparison.arms import Arm, is_one_file
+from viewer.analysis.comparison.arms import LEVELS_OF_CALLS, Arm, is_one_file
 from viewer.analysis.comparison.comparison import Doubt, Verdict
 from viewer.analysis.comparison.conditions import celsius_text, clock_text
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD
@@ -130,7 +130,7 @@ class CompareCard(QWidget):
 
     def _proof(self) -> None:
         comparison = self._comparison
-        self._section("What these sessions can detect")
+        self._section("Smallest provable change")
         grid = QGridLayout()
         grid.setColumnStretch(1, 1)
         grid.setVerticalSpacing(self._theme.px(4))
@@ -141,9 +141,10 @@ class CompareCard(QWidget):
         need = "none of estimates" if is_estimate else "needs 3 + 3 sessions"
         name = whole_name(comparison)
         whole_text = WorkUnit(name).with_article
+        row = "Of an operator" if comparison.a.level in LEVELS_OF_CALLS else "Of a row"
         facts = [
-            ("Detectable change of a row", _percent(typical) if enough else "unknown"),
-            (f"Detectable change of {whole_text}", _percent(whole) if enough else "unknown"),
+            (row, _percent(typical) if enough else "unknown"),
+            (f"Of {whole_text}", _percent(whole) if enough else "unknown"),
             ("Sessions", ONE_FILE if is_one_file(*self._found.arms) else f"{a} + {b}"),
             ("Threshold", f"{100 * THRESHOLD:g} %"),
             ("Test", "t test, 5 % FDR" if enough and not is_estimate else need),

@@ -257,7 +257,7 @@ class Section(QWidget):
         row = len(self.records)
         ran = self._session.workspace.what_ran(self._shown.file)
         if ran is not None:
-            text = f"{display_name(ran.path)} is what ran, and decides which ETRecord matches"
+            text = f"Matched by the program {display_name(ran.path)}"
             self._column.addWidget(label(text, theme, "cell", "text2", wrap=True))
         if len(candidates) > row:
             more = f"and {group_digits(len(candidates) - row)} more with a lower match"

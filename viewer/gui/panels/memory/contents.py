@@ -312,7 +312,7 @@ def beside_text(answer: MemoryAnswer) -> str:
         if instruction.kind is InstructionKind.DELEGATE_CALL
     ]
     names = ", ".join(dict.fromkeys(backends))
-    parts = [f"Not in the plan: what {names} allocates"] if names else ["No delegates"]
+    parts = [f"{names}'s own memory is not included"] if names else ["No delegates"]
     outside, unknown = int(plan.outside.sum()), plan.unknown_tensors
     if outside:
         parts.append(f"{counted(outside, 'tensor')} beyond the end of their memory")

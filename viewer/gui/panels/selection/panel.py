@@ -227,10 +227,7 @@ def summary_text(answer: SelectionAnswer) -> str:
             texts.append(f"busy {format_share(busy, last - first)} of {format_time(last - first)}")
     cut = sum(part.statistics.cut for part in answer.parts)
     if cut:
-        cross = "crosses" if cut == 1 else "cross"
-        texts.append(
-            f"{group_digits(cut)} {cross} the area's boundary: only the part inside counts"
-        )
+        texts.append(f"{counted(cut, 'slice')} clipped to the range")
     foreign = sum(part.statistics.foreign for part in answer.parts)
     if foreign:
         texts.append(f"{group_digits(foreign)} with separate clocks left out")
@@ -248,5 +245,5 @@ def summary_text(answer: SelectionAnswer) -> str:
         texts.append(f"{group_digits(unfinished)} without an end left out")
     gaps = sum(part.statistics.gaps for part in answer.parts)
     if gaps:
-        texts.append(f"{counted(gaps, 'gap')} of unattributed time: self time of their calls")
+        texts.append(f"{counted(gaps, 'gap')} of unattributed time")
     return " · ".join(texts)

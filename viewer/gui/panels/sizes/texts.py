@@ -218,9 +218,9 @@ def figures(answer: SizesAnswer) -> tuple[tuple[str, str], ...]:
 def copies_text(answer: SizesAnswer, copies: Copies | None) -> str:
     """Return how many bytes are in copies of other parts."""
     if copies is None:
-        return "Looking for copies…"
+        return "Looking for duplicate weights…"
     where = " in A" if answer.is_compared else ""
-    text = f"No copies{where}"
+    text = f"No duplicate weights{where}"
     if copies.extra:
         extra = counted(copies.extra, "part")
         share = format_share(copies.saved, answer.a.size)

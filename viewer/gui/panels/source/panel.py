@@ -69,7 +69,7 @@ from viewer.program.sources.quoted_lines import (
 NOTHING = "Select an operator to see its source."
 NO_LINES = "The open files record no source lines."
 NO_RECORD = "Open the ETRecord or the source of the model to see the source lines of these slices."
-FUNCTIONS = "The profile names functions, not lines: a function's time is at its first line."
+FUNCTIONS = "Times are per function, shown at its first line."
 NO_CALLER = "No line in your own files that called this operator was recorded."
 NO_RECORDED_LINES = "This profile records no source lines."
 CALLED_FROM = "By caller"

@@ -28,7 +28,7 @@ from viewer.model.untimed import counts_text
 from viewer.view.open_trace import OpenTrace
 
 NOTHING = f"No allocation or debug events here. {HOW_TO_LOG}"
-ORDER = "order known, time not"
+ORDER = "in order, without times"
 
 
 @dataclass(frozen=True, eq=False)

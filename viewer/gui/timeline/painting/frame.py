@@ -140,9 +140,7 @@ class FramePainter:
             painter.drawText(
                 QRect(0, 0, width, height),
                 Qt.AlignmentFlag.AlignCenter,
-                f"{missing}. Show all, above the track names, shows them again"
-                if (missing := scene.missing_text)
-                else NOTHING_TO_DRAW,
+                scene.all_missing_text if scene.missing_text else NOTHING_TO_DRAW,
             )
         self.labels.start()
         for top, bottom in sections:

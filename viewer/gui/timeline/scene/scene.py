@@ -256,6 +256,11 @@ class Scene(QObject):
         return self.track_list.processes
 
     @property
+    def all_missing_text(self) -> str:
+        """What to say where no track is left: "All tracks filtered out"."""
+        return f"All tracks {self.missing_text.partition('track')[2].removeprefix('s').strip()}"
+
+    @property
     def missing_text(self) -> str:
         """How many tracks are hidden or filtered out, as text; "" if none."""
         return text_of_missing(self.arrangement.hidden, self.arrangement.filtered)

@@ -42,8 +42,8 @@ _TITLES = {"name": "Name", "start": "Start", "process": "Process", "thread": "Th
            "identifier": "Identifier"}  # fmt: skip
 _BEGINS = {"start": "Start", "end": "End"}
 _LENGTHS = {"dur": "Duration", "end": "End", "phase": "Phase", VALUE: "Counter"}
-_NEEDED = {"name": "the name", "start": "the start", "dur": "the duration or end",
-           UNIT: "the unit of times", DECIMAL: "the decimal separator"}  # fmt: skip
+_NEEDED = {"name": "name", "start": "start", "dur": "duration or end",
+           UNIT: "unit of times", DECIMAL: "decimal separator"}  # fmt: skip
 _UNIT_NAMES = {"s": "s", "ms": "ms", "us": "µs", "ns": "ns", "ps": "ps",
                "cycle": "Cycles"}  # fmt: skip
 _DECIMAL_NAMES = {"point": "Point: 1.5", "comma": "Comma: 1,5"}
@@ -225,7 +225,7 @@ class ColumnsDialog(FramedDialog):
             if preview.fault:
                 return f"Choose the decimal separator: {preview.fault}."
             wanted = [_NEEDED[what] for what in preview.missing if what in _NEEDED]
-            return f"Choose {listed(wanted)}."
+            return f"Choose the {listed(wanted)}."
         if preview.fault:
             return f"This does not fit the table: {preview.fault}."
         slices, rows = preview.slices, len(preview.times)
@@ -313,9 +313,7 @@ def _asked(path: str, question: Question) -> str:
     """Why the dialog is shown."""
     name = visible_controls(display_name(path))
     wanted = [_NEEDED[what] for what in question.missing if what in _NEEDED]
-    if not wanted:
-        return f"Choose what the columns of {name} are."
-    return f"{name} does not show {listed(wanted)}. Choose what its columns are."
+    return f"Choose the columns of {name}{': ' if wanted else ''}{listed(wanted)}."
 
 
 def _short(text: str) -> str:

@@ -16,6 +16,7 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
+from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.view.sessions.session_file import SUFFIX
 
@@ -60,6 +61,8 @@ class DropOverlay(QWidget):
         paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
         verb, ending = ("add", " to this window") if adds else ("open", "")
         self._title = f"Drop to {verb} {counted(len(paths), 'file')}{ending}"
+        if len(paths) == 1 and os.path.isdir(paths[0]):
+            self._title = f"Drop to choose files from {display_name(paths[0].rstrip('/'))}"
         self._list([DraggedFile(os.path.basename(path), "", True) for path in paths])
         self.setGeometry(self._window.rect())
         self.raise_()

@@ -40,7 +40,11 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("Command palette", "Ctrl+Shift+P"),
     ("Keyboard shortcuts", "?"),
 )
-FORMATS_TEXT = "{}, and Opscope sessions. Files are recognized by their content."
+FORMATS_TEXT = (
+    "ExecuTorch · PyTorch and Chrome · Perfetto · NPUs · tables · sampled profiles · sources and "
+    "programs. Files are recognized by their content."
+)
+FORMATS_HINT = "{}, and Opscope sessions"
 HOW_TO_RECORD = "How to record each format"
 NO_RECENT = "Files that you open appear here."
 TOUR = "Take the tour"
@@ -354,8 +358,9 @@ class StartPage(QScrollArea):
         column.setSpacing(theme.px(32))
         section = _Section("Supported formats", theme)
         section.column.addSpacing(theme.px(8))
-        names = FORMATS_TEXT.format(", ".join(form.name for form in formats()))
-        section.column.addWidget(label(names, theme, "body", "text2", wrap=True))
+        groups = label(FORMATS_TEXT, theme, "body", "text2", wrap=True)
+        explain(groups, FORMATS_HINT.format(", ".join(form.name for form in formats())))
+        section.column.addWidget(groups)
         section.column.addSpacing(theme.px(8))
         how = self._button(HOW_TO_RECORD, HOW_TO_RECORD, self.help_requested)
         how.setMinimumHeight(0)

@@ -48,11 +48,13 @@ class LinkStateButton(QPushButton):
             return
         open_trace = session.traces[session.current_trace or 0]
         state = link_summary(session, open_trace)
-        text, brief = state.text, state.brief
+        # The match and the share of slices are in the tooltip.
+        text, chip = state.text, state.brief if state.is_linked else state.text
         self._token = state.token
         if len(session.traces) > 1:
-            text = f"{display_name(open_trace.trace.path)}   {text}"
-        self._texts = text, brief
+            file = display_name(open_trace.trace.path)
+            text, chip = f"{file}   {text}", f"{file}   {chip}"
+        self._texts = chip, state.brief
         self._show_text()
         reasons = "\n".join(
             f"{count} × {REASONS[why].listed_text}" for why, count in state.by_reason.items()
