@@ -80,12 +80,20 @@ BANNED_ON_SCREENS = {
     r"besides|anybody|somebody": "rephrase",
     r"room|house": "package, space",
     r"laws?": "rules",
+    r"prov(es?|ing) nothing": "are too few for a verdict",
+    r"less its": "the rest of",
+    r"known, \w+ not": "in order, without times",
+    r"what \S+ (ran|allocates|logs)": "a noun",
+    r"the area's boundary|only the part inside": "clipped to the range",
+    r"(does|do) not show \S+ names?": "Choose the columns",
+    r"without \d+ that": "(3 left out)",
     r"circles?": "cycle",
 }
 SCREENS = (
     "analysis", "cli", "export", "formats", "gui", "mcp_server", "model", "program", "render",
     "reports", "view", "workspace",
 )  # fmt: skip
+LONGEST_SENTENCE = 24  # words
 # Values of JSON and of tables; screens show `IdentifierStatus.title`.
 JSON_VALUES = {"cannot be told", "no record"}
 
@@ -133,6 +141,22 @@ def test_no_banned_word_is_on_a_screen(package):
         for path, line, text in texts
         if text not in JSON_VALUES
         for word, better in found_in(text, BANNED if is_word(text) else BANNED_ON_SCREENS)
+    ] == []
+
+
+@pytest.mark.slow
+def test_no_sentence_in_the_window_takes_long_to_read():
+    texts = [
+        (path, line, sentence)
+        for path in sorted((ROOT / "viewer" / "gui").rglob("*.py"))
+        for line, text in texts_of(path)
+        for sentence in re.split(r"(?<=[.;:!?])\s", text)
+    ]
+    assert len(texts) > 1000
+    assert [
+        f"{path.relative_to(ROOT)}:{line}: {sentence}"
+        for path, line, sentence in texts
+        if len(sentence.split()) > LONGEST_SENTENCE
     ] == []
 
 

@@ -81,7 +81,7 @@ def test_the_sections_say_how_much_and_that_saving_is_an_upper_bound(panel):
     assert told["Delegates"].startswith(f"41.543{NARROW}µs · 64.0{NARROW}% of Method::execute")
     assert "32 operators in 10 delegate calls" in told["Delegates"]
     assert UPPER_BOUND in told["Not delegated"]
-    assert "350 of 620 linkable slices are linked (56.5" in told["Links"]
+    assert "350 of 620 linkable slices (56.5" in told["Links"]
 
 
 def test_the_line_below_adds_up_to_the_inferences(panel):

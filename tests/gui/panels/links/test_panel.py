@@ -54,8 +54,7 @@ def test_every_record_is_listed_with_its_match_and_what_it_rests_on(panel_of):
     assert said[:6] == [
         "demo_str_x4.etdp", "0.83", "matches · 6 names compared", "0.00",
         "does not match · 6 names compared",
-        "100\u202f% of linkable time is linked; 24 of 28 linkable slices are linked "
-        "(85.7\u202f%)",
+        "Linked: 100\u202f% of time, 24 of 28 slices (85.7\u202f%)",
     ]  # fmt: skip
     assert "identifier in the delegate's debug handle map" in said
     assert "operator calls, by instruction" in said

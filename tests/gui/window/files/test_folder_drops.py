@@ -55,7 +55,7 @@ def test_a_record_dropped_onto_an_open_profile_links_it(controller, qtbot, order
         dropped(qtbot, controller, path)
     (shown,) = controller.session.traces
     assert shown.table.program.path == ATTENTION_RECORD
-    assert controller.toolbar.link_state.text().endswith("match 1.00")
+    assert controller.toolbar.link_state.text().startswith("Linked · ")
     assert message(controller) == ""
 
 

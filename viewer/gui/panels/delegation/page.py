@@ -415,12 +415,12 @@ def _links_text(report: DelegationReport) -> tuple[str, str]:
     if not found.linkable:
         return "", "No slice here is linkable."
     text = (
-        f"{group_digits(found.linked)} of {group_digits(found.linkable)} linkable slices are linked"
+        f"{group_digits(found.linked)} of {group_digits(found.linkable)} linkable slices"
         f" ({format_share(found.linked, found.linkable)})"
     )
     if found.linkable_ticks:
         share = format_share(found.linked_ticks, found.linkable_ticks)
-        return text, f"They cover {share} of the time in which any linkable slice runs."
+        return text, f"They cover {share} of the linkable time."
     return text, ""
 
 

@@ -322,10 +322,10 @@ class Section(QWidget):
         if facts["linkable"]:
             linked, linkable = group_digits(facts["linked"]), group_digits(facts["linkable"])
             share = format_share(facts["linked"], facts["linkable"])
-            text = f"{linked} of {linkable} linkable slices are linked ({share})"
+            text = f"Linked: {linked} of {linkable} slices ({share})"
             if facts["covered_time"] is not None:  # first, as in the toolbar
                 time = whole_percent(facts["covered_time"])
-                text = f"{time} of linkable time is linked; {text}"
+                text = f"Linked: {time} of time, {linked} of {linkable} slices ({share})"
             self._column.addWidget(label(text, theme, "cell", wrap=True))
         grid = QGridLayout()
         grid.setHorizontalSpacing(theme.px(8))

@@ -40,8 +40,8 @@ from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.exports import ExportJob
 
 NOTHING = (
-    "Drag over the timeline or along the ruler to select an area, or Ctrl+click slices, to see "
-    "their time by name, operator, module or thread."
+    "Drag over the timeline or ruler, or Ctrl+click slices, to see their time by name, operator, "
+    "module or thread."
 )
 NO_SLICES = "Open a profile, then select slices or an area to see their time."
 

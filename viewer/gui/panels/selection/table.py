@@ -33,7 +33,7 @@ _FIGURES = (
     "count", "total_ns", "self_ns", "mean_ns", "min_ns", "p50_ns", "p90_ns", "max_ns", "busy",
 )  # fmt: skip
 _LONGEST = 2000  # characters of a name in a tooltip
-_INSIDE = "Of a slice that crosses the edge of the area, only the part inside counts."
+_INSIDE = "Slices are clipped to the range."
 
 
 @dataclass(frozen=True, eq=False)
