@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -12,7 +13,15 @@ from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import Figure
 from viewer.gui.panels.base.swatches import Swatch, colors_of
 from viewer.gui.qt.theme.theme import FontRole
-from viewer.gui.qt.widgets.labels import Hairline, KeyFigure, KeyValueGrid, label, span
+from viewer.gui.qt.widgets.labels import (
+    LONG_WORD,
+    ClampedText,
+    Hairline,
+    KeyFigure,
+    KeyValueGrid,
+    label,
+    span,
+)
 from viewer.program.program import Operator
 from viewer.view.open_trace import OpenTrace
 from viewer.view.selected_slices import place_among
@@ -84,7 +93,10 @@ class CardFrame(QWidget):
             subtitle = span(f"shared by {len(members)} operators", theme.tokens.text2)
         column = QVBoxLayout()
         column.setSpacing(theme.px(2))
-        row.addWidget(label(name, theme, "operator", wrap=True), 1)
+        # A label does not break a long word, and would be cut.
+        is_long = max(map(len, name.split()), default=0) > LONG_WORD
+        title = ClampedText if is_long else partial(label, wrap=True)
+        row.addWidget(title(name, theme, "operator"), 1)
         column.addLayout(row)
         for text in filter(None, (subtitle, note and span(note, theme.tokens.text2))):
             line = label(text, theme, "cell", html=True)

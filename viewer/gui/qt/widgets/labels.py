@@ -48,7 +48,7 @@ MORE = "Show all"
 MOST_LINES = 6  # of a value in Details
 _KEY_ROOM = 1.7  # widths of a key: two lines, as they break between words
 _LONG_VALUE = 160  # letters; longer values may need more lines than are shown
-_LONG_WORD = 26
+LONG_WORD = 26
 
 
 class PageStack(QStackedWidget):
@@ -375,7 +375,7 @@ class KeyValueGrid(QWidget):
         """
         is_long = len(value) > _LONG_VALUE or "\n" in value
         longest_word = max(map(len, value.split()), default=0)
-        if not html and (code or is_long or longest_word > _LONG_WORD):
+        if not html and (code or is_long or longest_word > LONG_WORD):
             self.add_widget(key, ClampedText(value, self._theme, "code" if code else "cell"), value)
             return
         value_label = label(value, self._theme, wrap=True, html=html)
