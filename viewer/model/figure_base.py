@@ -133,8 +133,8 @@ def figure_base(trace: Trace, scope: TimeScope, rate: Fraction) -> FigureBase:
     rate: ns per tick.
     """
     if not scope.is_whole:
-        one = 0 if scope.run is None else scope.run.count
-        return FigureBase(rate, min(one, 1), unit=trace.unit)
+        count = 0 if scope.run is None else 1
+        return FigureBase(rate, count, unit=trace.unit)
     runs = counted_inferences(trace, warm_up=scope.warm_up)
     count = sum(run.count for run in runs)
     is_one_phase = len({series_of(trace, run) for run in runs}) == 1

@@ -136,7 +136,8 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         tree.total(slices),
         tree.total(zeros),
         tree.total(kernel),
-        *tree.total(ways),
+        tree.total(ways[0]),
+        tree.total(ways[1]),
         single,
         tuple(tuple(sorted(rows, key=lambda row: -row.ticks)) for rows in sets),
     )
@@ -229,8 +230,8 @@ def run_medians(
             (module_of_set >= modules_of_method.start) & (module_of_set < modules_of_method.stop)
         )
         of_sets[inside] = quantiles.medians(ticks[of_method][:, inside], axis=0)
-    known = zip(sets, of_sets.tolist(), strict=True)
-    return RunMedians(modules, {row_key: p50 for row_key, p50 in known if p50 == p50}, len(runs))
+    pairs = zip(sets, of_sets.tolist(), strict=True)
+    return RunMedians(modules, {row_key: p50 for row_key, p50 in pairs if p50 == p50}, len(runs))
 
 
 def _charged_sets(

@@ -175,8 +175,8 @@ class FindingsAnalysis:
         unit = self.table.trace.unit  # rules are Opscope's own texts, without names of the file
         return Findings(
             scope,
-            tuple(replace(one, rule=unit.worded(one.rule)) for one in findings[:MOST]),
-            tuple(replace(one, rule=unit.worded(one.rule), unit=unit) for one in not_reported),
+            tuple(replace(each, rule=unit.worded(each.rule)) for each in findings[:MOST]),
+            tuple(replace(each, rule=unit.worded(each.rule), unit=unit) for each in not_reported),
             max(len(findings) - MOST, 0),
         )
 

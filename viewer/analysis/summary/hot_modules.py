@@ -74,7 +74,7 @@ def hot_modules(
         ),
         key=lambda number: -int(of_modules.self_ticks[number]),
     )
-    found = []
+    hottest = []
     for number in ranked[:MOST_MODULES]:
         module = tree.modules[number]
         in_children = sum(int(of_modules.backward[child]) for child in module.children)
@@ -84,5 +84,5 @@ def hot_modules(
         )
         own_backward = int(of_modules.backward[number]) - in_children
         ticks = int(of_modules.self_ticks[number])
-        found.append(HotModule(module.path, ticks, own_wall[number], own_backward, keys))
-    return tuple(found), Directions(forward, backward, costs.whole - forward - backward)
+        hottest.append(HotModule(module.path, ticks, own_wall[number], own_backward, keys))
+    return tuple(hottest), Directions(forward, backward, costs.whole - forward - backward)
