@@ -156,6 +156,26 @@ def test_what_several_operators_share_is_reported_as_shared_and_not_divided():
     assert one.place == OperatorSets(((0, 1),))
 
 
+@pytest.mark.parametrize("count", [2, 4, 5, 40])
+def test_a_title_names_a_call_of_many_operators_and_never_lists_them(count):
+    handles = {0: tuple(range(1, count + 1)), 1: (count + 1,), 2: (count + 2,)}
+    types = [f"aten.op{i}.default" for i in range(count + 2)]
+    table = dump((100, calls(60, 20, 20)), record=program(*types, handles=handles))
+    largest = found(table, Family.LARGEST)
+    assert largest.action.count(" + ") <= 4
+    assert len(largest.action) < 80
+    assert (f"call of {count} operators" in largest.action) is (count >= 5)
+
+
+@pytest.mark.parametrize("name", ["n" * 540, "", "a\nb", "\u202ex"], ids=ascii)
+def test_a_title_has_any_name_on_one_line(name):
+    events = [(CALL, 0, 0, 60, name), (CALL, 1, 60, 80, "b"), (CALL, 2, 80, 100, "c")]
+    largest = found(dump((100, events)), Family.LARGEST)
+    assert len(largest.action) < 80
+    assert largest.action.isprintable()
+    assert len(largest.action) > len("Speed up ")
+
+
 def test_without_a_record_the_most_expensive_events_by_name():
     events = [(CALL, 0, 0, 60, "a"), (CALL, 1, 60, 80, "b"), (CALL, 2, 80, 100, "a")]
     events += [

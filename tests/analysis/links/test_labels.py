@@ -4,6 +4,7 @@ import pytest
 
 from tests.paths import DATA
 from viewer.analysis.links.labels import (
+    brief_label,
     describe_near,
     key_labels,
     node_texts,
@@ -180,3 +181,14 @@ def test_what_is_not_linked_has_no_nodes():
     assert {(t.names, t.op_types, t.modules, t.sources) for t in node_texts(table)} == {
         ((), (), (), ())
     }
+
+
+def test_a_sentence_lists_a_few_operators_of_a_set(cnn):
+    count = len(cnn.program.operators)
+    for size in range(2, count + 1):
+        label = brief_label(cnn, range(size))
+        if size <= 4:
+            assert label == set_label(cnn, range(size))
+        else:
+            assert label.endswith(f" + {size - 3} more operators")
+            assert label.count(" + ") <= 3

@@ -190,7 +190,7 @@ def test_names_stand_in_one_line_beside_swatches_and_beside_none(cnn, show):
 
 
 def test_what_happened_once_has_no_distribution(show):
-    assert titles(show("etdump/cnn_portable_x1.etdp")) == ["Event", "Runs", "Count", "Median"]
+    assert titles(show("etdump/cnn_portable_x1.etdp")) == ["Event", "Block", "Count", "Median"]
 
 
 def test_a_narrow_panel_keeps_the_median(show):

@@ -186,7 +186,7 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
             lambda row: number(row.estimate_ns, format_time)),
         (Heading("Ratio", ColumnKind.NUMBER, 76, "The measured time divided by the estimate."),
             lambda row: number(row.ratio, format_ratio)),
-        (Heading("Inferences", ColumnKind.NUMBER, 52, "How many inferences were measured."),
+        (Heading("Inferences", ColumnKind.NUMBER, 84, "How many inferences were measured."),
             lambda row: number(getattr(row.measured, "runs", None), group_digits)),
         of_runs(figure_terms.MEDIAN, "p50"),
         of_runs(figure_terms.MIN, "min"),

@@ -247,7 +247,7 @@ EVENTS: PanelTable[EventRows] = PanelTable(
     (
         PanelColumn("Event", text=EventRows.event, keys=lambda c: c.order[0], tooltip=_tooltip,
             tone="text1", swatch=_swatch),
-        PanelColumn("Runs", width=120,
+        PanelColumn("Block", width=120,
             text=lambda c, i: c.found.block_titles[int(c.found.block[i])],
             keys=lambda c: c.order[1], leaves=4, is_unused=lambda c: len(c.found.blocks) < 2),
         column_of(STATISTICS["count"], 56, "Here those that were logged in these runs.",
