@@ -52,7 +52,7 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
         "ungrouped_label": "(no operator)", "ungrouped_ticks": 68, "ungrouped_ns": 85,
         "not_counted": [], "scopes": 0,
         "foreign": 0, "values": 0, "clocks": [], "has_kernels": False,
-        "unfinished": 0, "warm_up": 0, "initialization": 0, "missing": None,
+        "unfinished": 0, "warm_up": 0, "initialization": 0, "missing": None, "unit": "inference",
     }  # fmt: skip
     for row in facts["rows"]:
         assert list(row) == [

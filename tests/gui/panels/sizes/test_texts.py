@@ -148,7 +148,7 @@ def test_copies_are_found_by_content(copied):
 
 def test_looking_for_copies_can_be_stopped(copied):
     assert find_copies(copied, lambda: True) is None
-    assert copies_text(copied, None) == "Looking for copies…"
+    assert copies_text(copied, None) == "Looking for duplicate weights…"
 
 
 def test_a_file_that_is_gone_says_so(copied, tmp_path):
