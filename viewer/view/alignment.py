@@ -26,7 +26,7 @@ from viewer.view.ties import Tie, aligned_keys, are_in_reach, moved_together, of
 from viewer.view.visible_range import run_in_view, run_span_ns, with_margin
 
 BY_HAND = "by hand"
-_RUN = re.compile(r"start of run \d+")
+_RUN = re.compile(r"start of [a-z]+ \d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def run_anchors(
 
 def _run_anchor(open_trace: OpenTrace, run: Run) -> Anchor:
     start, end = run_span_ns(open_trace, run)
-    return Anchor(start, f"start of {run.text}", end - start)
+    return Anchor(start, f"start of {run.unit.label} {run.number}", end - start)
 
 
 def _inferences(open_trace: OpenTrace) -> list[tuple[int, Run]]:

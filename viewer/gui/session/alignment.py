@@ -55,7 +55,7 @@ def align_at_run(session: Session) -> str:
         return obstacle
     anchors = alignment.run_anchors(session.groups, session.traces, *run)
     aligned = session.traces[run[0]].trace.runs[run[1]]
-    return _align(session, session.state, anchors, f"{aligned.unit.noun} {aligned.number}")
+    return _align(session, session.state, anchors, f"{aligned.unit.label} {aligned.number}")
 
 
 def operator_obstacle(session: Session) -> str:
@@ -77,7 +77,7 @@ def align_at_operator(session: Session) -> str:
     what = anchors[clock].reason.removeprefix("start of ")
     run = alignment.inference_of(session.traces[ref.trace], ref.index)
     if run is not None and what.startswith("“"):  # not the slice of the inference itself
-        what = f"{what} of {run.unit.noun} {run.number}"
+        what = f"{what} of {run.unit.label} {run.number}"
     return _align(session, session.state.on(clock), anchors, what)
 
 
