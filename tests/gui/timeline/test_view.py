@@ -28,6 +28,7 @@ from viewer.gui.session import navigation
 from viewer.gui.timeline.held_keys import HeldAxis, HeldKeys, HeldWay
 from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.inferences.inference_views import Inferences
+from viewer.model.text import name_text
 from viewer.model.times import format_time
 from viewer.render.layout import BandKind
 from viewer.view.state import Area, SliceRef
@@ -471,7 +472,7 @@ def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(harness, data):
 def test_any_name_has_room_in_one_line_and_is_no_markup(harness, tmp_path, name):
     harness.open(named(tmp_path, name))
     lines = tip_of(harness, place_of(harness, 0))
-    assert lines[0] == name
+    assert lines[0] == name_text(name)
     assert not canvas(harness).grab().isNull()
 
 
