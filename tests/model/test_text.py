@@ -1,5 +1,7 @@
 """Amounts with decimal prefixes, and texts on one line."""
 
+import random
+
 import pytest
 
 from viewer.model.text import (
@@ -7,6 +9,7 @@ from viewer.model.text import (
     amount_in_unit,
     capped,
     display_name,
+    distinct_names,
     listed,
     name_text,
     natural,
@@ -83,3 +86,18 @@ def test_names_without_letters_have_different_texts():
     assert (name_text(""), name_text("  ")) == ("(no name)", "(blank)")
     assert display_name("") == ""
     assert display_name("/a/line\n1.json") == "line\\n1.json"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_distinct_names_tell_files_apart_with_few_folders(seed):
+    chance = random.Random(seed)
+    paths = list(
+        dict.fromkeys(
+            "/" + "/".join(chance.choice("abc") for _ in range(chance.randint(1, 4))) + "/run.etdp"
+            for _ in range(8)
+        )
+    ) + ["/x/other.etdp"]
+    names = distinct_names(paths)
+    assert len(set(names)) == len(paths)
+    assert names[-1] == "other.etdp"
+    assert all(path.endswith(name) for path, name in zip(paths, names, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from viewer.model.times import NARROW_SPACE, group_digits, plain_spaces
@@ -55,6 +56,21 @@ def name_text(name: str) -> str:
     """
     text = visible_line(capped(name))
     return text if text.strip() else BLANK_NAME if name else NO_NAME
+
+
+def distinct_names(paths: Sequence[str]) -> list[str]:
+    """The display names of files; of equal names, each with as many folders as tell it apart."""
+    parts = [path.replace(os.sep, "/").split("/") for path in paths]
+    names = [display_name(path) for path in paths]
+    depth = 1
+    while len(set(names)) < len(set(paths)) and depth < max(map(len, parts)):
+        depth += 1
+        count = Counter(names)
+        names = [
+            visible_controls(capped("/".join(folders[-depth:]))) if count[name] > 1 else name
+            for name, folders in zip(names, parts, strict=True)
+        ]
+    return names
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

@@ -70,6 +70,8 @@ def conditions_in(facts: object) -> Conditions:
         return Conditions()
     order, before = facts.get("order"), facts.get("before")
     before = before if isinstance(before, dict) else {}
+    hashes = facts.get("sha256")
+    hashes = hashes if isinstance(hashes, dict) else {}
     of = before.get("temperature_of")
     started = facts.get("started")
     seconds = None
@@ -82,6 +84,7 @@ def conditions_in(facts: object) -> Conditions:
         _number(before.get("temperature_c")),
         of if isinstance(of, str) else "",
         _number(facts.get("frequency_khz")),
+        program if isinstance(program := hashes.get("program"), str) else "",
     )
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from itertools import islice
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from viewer import SCHEMA, __version__
+from viewer.analysis.comparison.spread import Spread
 from viewer.analysis.links.coverage import coverage_facts, coverage_of
 from viewer.analysis.links.labels import run_label, run_number
 from viewer.analysis.links.link_table import REASONS, LinkState, LinkTable
@@ -20,7 +22,7 @@ from viewer.analysis.links.match import UNCHECKABLE, Match, mean_match
 from viewer.analysis.links.pairing import Candidate
 from viewer.analysis.sequence.rates import gaps_of
 from viewer.model.queries import unattributed_time
-from viewer.model.text import one_line
+from viewer.model.text import distinct_names, one_line
 from viewer.model.times import (
     ClockRate,
     RateOrigin,
@@ -36,6 +38,7 @@ from viewer.program.program import Program
 from viewer.reports.executables import executable_facts, executable_lines, plain_count
 from viewer.reports.phases import phase_lines
 from viewer.tables.catalog import INFERENCES, PROBLEMS
+from viewer.workspace.session_sets import SessionSet, session_sets
 from viewer.workspace.workspace import Workspace
 
 Facts = dict[str, Any]
@@ -63,6 +66,33 @@ def info(workspace: Workspace) -> Facts:
         ],
         "links": [entry for t in workspace.traces for entry in link_facts(workspace, t)],
         "identifier_columns": [e for t in workspace.traces for e in column_facts(workspace, t)],
+        "session_sets": [set_facts(sessions) for sessions in session_sets(workspace)],
+    }
+
+
+def set_facts(sessions: SessionSet) -> Facts:
+    """Return the sessions of one program: what their inferences and operators take, in ns.
+
+    `median_ns` is that of the medians of sessions, from `least_ns` to `most_ns`; `of_sessions` has
+    each, null for a session that did not run it.
+    """
+    return {
+        "sessions": [
+            {"path": session.table.trace.path, "inferences": len(session.runs)}
+            for session in sessions.arm.sessions
+        ],
+        "inferences": [_spread_facts(row) for row in sessions.inferences],
+        "operators": [_spread_facts(row) for row in sessions.operators],
+    }
+
+
+def _spread_facts(row: Spread) -> Facts:
+    return {
+        "name": row.name,
+        "median_ns": row.median,
+        "least_ns": row.least,
+        "most_ns": row.most,
+        "of_sessions": [ns if isfinite(ns) else None for ns in row.of_sessions],
     }
 
 
@@ -330,7 +360,29 @@ def info_text(workspace: Workspace) -> str:
         columns = [_column_text(entry) for entry in column_facts(workspace, trace)]
         blocks += ["\n".join(columns)] if columns else []
         blocks += [link_text(entry) for entry in link_facts(workspace, trace)]
+    blocks += [_set_text(sessions) for sessions in session_sets(workspace)]
     return "\n\n".join(blocks)
+
+
+def _set_text(sessions: SessionSet) -> str:
+    """The median and the range of sessions, each session, and the most expensive operators."""
+    arm, (main, *_) = sessions.arm, sessions.inferences
+    lines = [f"{sessions.text} of one program, each by its median after the warm-up"]
+    lines += [f"  {row.name or 'inference'}: {_spread_text(row)}" for row in sessions.inferences]
+    names = distinct_names([session.table.trace.path for session in arm.sessions])
+    for session, name, ns in zip(arm.sessions, names, main.of_sessions, strict=True):
+        took = format_time(round(ns)) if isfinite(ns) else f"no {main.name}"
+        count = "" if session.is_whole else f", {plain_count(len(session.runs), 'inference')}"
+        lines.append(f"    {one_line(name)}: {took}{count}")
+    dearest = sessions.operators[:MOST_TOLD]
+    lines += [f"  {one_line(row.name)}: {_spread_text(row)}" for row in dearest]
+    if len(sessions.operators) > len(dearest):
+        lines.append(f"  and {len(sessions.operators) - len(dearest)} more")
+    return plain_spaces("\n".join(lines))
+
+
+def _spread_text(row: Spread) -> str:
+    return f"median {format_time(round(row.median))}, {row.range_text}"
 
 
 def format_words(format: str, generation: str) -> str:

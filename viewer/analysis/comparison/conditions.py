@@ -24,7 +24,7 @@ class Conditions:
 
     recording, order: which recording it is of, and its place in it. started: seconds since 1970.
     temperature_c: before it; temperature_of: "cpu", "battery" or "other". frequency_khz: of the
-    fastest CPUs, while it ran.
+    fastest CPUs, while it ran. program: the SHA-256 of its program.
     """
 
     recording: str = ""
@@ -33,6 +33,7 @@ class Conditions:
     temperature_c: float | None = None
     temperature_of: str = ""
     frequency_khz: float | None = None
+    program: str = ""
 
 
 UNKNOWN = Conditions()
