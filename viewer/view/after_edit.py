@@ -41,7 +41,7 @@ def view_after_opening(
         # View states refer to traces and slices by position, which is no longer valid.
         history.clear()
         tracks = TrackView(filter=state.tracks.filter, order=state.tracks.order)
-        return replace(state, run=None, tracks=tracks)
+        return replace(state, run=None, file=None, tracks=tracks)
     history.adapt(lambda past: group_ranges.adapted(past, state, groups, moves))
     if any(t.file is not previous.file for t, previous in zip(now, before, strict=False)):
         history.adapt(_without_view_slices)  # of other phases, other inferences are typical

@@ -35,7 +35,8 @@ def scope_of(
 def current_trace(state: ViewState, group: ClockGroup) -> int | None:
     """Return the trace that panels show: that of the selection, else one of the active group.
 
-    Of the group it is that of the picked inference, else the first. For an area across several
+    Of the group it is that of the picked inference, else the file that was switched to, else the
+    first. For an area across several
     traces, it is the picked inference's trace if that is one of them, else the first of them. None
     if nothing is open.
     """
@@ -47,6 +48,8 @@ def current_trace(state: ViewState, group: ClockGroup) -> int | None:
         return state.run[0] if state.run and state.run[0] in owners else min(owners)
     if state.run is not None and state.run[0] in group.traces:
         return state.run[0]
+    if state.file in group.traces:
+        return state.file
     return group.traces[0] if group.traces else None
 
 

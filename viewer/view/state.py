@@ -173,8 +173,10 @@ class ViewState:
 
     slice: the selected slice; others: further ones, a `SliceSet`, or () for none. operators:
     (trace, indexes into its program's operators) that are highlighted. run: the (trace, position in
-    `Trace.runs`) that costs refer to, None for all inferences. warm_up: whether figures over all
-    inferences include those that warm up, and phase: what they are of, as in `TimeScope`.
+    `Trace.runs`) that costs refer to, None for all inferences. file: the trace that panels show
+    while neither selection nor run says another, None for the first of the active group. warm_up:
+    whether figures over all inferences include those that warm up, and phase: what they are of, as
+    in `TimeScope`.
     inferences: their display mode; slices, tracks and runs refer to it.
 
     clocks, delegate_clocks, same_clocks: the chosen rates, and which files share a clock, as in
@@ -203,6 +205,7 @@ class ViewState:
     scheme: str = "operator"
     lit: tuple[str, int] | None = None
     run: tuple[int, int] | None = None
+    file: int | None = None
     warm_up: bool = False
     phase: str = ""
     inferences: Inferences = Inferences.AS_RUN
@@ -341,6 +344,7 @@ class ViewState:
             self.ties,
             self.gaps,
             self.run,
+            self.file,
             self.inferences,
             self.clocks,
             self.delegate_clocks,
@@ -365,6 +369,7 @@ class ViewState:
             operators=place.operators,
             area=place.area,
             run=place.run,
+            file=place.file,
             inferences=place.inferences,
             clocks=place.clocks,
             delegate_clocks=place.delegate_clocks,

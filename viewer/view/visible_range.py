@@ -90,6 +90,16 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     return FirstView(*with_margin(*run_span_ns(first, run)), position, note)
 
 
+def view_of_file(open_trace: OpenTrace) -> FirstView:
+    """Return the initial view of one file, as if it alone were open, on the axis of its group."""
+    start, end = open_trace.whole_span_ns
+    first = first_view((open_trace,), end - start)
+    if first.run is not None:
+        return first
+    t0, t1 = with_margin(start, end)
+    return replace(first, t0=t0, t1=t1)
+
+
 def run_span_ns(open_trace: OpenTrace, run: Run) -> tuple[int, int]:
     """Return start and end of a trace's run on the axis."""
     return open_trace.axis.to_ns(run.start), open_trace.axis.to_ns(run.end)

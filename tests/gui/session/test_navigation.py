@@ -1,10 +1,12 @@
 """Where the keys take the view: fitted ranges, the next file, inference and slice."""
 
+import random
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from tests.paths import DATA
 from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
 from viewer.gui.session.session import Session
@@ -240,3 +242,57 @@ def test_of_files_that_follow_one_another_all_are_shown(qapp):
     session.add([host_profile("a", 0), host_profile("b", 1_000)])
     assert session.state.t1 >= session.group.span_ns == 1_900_000
     assert session.first_view_note == ""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_file_that_is_switched_to_is_shown_as_if_it_alone_were_open(opened, seed):
+    chance = random.Random(seed)
+    paths = [path for sample in SAMPLES for path in sample.paths()]
+    paths = [*dict.fromkeys(paths), *map(str, (DATA / "phases").glob("*.etdp"))]
+    chance.shuffle(paths)
+    session = opened(*paths)
+    records = {program.path for program in session.workspace.programs}
+    for number in chance.sample(range(len(session.traces)), len(session.traces)):
+        session.select_slice(SliceRef(chance.randrange(len(session.traces)), 0))
+        navigation.show_file(session, number)
+        open_trace = session.traces[number]
+        alone = opened(
+            *(path for path in paths if path == open_trace.file.path or path in records)
+        ).state
+        assert session.current_trace == number
+        run = None if session.state.run is None else session.state.run[1]
+        assert run == (None if alone.run is None else alone.run[1])
+        start = open_trace.whole_span_ns[0]
+        assert (session.state.t0 - start, session.state.t1 - start) == (alone.t0, alone.t1)
+        assert (session.state.slice, session.state.operators, session.state.area) == (None,) * 3
+
+
+def test_switching_to_a_file_is_one_step_and_says_what_it_shows(opened):
+    session = opened(DATA / "phases/sus_steps.etdp", DATA / "phases/llm_200.etdp")
+    before = session.state
+    navigation.show_file(session, 1)
+    assert session.state.file == session.noted_file == 1
+    session.undo()
+    assert session.state == before
+
+
+def test_files_of_one_axis_can_each_be_switched_to(opened):
+    session = Session()
+    session.add([host_profile("a", 0), host_profile("b", 500), host_profile("c", 2_000)])
+    assert len(session.groups) == 1
+    for number in (2, 1, 0):
+        navigation.show_file(session, number)
+        assert session.current_trace == number
+    navigation.show_file(session, 1)
+    session.select_slice(SliceRef(2, 0))
+    assert session.current_trace == 2
+    session.clear_selection()
+    assert session.current_trace == 1
+
+
+def test_all_inferences_stay_those_of_the_file(opened):
+    session = opened(DATA / "phases/sus_steps.etdp", DATA / "phases/llm_200.etdp")
+    run = next(i for i, r in enumerate(session.traces[1].file.runs) if r.kind is RunKind.INFERENCE)
+    pick_run(session, (1, run))
+    pick_run(session, None)
+    assert session.current_trace == 1

@@ -30,7 +30,8 @@ def pick_run(session: Session, run: tuple[int, int] | None) -> None:
             span = run_span_ns(session, run[0], session.traces[run[0]].trace.runs[run[1]])
         seen = visible_range.with_margin(*session.state.on_screen(*span))
         t0, t1 = limited(session.state, session.groups, seen)
-        state = replace(session.state, run=run, t0=t0, t1=t1)
+        file = session.state.file if run is None else run[0]
+        state = replace(session.state, run=run, file=file, t0=t0, t1=t1)
         if run is not None:
             state = following_run(session.state, state, session.groups, session.traces, run)
         session.change(state)

@@ -23,14 +23,14 @@ from viewer.arrays import Ints
 from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
 from viewer.gui.session.selection import highlighted_span_ns, longest_slice, selected_span_ns
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
 from viewer.render.axis.xmap import Axis
 from viewer.view.alignment import following_run
 from viewer.view.group_ranges import limited, limited_range
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
-from viewer.view.visible_range import run_in_view, with_margin, zoomed
+from viewer.view.visible_range import run_in_view, view_of_file, with_margin, zoomed
 
 _SLIVER = 8  # an inference narrower than the view by this factor is zoomed to
 
@@ -82,6 +82,37 @@ def fit_file(session: Session, trace: int | None = None) -> None:
         session.activate(clock)
         session.set_range(t0, t1)
     session.file_fitted.emit(ranges.index((clock, t0, t1)) if trace is None else trace)
+
+
+def show_file(session: Session, number: int) -> None:
+    """Switch to a file: show what it alone would open with, and nothing selected."""
+    with session.one_step():
+        has_views = has_run_views(session.traces[number].file)
+        preferred = session.preferred().inferences
+        session.show_inferences(preferred if has_views else Inferences.AS_RUN)
+        session.activate(session.groups.of(number).key)
+        before, view = session.state, view_of_file(session.traces[number])
+        seen = before.on_screen(view.t0, view.t1)
+        t0, t1 = limited(before, session.groups, seen)
+        run = None if view.run is None else (number, view.run)
+        state = replace(
+            before,
+            t0=t0,
+            t1=t1,
+            file=number,
+            run=run,
+            slice=None,
+            others=(),
+            operators=None,
+            area=None,
+            lit=None,
+        )
+        if run is not None:
+            state = following_run(before, state, session.groups, session.traces, run)
+        session.change(state)
+    session.first_view_note, session.noted_file = view.note, number
+    session.file_fitted.emit(number)
+    session.file_shown.emit(number)
 
 
 def far_place(session: Session) -> TimeView | None:

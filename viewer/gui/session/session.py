@@ -98,6 +98,7 @@ class Session(QObject):
     source_requested = Signal(str, int)  # recorded path, line
     revealed = Signal(object)  # a SliceRef to scroll into view
     file_fitted = Signal(int)  # number of the trace that is now shown from start to end
+    file_shown = Signal(int)  # number of the trace that was switched to
 
     def __init__(self, parent: QObject | None = None, prepare: Sequence[Work] = ()) -> None:
         super().__init__(parent)
@@ -107,6 +108,7 @@ class Session(QObject):
         # Tells how the first files are shown: its `inferences` and `warm_up` apply.
         self.preferred: Callable[[], ViewState] = ViewState
         self.first_view_note = ""
+        self.noted_file = 0  # the number of the trace that the note is about
         self.groups = ClockGroups()
         self.selected_span = SelectedSpan()
         self.history = History()
@@ -216,6 +218,7 @@ class Session(QObject):
         if reset:
             self.history.clear()
             state, self.first_view_note = group_ranges.reset(self.state, self.groups, self.traces)
+            self.noted_file = 0
             self.state = state.at_choices(self.workspace.choices)
         else:
             self.state = after_edit.view_after_opening(

@@ -116,6 +116,7 @@ class _Keeper:
             run=SavedRun(self._inputs[state.run[0]], state.run[1])
             if as_run and state.run
             else None,
+            file=None if state.file is None else self._inputs[state.file],
             warm_up=state.warm_up,
             phase=state.phase,
             inferences="" if as_run else state.inferences.value,
@@ -281,6 +282,7 @@ class _Shower:
             scheme=saved.color_by if saved.color_by in BY_ID else start.scheme,
             lit=saved.lit,
             run=self._run(saved.run),
+            file=None if saved.file is None else self._numbers.get(saved.file),
             warm_up=saved.warm_up,
             phase=saved.phase,
             measured=measured_on and saved.measured and _moved(saved.measured, measured_on[1]),

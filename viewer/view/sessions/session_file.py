@@ -213,9 +213,9 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
 
     start_ns, end_ns: the range of the first profile's clock group, all that earlier versions know.
     clocks: every clock group; clock: the input of the active one; strips: the inputs of some, from
-    top to bottom. measured: on the group of the input measured_on, None as of a bookmark. front:
-    the panels in front of their tab groups, by their names in `viewer.gui.window.frame.docks`, all
-    that earlier versions know of `panels`.
+    top to bottom. file: the input that panels show. measured: on the group of the input
+    measured_on, None as of a bookmark. front: the panels in front of their tab groups, by their
+    names in `viewer.gui.window.frame.docks`, all that earlier versions know of `panels`.
     """
 
     start_ns: Ns = 0
@@ -231,6 +231,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     color_by: str = ""
     lit: tuple[str, int] | None = None
     run: SavedRun | None = None
+    file: int | None = None
     warm_up: bool = False
     phase: str = ""
     inferences: str = ""

@@ -147,8 +147,8 @@ def test_each_change_of_the_session_is_noticed(controller):
     """All signals of the session that change the view."""
     silent = {
         "about_to_change", "range_jumped", "history_changed", "columns_remembered", "revealed",
-        "file_fitted", "files_added", "files_replaced", "workspace_changed", "bookmarks_changed",
-        "source_requested",
+        "file_fitted", "file_shown", "files_added", "files_replaced", "workspace_changed",
+        "bookmarks_changed", "source_requested",
     }  # fmt: skip
     timer = controller.autosave._timer
     for name in [name for name in vars(Session) if name not in silent]:

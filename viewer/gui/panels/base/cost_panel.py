@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QTableView, QWidget
 
 from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.panels.base.cost_footer import CostFooter
+from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.page_panel import (
     FadingWidget,
     Sentence,
     head_row,
     plain_column,
-    subtitle_label,
 )
 from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import scope_text
@@ -46,7 +46,7 @@ class CostPanel(AnswerPanel[Answer]):
         self._costs = CostFeed.of(session)
         self.filter = FilterLine(FILTER_HINT, name, table, theme)
         self.filter.textChanged.connect(self._filter)
-        self.subtitle = subtitle_label(theme)
+        self.subtitle = FileCaption(host)
         self.footer = CostFooter(theme)
         self.note = ElidedLabel("", theme, "caption", "text2")
         self.note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
@@ -93,6 +93,8 @@ class CostPanel(AnswerPanel[Answer]):
         if is_sum and outliers and not outliers.name:
             # Means of all inferences say little about a usual one.
             where += f", {group_digits(outliers.slow)} of them slow"
+        # The name of the file matters most where the panel is narrow and several are open.
+        self.subtitle.shorter = (name,) if len(self._session.traces) > 1 else ()
         self.subtitle.setText(f"{where} · {name}")
 
     def show_record(self, program: Program, counts: str, others: int) -> None:
@@ -102,6 +104,7 @@ class CostPanel(AnswerPanel[Answer]):
         open.
         """
         self.footer.clear()
+        self.subtitle.shorter = ()
         self.subtitle.setText(display_name(program.path))
         more = f" {counted(others, 'more ETRecord')} open." if others else ""
         self.note.setText(

@@ -8,9 +8,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from viewer.gui.panels.base.answer_panel import AnswerPanel
+from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
-from viewer.gui.panels.base.page_panel import head_row, plain_column, subtitle_label
+from viewer.gui.panels.base.page_panel import head_row, plain_column
 from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label
@@ -38,7 +39,7 @@ class GroupedFrame(AnswerPanel[Answer]):
         self.by.setAccessibleName(f"{name} by")
         self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.filter = FilterLine(hint, f"Filter {name.lower()}", table, theme)
-        self.subtitle = subtitle_label(theme)
+        self.subtitle = FileCaption(host)
         self.head = head_row(theme, 8)
         self.by_line = QWidget()  # a panel around this page may take it as its switch
         line = QHBoxLayout(self.by_line)

@@ -45,6 +45,7 @@ class PageSpec:
         row_commands: ids of commands added to the menu of its rows or lines, with separators.
         choice: its title in the switch of the panel, "" for the same.
         in_view: whether its `presence` depends on the view, not only on the open files.
+        of_all: whether it is about all open files together, not about the one that panels show.
         leads: whether it comes to the front when only program files are open.
     """
 
@@ -54,6 +55,7 @@ class PageSpec:
     row_commands: tuple[str, ...] = ()
     choice: str = ""
     in_view: bool = False
+    of_all: bool = False
     leads: bool = False
 
     @property

@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel
+from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
-from viewer.gui.panels.base.page_panel import FadingWidget, head_row, plain_column, subtitle_label
+from viewer.gui.panels.base.page_panel import FadingWidget, head_row, plain_column
 from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import ArrangedView
@@ -85,7 +86,7 @@ class TraceTablePanel(TracePanel[Answer]):
         table.chosen.connect(self._choose)
         self.filter = FilterLine(hint, name, table, theme)
         self.filter.textChanged.connect(rows.set_filter)
-        self.subtitle = subtitle_label(theme)
+        self.subtitle = FileCaption(host)
         self.head = head_row(theme)
         self.head.addWidget(self.filter, 1)
         self.head.addWidget(self.subtitle, 1)

@@ -19,7 +19,8 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QWidget
 
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
-from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
+from viewer.gui.panels.base.file_caption import FileCaption
+from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column
 from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence, has_slices
 from viewer.gui.panels.base.tree_cells import TreeCells
 from viewer.gui.panels.calls import PAGE
@@ -270,7 +271,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         for button in (self.zoom_button, self.focus_button):
             button.hide()
         self.focus_button.clicked.connect(self.show_all_calls)
-        self.subtitle = subtitle_label(theme)
+        self.subtitle = FileCaption(self.host)
         head = head_row(theme, 8)
         for widget in (self.modes, self.filter, self.zoom_button, self.focus_button):
             head.addWidget(widget)

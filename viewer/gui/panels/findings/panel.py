@@ -16,12 +16,12 @@ from PySide6.QtWidgets import QMenu, QWidget
 from viewer.analysis.findings.finding import Family, PanelRef
 from viewer.analysis.findings.findings import Findings
 from viewer.gui.panels.base.answer_panel import Question
-from viewer.gui.panels.base.page_panel import Sentence, plain_column
+from viewer.gui.panels.base.file_caption import FileCaption
+from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column
 from viewer.gui.panels.base.panel_host import PanelHost, without_record
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
 from viewer.gui.qt.clipboard import CopyFormat, copy_text, formatted_list
-from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy
 from viewer.gui.session.navigation import show_place
 from viewer.model.scope import TimeScope
@@ -61,13 +61,13 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         let_copy(self.list, self.copy, "Copy findings as text", markdown=False)
         self.list.chosen.connect(self._choose)
         self.list.menu_offered.connect(self._offer)
-        self.subtitle = ElidedLabel("", theme, "caption", "text2")
-        self.subtitle.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
+        self.subtitle = FileCaption(host)
+        head = head_row(theme)
+        head.addWidget(self.subtitle, 1)
         page = QWidget()
         column = plain_column(page)
-        column.addWidget(self.subtitle)
         column.addWidget(self.list, 1)
-        self.set_page(page, fading=(self.list,))
+        self.set_page(page, head=head, fading=(self.list,))
         self._latest.failed.connect(self.show_sentence)
         self.refresh_on(session.workspace_changed)
         theme.changed.connect(self.list.viewport().update)

@@ -9,11 +9,12 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QSpinBox, QWidget
 
 from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction
-from viewer.gui.panels.base.page_panel import head_row, plain_column, subtitle_label
+from viewer.gui.panels.base.file_caption import FileCaption
+from viewer.gui.panels.base.page_panel import head_row, plain_column
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.graph.measures import MeasureKind
 from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures, NodeFigures
 from viewer.gui.panels.graph.search import NodeSearch
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.qt.widgets.segment_bar import SegmentBar, tool_button
@@ -59,8 +60,9 @@ class GraphControls(QWidget):
     recolored = Signal()
     opened = Signal(bool)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, host: PanelHost) -> None:
         super().__init__()
+        theme = host.theme
         self.modes = SegmentBar("What the graph shows", _MODES)
         self.modes.press(GraphMode.NEIGHBORHOOD)
         self.modes.picked.connect(self._follow_mode)
@@ -82,7 +84,7 @@ class GraphControls(QWidget):
             "Save…", "Save the whole graph as an image, PNG or SVG", "Save the graph as an image"
         )
         self.fit = tool_button("Fit", "Fit the whole graph (F)", "Fit the graph")
-        self.subtitle = subtitle_label(theme)
+        self.subtitle = FileCaption(host)
         self.hops.valueChanged.connect(self.changed)
         self.direction.currentIndexChanged.connect(self.changed)
         self._kind: MeasureKind | None = None  # chosen by the user

@@ -99,7 +99,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.view.walked.connect(self._walk)
         self.view.toggled.connect(self.toggle)
         self.view.reshaped.connect(self.refresh)
-        self.controls, self.foot = GraphControls(theme), GraphFoot(theme)
+        self.controls, self.foot = GraphControls(host), GraphFoot(theme)
         self.set_page(self._page(), fading=(self.view,))
         shortcut = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
         shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)

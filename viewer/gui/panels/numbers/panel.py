@@ -12,6 +12,7 @@ import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
+from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
@@ -20,7 +21,6 @@ from viewer.gui.panels.base.page_panel import (
     head_row,
     page_splitter,
     plain_column,
-    subtitle_label,
 )
 from viewer.gui.panels.base.panel_host import PanelHost, Presence
 from viewer.gui.panels.numbers.charts import ErrorChart
@@ -229,7 +229,7 @@ class NumbersPanel(PagePanel):
         self.measures.press(self.measure)
         self.filter = FilterLine("Filter", "Filter logged values", self.table, theme)
         self.filter.setMaximumWidth(theme.px(_FIELD_WIDTH))
-        self.subtitle = subtitle_label(theme)
+        self.subtitle = FileCaption(self.host)
         head = head_row(theme, 8)
         head.addWidget(self.inferences)
         head.addWidget(self.references)

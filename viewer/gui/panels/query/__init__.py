@@ -8,7 +8,7 @@ from viewer.gui.panels.base.panel_spec import (
 )
 
 PANEL = panel_of_page(
-    PageSpec("query", "Query", f"{__name__}.panel:QueryPanel"),
+    PageSpec("query", "Query", f"{__name__}.panel:QueryPanel", of_all=True),
     PanelArea.LEFT,
     PanelGroup.TIME,
 )

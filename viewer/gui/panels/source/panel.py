@@ -30,6 +30,7 @@ from viewer.analysis.cost.lines import (
 from viewer.analysis.links.text_positions import positions_of
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
+from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.page_panel import PagePanel, plain_column
 from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_operators
 from viewer.gui.panels.base.slice_facts import no_line_text
@@ -180,6 +181,7 @@ class SourcePanel(PagePanel):
         self.editor = self._editor_button()
         self.by_caller = self._caller_button()
         self.gutter_title = label("", theme, "header", "text2")
+        self.caption = FileCaption(host, names_file=True)
         self.calls = CallPath(theme)
         self.calls.chosen.connect(self._walk)
         self.version = ElidedLabel("", theme, "caption", "warning")
@@ -228,6 +230,7 @@ class SourcePanel(PagePanel):
         row.addWidget(self.gutter_title)
         row.addWidget(self.calls)
         row.addWidget(self.note, 1)
+        row.addWidget(self.caption, 1)
         row.addWidget(self.by_caller)
         row.addWidget(self.paths)
         row.addWidget(self.editor)

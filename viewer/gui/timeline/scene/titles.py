@@ -61,8 +61,9 @@ def process_note(scene: Scene, process: int) -> str:
         parts.append(scene.drawings.shared_clocks[trace])
     if _is_sliver(scene, process):
         parts.append(SLIVER)
-    if trace == 0 and process == 0 and scene.session.first_view_note:
-        parts.append(scene.session.first_view_note)
+    session = scene.session
+    if trace == session.noted_file and process == 0 and session.first_view_note:
+        parts.append(session.first_view_note)
     return " · ".join(parts)
 
 

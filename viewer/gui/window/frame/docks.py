@@ -397,6 +397,26 @@ class Docks(QObject):
         """The panels of stored names, of which some can be those of pages."""
         return [self.table.panel_of[name] for name in names if name in self.table.panel_of]
 
+    @property
+    def open_panels(self) -> tuple[str, ...]:
+        """The panels that have tabs, or would have if the panels were shown."""
+        return tuple(filter(self.is_open, self.panels))
+
+    def go_home(self, focused: str) -> None:
+        """Put panels in order and in front as the open files start; what the user opened stays.
+
+        focused: the panel that the user works in, which stays in front; "" for none.
+        """
+        self._requested.intersection_update({focused})
+        self._called_up.clear()
+        self._recent = [*self._known(self.default.recent), *filter(None, [focused])]
+        for name, panel in self.panels.items():
+            if isinstance(panel, ModePanel) and name != focused:
+                self._go_home(panel)
+        for tabs in self.areas.values():
+            tabs.show_tabs([], [], "")
+        self._arrange()
+
     def show_all(self, visible: bool) -> None:
         """Hide all panels, as on the start page, or show those that are open."""
         if visible == self._visible:
@@ -440,13 +460,17 @@ class Docks(QObject):
         return tuple(self._floating)
 
     @property
+    def panel_with_focus(self) -> str:
+        """The panel with the keyboard focus; "" if none."""
+        focus = QApplication.focusWidget()
+        if focus is None:
+            return ""
+        return next((name for name, panel in self.panels.items() if panel.isAncestorOf(focus)), "")
+
+    @property
     def focused_panel(self) -> str:
         """The panel with the keyboard focus, else the one in front of the left half; "" if none."""
-        focus = QApplication.focusWidget()
-        for name, panel in self.panels.items():
-            if focus is not None and panel.isAncestorOf(focus):
-                return name
-        return self.areas[PanelArea.LEFT].front
+        return self.panel_with_focus or self.areas[PanelArea.LEFT].front
 
     @property
     def shown_areas(self) -> frozenset[PanelArea]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
+from typing import Any, cast
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
@@ -16,6 +18,10 @@ from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
+from viewer.view.open_trace import OpenTrace
+from viewer.workspace.workspace import Workspace
 
 RESIZE_SETTLES_MS = 120
 UNVEILED_AFTER_MS = 1000
@@ -29,6 +35,39 @@ PROGRAM_ALONE = (
     "Its instructions, delegates and sizes are below. To see times, also open its ETDump; for "
     "operators and source lines, open the ETRecord of the model.",
 )
+
+
+class FileOfSession:
+    """One open file, with the programs that belong to no other, as panels look at a session.
+
+    What panels ask of files is of this one; all else is of the session.
+    """
+
+    def __init__(self, session: Session, number: int) -> None:
+        self._session = session
+        open_trace = session.traces[number]
+        others = [other for other in session.traces if other is not open_trace]
+        self.traces = [open_trace]
+        self.workspace = space = copy(session.workspace)
+        for of_trace, kind in ((_programs_of, "programs"), (_executables_of, "executables")):
+            mine = of_trace(space, open_trace)
+            of_others = [one for other in others for one in of_trace(space, other)]
+            every = getattr(space, kind)
+            setattr(space, kind, [one for one in every if one in mine or one not in of_others])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+
+def _programs_of(space: Workspace, open_trace: OpenTrace) -> list[Program]:
+    """Return the program that a file is linked to, and those that it could be linked to."""
+    linked = [] if open_trace.table.program is None else [open_trace.table.program]
+    candidates = space.candidates(open_trace.file)
+    return linked + [one.program for one in candidates if one.trace_match.match.belongs]
+
+
+def _executables_of(space: Workspace, open_trace: OpenTrace) -> list[Executable]:
+    return list(filter(None, [space.what_ran(open_trace.file)]))
 
 
 class WindowLayout(QObject):
@@ -50,6 +89,8 @@ class WindowLayout(QObject):
         self._panels = panels
         self._inferences = session.state.inferences  # when heights were last divided
         self._only = session.state.strips.only  # the clocks that had strips then, () for all
+        self._file = ""  # path of the one that the user switched to, "" for all open files
+        self._paths: list[str] = []  # of the open files
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)
         # Delayed, because layouts must update first.
         self._crowded = self._timer(RESIZE_SETTLES_MS, self._show_hidden_rows)
@@ -72,6 +113,8 @@ class WindowLayout(QObject):
             signal.connect(self._offer_for_view)
         session.selection_changed.connect(self._follow_selection)
         session.strips_changed.connect(self._follow_strips)
+        session.file_shown.connect(self._open_at_home)
+        session.run_picked.connect(self._follow_file)
 
     def _timer(self, ms: int, run: Callable[[], None]) -> QTimer:
         timer = QTimer(self)
@@ -101,6 +144,8 @@ class WindowLayout(QObject):
     def show_page(self) -> None:
         """Show the page and docks for what is open, and divide the space between them."""
         session, shell = self._session, self._shell
+        if self._paths != session.workspace.paths:
+            self._file, self._paths = "", session.workspace.paths
         page: QWidget = self.note
         if session.is_empty:
             page = shell.start_page
@@ -169,17 +214,49 @@ class WindowLayout(QObject):
 
     def _offer(self, *, in_view: bool) -> None:
         session, panels = self._session, self._panels
+        files, number = session, self._number
+        if number is not None:
+            files = cast(Session, FileOfSession(session, number))
         self.docks.offer(
             {
-                name: Presence.NOTHING if session.is_empty else panels[name].presence(session)
+                name: Presence.NOTHING
+                if session.is_empty
+                else panels[name].presence(session if spec.of_all or in_view else files)
                 for name, spec in panels.table.pages.items()
                 if spec.in_view is in_view
             }
         )
 
+    @Slot(int)
+    def _open_at_home(self, number: int) -> None:
+        """Show the tabs that a file has which the user switched to, and those of no other.
+
+        If it has other tabs than the file before, they are as it alone would open with; the panel
+        with the focus stays in front.
+        """
+        before, self._file = self.docks.open_panels, self._session.traces[number].file.path
+        focused = self.docks.panel_with_focus
+        self._offer_for_files()
+        if self.docks.open_panels != before:
+            self.docks.go_home(focused)
+
+    @Slot()
+    def _follow_file(self) -> None:
+        """Show the tabs of all files again, once another one than that is selected."""
+        if self._file and self._number != self._session.current_trace:
+            self._file = ""
+            self._offer_for_files()
+
+    @property
+    def _number(self) -> int | None:
+        """The position of the file that the user switched to; None for all open files."""
+        traces = enumerate(self._session.traces)
+        return next((i for i, one in traces if one.file.path == self._file), None)
+
     @Slot()
     def _follow_selection(self) -> None:
         """Bring up the panels that are about what is selected, until it is cleared."""
+        self._follow_file()
         self._offer_for_view()
         for name in self._panels.table.pages:
             is_called_up = self._panels[name].is_called_up
