@@ -91,12 +91,9 @@ def test_names_without_letters_have_different_texts():
 @pytest.mark.parametrize("seed", range(5))
 def test_distinct_names_tell_files_apart_with_few_folders(seed):
     chance = random.Random(seed)
-    paths = list(
-        dict.fromkeys(
-            "/" + "/".join(chance.choice("abc") for _ in range(chance.randint(1, 4))) + "/run.etdp"
-            for _ in range(8)
-        )
-    ) + ["/x/other.etdp"]
+    folders = [chance.choices("abc", k=chance.randint(1, 4)) for _ in range(8)]
+    paths = dict.fromkeys(f"/{'/'.join(parts)}/run.etdp" for parts in folders)
+    paths = [*paths, "/x/other.etdp"]
     names = distinct_names(paths)
     assert len(set(names)) == len(paths)
     assert names[-1] == "other.etdp"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -28,6 +29,7 @@ from viewer.analysis.findings.sequence import tokens_text
 from viewer.analysis.summary.contents import HeldCount, executable_contents, program_contents
 from viewer.analysis.summary.medians import MedianInference
 from viewer.analysis.summary.summary import Expensive, Summary
+from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.inference_list import (
     InferenceList,
     InferenceModel,
@@ -47,11 +49,11 @@ from viewer.gui.panels.summary.course import (
 from viewer.gui.panels.summary.links import FigureLink, FindingLink
 from viewer.gui.panels.summary.phase_menu import PhaseActions
 from viewer.gui.panels.summary.sections import Action, IconMark, SectionColumn
+from viewer.gui.panels.summary.sessions import SessionsSection
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session import navigation
-from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import link_summary
 from viewer.gui.session.navigation import show_place
 from viewer.model.inferences.inference_views import Inferences
@@ -65,8 +67,8 @@ from viewer.model.times import (
     split_time,
     tick_to_ns,
 )
-from viewer.model.trace import RunKind
 from viewer.view.open_trace import OpenTrace
+from viewer.workspace.session_sets import SessionSet
 
 SLOWEST = 5  # then these are
 MOST_FINDINGS = 3
@@ -162,11 +164,17 @@ class PartMark(QWidget):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SummaryAnswer:
-    """The summary of a trace in a scope."""
+    """The summary of a trace in a scope.
+
+    sessions: the set that the trace is in, None for none. sets: all, as they are for `sets_of`.
+    """
 
     shown: OpenTrace
     scope: TimeScope
     summary: Summary
+    sessions: SessionSet | None = None
+    sets: tuple[SessionSet, ...] = ()
+    sets_of: tuple[Any, ...] = ()
 
 
 class SummaryCard(SectionColumn):
@@ -184,6 +192,8 @@ class SummaryCard(SectionColumn):
         self._warnings()
         self._title()
         self._key_figures()
+        if answer.sessions is not None:
+            SessionsSection(self, host, answer.sessions, answer.shown)
         self._parts()
         self._wall_time()
         self._course()
@@ -221,7 +231,9 @@ class SummaryCard(SectionColumn):
         row = QHBoxLayout()
         row.setSpacing(self._theme.px(8))
         row.addWidget(label(method or file, self._theme, "operator"))
-        row.addWidget(ElidedLabel(" · ".join(rest), self._theme, "caption", "text2"), 1)
+        caption = FileCaption(self._host)
+        caption.setText(" · ".join(rest) or self._scope_text())
+        row.addWidget(caption, 1)
         if self.column.count():
             self.begin("")
         self.column.addLayout(row)
@@ -539,7 +551,12 @@ class SummaryCard(SectionColumn):
 
     def _other_files(self) -> None:
         session, number = self._session, self._number
-        others = [i for i in range(len(session.traces)) if i != number]
+        members = () if self._answer.sessions is None else self._answer.sessions.traces
+        others = [
+            i
+            for i, open_trace in enumerate(session.traces)
+            if i != number and open_trace.file not in members
+        ]
         if not others:
             return
         self.begin("Other profiles")
@@ -610,14 +627,8 @@ class SummaryCard(SectionColumn):
         navigation.fit_file(self._session, self._number)
 
     def _show_file(self, number: int) -> None:
-        """Pick an inference of another profile, or show all of it."""
-        file = self._session.traces[number].file
-        inferences = (i for i, run in enumerate(file.runs) if run.kind is RunKind.INFERENCE)
-        run = next(inferences, None)
-        if run is None:
-            navigation.fit_file(self._session, number)
-        else:
-            pick_run(self._session, (number, run))
+        """Switch to another profile, as it opens alone."""
+        navigation.show_file(self._session, number)
 
 
 def _split_share(text: str) -> tuple[str, str]:

@@ -6,6 +6,8 @@ the open models hold.
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QFrame, QScrollArea
@@ -22,6 +24,7 @@ from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.model.scope import TimeScope
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.estimates import shared_estimates
+from viewer.workspace.session_sets import SessionSet, session_sets, set_with
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "Open a profile to see its main figures."
@@ -61,7 +64,7 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         self._latest.failed.connect(self.show_sentence)
         session.coloring_changed.connect(self._color)
         self._problems.changed.connect(self._show_problems)
-        self.refresh_on(session.workspace_changed)
+        self.refresh_on(session.workspace_changed, session.compared)
         self.refresh()
 
     @Slot()
@@ -91,10 +94,14 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         self._warm_up = self._session.state.warm_up
         if shown is None:
             return None
-        space, known = self._session.workspace, self.answer
+        space, known, compared = self._session.workspace, self.answer, self._session.state.compared
+        arms = () if compared is None else (compared.a.paths, compared.b.paths)
+        links = (*(space.links(trace) for trace in space.traces), arms)
+        sets = known.sets if known is not None and known.sets_of == links else None
         size = sum(len(trace.slices) for trace in space.traces)
         stays = known is not None and known.shown is shown
-        return Question(_answer, (shown, scope, self._warm_up, space), size, stays=stays)
+        arguments = shown, scope, self._warm_up, space, sets, links
+        return Question(_answer, arguments, size, stays=stays)
 
     def show_answer(self, answer: SummaryAnswer) -> None:
         """Show the sections of a trace."""
@@ -151,7 +158,20 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         )
 
 
-def _answer(shown: OpenTrace, scope: TimeScope, warm_up: bool, space: Workspace) -> SummaryAnswer:
+def _answer(
+    shown: OpenTrace,
+    scope: TimeScope,
+    warm_up: bool,
+    space: Workspace,
+    sets: tuple[SessionSet, ...] | None,
+    links: tuple[Any, ...],
+) -> SummaryAnswer:
+    """links: what the sets depend on, with the paths of arms as the last one."""
+    if sets is None:
+        sets = session_sets(space, links[-1])
+    sessions = set_with(sets, shown.file)
+    if sessions is not None:
+        assert sessions.operators is not None  # computed here, in the thread
     made, rate = shared_estimates(space), shown.axis.ns_per_tick
     summary = summary_of(
         shown.findings,
@@ -162,4 +182,4 @@ def _answer(shown: OpenTrace, scope: TimeScope, warm_up: bool, space: Workspace)
         warm_up=warm_up,
         only_inferences=True,
     )
-    return SummaryAnswer(shown, scope, summary)
+    return SummaryAnswer(shown, scope, summary, sessions, sets, links)
