@@ -212,7 +212,10 @@ def window_to_draw(
         if files:
             loop = QEventLoop()
             controller.loader.all_done.connect(loop.quit)
-            controller.opener.open(files, choices)
+            # Nobody is there to choose files of a folder, so that it is refused.
+            folders = [path for path in files if os.path.isdir(path)]
+            controller.opener.read(folders, choices)
+            controller.opener.open([path for path in files if path not in folders], choices)
             window.show()
             if controller.opener.is_busy:
                 loop.exec()

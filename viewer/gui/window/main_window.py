@@ -146,6 +146,7 @@ class MainWindow(Shell):
             self._controller.opener.open(paths, choices)
         elif paths:
             self._asked.append((paths, choices))
+            self.reading.begin(paths)
             self.pages.setCurrentWidget(self.reading)
 
     def open_one(self, path: str) -> None:

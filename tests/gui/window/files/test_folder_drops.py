@@ -143,3 +143,31 @@ def test_what_is_no_local_file_changes_nothing(attention, what):
 def test_a_remote_file_among_local_ones_is_named(attention, qtbot):
     dropped(qtbot, attention, DEMO, "https://example.org/run.etdp")
     assert "run.etdp" in message(attention)
+
+
+def test_a_folder_on_the_command_line_opens_as_a_dropped_one(controller, qtbot, tmp_path):
+    shutil.copy(CSV, tmp_path / "run.csv")
+    controller.window.open([str(tmp_path)])
+    settle(qtbot, controller)
+    qtbot.waitUntil(lambda: names(controller) == ["run.csv"])
+    assert message(controller) == ""
+
+
+def test_a_folder_of_several_files_offers_them_on_the_start_page(controller, qtbot, tmp_path):
+    for name in ("a.csv", "b.csv"):
+        shutil.copy(CSV, tmp_path / name)
+    controller.window.open([str(tmp_path)])
+    qtbot.waitUntil(lambda: controller.drops.dialog is not None)
+    assert controller.window.pages.currentWidget() is controller.window.start_page
+    controller.drops.dialog.open_requested.emit([str(tmp_path / "b.csv")])
+    controller.drops.dialog.close()
+    qtbot.waitUntil(lambda: names(controller) == ["b.csv"])
+
+
+def test_a_banner_about_a_folder_goes_when_a_file_opens(controller, qtbot, tmp_path):
+    (tmp_path / "notes.xyz").write_text("nothing")
+    controller.window.open([str(tmp_path)])
+    qtbot.waitUntil(lambda: message(controller) != "")
+    assert controller.window.pages.currentWidget() is controller.window.start_page
+    dropped(qtbot, controller, CSV)
+    assert message(controller) == ""

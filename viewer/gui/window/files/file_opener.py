@@ -40,8 +40,9 @@ from viewer.workspace.link_choices import NO_CHOICES, Choices
 
 
 class FileOpener(QObject):
-    """Reads files for one window.
+    """Reads files for one window, wherever the user names them.
 
+    `folders_requested(folders, choices)` is emitted for folders, which are to be searched.
     `session_requested(path, others)` is emitted for a session file, which replaces what is open,
     and the other files. `values_requested(paths)` is emitted for arrays and debug buffers that are
     opened with a profile, or while one is open. `nothing_opened` is emitted if no file could be
@@ -49,6 +50,7 @@ class FileOpener(QObject):
     """
 
     # Passed as Python objects, since a QString cannot hold file names that are not valid Unicode.
+    folders_requested = Signal(object, object)
     session_requested = Signal(object, object)
     values_requested = Signal(object)
     nothing_opened = Signal()
@@ -101,7 +103,14 @@ class FileOpener(QObject):
         return self._session.is_empty and not self.is_busy
 
     def open(self, paths: Sequence[str], choices: Choices | None = None) -> None:
-        """Add files in the background; a session file replaces what is open."""
+        """Add files in the background; a session file replaces what is open.
+
+        Folders are searched first.
+        """
+        folders = [path for path in paths if os.path.isdir(path)]
+        if folders:
+            self.folders_requested.emit(folders, choices)
+            paths = [path for path in paths if path not in folders]
         sessions = [path for path in paths if is_session(path)]
         if sessions:
             self.session_requested.emit(
@@ -144,6 +153,7 @@ class FileOpener(QObject):
         if paths:
             self._status.start()
             if self._session.is_empty:
+                self._shell.reading.begin(self.loader.paths)
                 self._shell.pages.setCurrentWidget(self._shell.reading)
 
     def _load(self, path: str) -> None:
@@ -193,7 +203,9 @@ class FileOpener(QObject):
     @Slot(object, object, object)
     def _loading(self, path: str, done: int, total: int) -> None:
         self._progress.reported(path, done, total)
-        self._status.set_status(self._progress.text(self.loader.paths), self._progress.share)
+        text, share = self._progress.text(self.loader.paths), self._progress.share
+        self._status.set_status(text, share)
+        self._shell.reading.show_progress(text, share)
 
     @Slot(object, object)
     def _took(self, path: str, item: Trace | Program | Executable) -> None:
@@ -262,7 +274,7 @@ class FileOpener(QObject):
     @Slot(object, object, str)
     def _columns_refused(self, path: str, question: Question, message: str) -> None:
         """Show why a table was not opened, with a button that asks again."""
-        self._show_failure(
+        self.show_failure(
             path, message, "Choose columns…", partial(self.columns.ask, path, question, message)
         )
 
@@ -278,12 +290,12 @@ class FileOpener(QObject):
             message += ". The version that was open stays open"
         part = self._parts.pop(path, None)
         if part is None:
-            self._show_failure(path, message)
+            self.show_failure(path, message)
         else:
             text = f"Open first {share_text(part)}"
-            self._show_failure(path, message, text, partial(self._open_parts, {path: part}))
+            self.show_failure(path, message, text, partial(self._open_parts, {path: part}))
 
-    def _show_failure(
+    def show_failure(
         self, path: str, message: str, action: str = "", answer: Callable[[], None] | None = None
     ) -> None:
         """Show why a file was not opened, optionally with a button."""
@@ -319,6 +331,7 @@ class FileOpener(QObject):
         choices, self._choices = self._choices, NO_CHOICES
         if items:
             self._status.set_status("Linking")
+            self._shell.reading.show_progress("Linking", 1.0)
             self._told_found = ", ".join(
                 f"{display_name(path)} was opened because {display_name(trace)} names it"
                 for path, trace in named_by.items()

@@ -1,4 +1,4 @@
-"""Files and folders dragged to the window: opens files, looks through folders, rejects the rest.
+"""Folders that are opened, and what is dragged to the window: files, folders, and the rest.
 
 A folder with a single file, or with Torq debug info, is opened immediately; otherwise a dialog asks
 which files to open.
@@ -18,10 +18,11 @@ from viewer.gui.window.files.comparing import Comparing
 from viewer.gui.window.files.drop_overlay import DropOverlay
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.shell import Shell
+from viewer.workspace.link_choices import Choices
 
 
 class FolderDrops(QObject):
-    """Handles files and folders that are dropped on one window."""
+    """Handles folders that are opened in one window, and what is dropped on it."""
 
     def __init__(self, opener: FileOpener, comparing: Comparing, shell: Shell) -> None:
         super().__init__(shell)
@@ -30,6 +31,8 @@ class FolderDrops(QObject):
         self._latest.answered.connect(self._take_folders)
         self._latest.failed.connect(shell.message.show_error)
         self.dialog: FolderDialog | None = None
+        self._choices: Choices | None = None  # for the files in the folders
+        opener.folders_requested.connect(self.take)
         self.overlay = DropOverlay(shell.theme, shell)
 
     def enter(self, urls: Sequence[QUrl]) -> None:
@@ -58,24 +61,25 @@ class FolderDrops(QObject):
         if compares and paths:
             self._comparing.start(paths)
             return
-        folders = [path for path in paths if os.path.isdir(path)]
-        message = self._shell.message
-        self._opener.open([path for path in paths if path not in folders])
-        self.take(folders)
+        self._opener.open(paths)
         for url in urls:
             if not url.isLocalFile():
-                message.show_error(
-                    f"{url.toDisplayString()} is not a local file: save it first, then drop it"
-                )
+                name = url.toDisplayString()
+                text = f"{name} is not a local file: save it first, then drop it"
+                self._opener.show_failure(name, text)
         if not urls:
-            message.show_error("Nothing to open: drop profiles, ETRecords or sources")
+            self._shell.message.show_error("Nothing to open: drop profiles, ETRecords or sources")
 
-    def take(self, folders: Sequence[str]) -> None:
-        """Look through folders in the background, and open or offer the files in them."""
-        if folders:
-            names = ", ".join(map(os.path.basename, folders))
-            self._shell.status.show_text(f"Searching {names}")
-            self._latest.submit(_look, tuple(folders))
+    @Slot(object, object)
+    def take(self, folders: Sequence[str], choices: Choices | None = None) -> None:
+        """Look through folders in the background, and open or offer the files in them.
+
+        choices: for these files, from the command line.
+        """
+        names = ", ".join(os.path.basename(folder.rstrip(os.sep)) or folder for folder in folders)
+        self._shell.status.show_text(f"Searching {names}")
+        self._choices = choices
+        self._latest.submit(_look, tuple(folders))
 
     @Slot(object)
     def _take_folders(self, folders: list[FolderContents]) -> None:
@@ -90,19 +94,26 @@ class FolderDrops(QObject):
                 offered.append(folder)
             else:
                 rest = "" if folder.is_whole else " (too large to search completely)"
-                self._shell.message.show_error(
-                    f"{os.path.basename(folder.folder) or folder.folder}: no profile, ETRecord, "
-                    f"program file or source in this folder{rest}"
+                self._opener.show_failure(
+                    folder.folder,
+                    f"{folder.folder}: no profile, ETRecord, program file or source in this "
+                    f"folder{rest}",
                 )
         if [len(folder.files) for folder in offered] == [1]:
             at_once.append(offered.pop().files[0].path)
         if at_once:
-            self._opener.open(at_once)
+            self._opener.open(at_once, self._choices)
+        elif not self._opener.is_busy:
+            self._opener.nothing_opened.emit()
         if offered:
             self.dialog = FolderDialog(offered, self._shell.theme, self._shell)
             self.dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            self.dialog.open_requested.connect(self._opener.open)
+            self.dialog.open_requested.connect(self._open_chosen)
             self.dialog.open()
+
+    @Slot(list)
+    def _open_chosen(self, paths: list[str]) -> None:
+        self._opener.open(paths, self._choices)
 
 
 def _look(folders: tuple[str, ...]) -> list[FolderContents]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QLabel,
     QMainWindow,
     QToolBar,
     QVBoxLayout,
@@ -24,6 +23,7 @@ from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import PageStack
 from viewer.gui.window.frame.message_bar import MessageBar
+from viewer.gui.window.frame.reading_page import ReadingPage
 from viewer.gui.window.frame.status_bar import StatusBar
 from viewer.gui.window.start_page.page import StartPage
 
@@ -63,8 +63,8 @@ class Shell(QMainWindow):
         self.setStatusBar(self.status)
         self.message = MessageBar(theme)
         self.start_page = StartPage(theme, settings)
-        self.reading = QLabel("Reading…")
-        self.reading.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.reading = ReadingPage(theme)
+        self.reading.cancelled.connect(self.status.cancelled)
         self.pages = PageStack()
         for page in (self.start_page, self.reading):
             self.pages.addWidget(page)
