@@ -73,6 +73,7 @@ EXPORT_ANNOTATIONS = Setting("export/annotations", bool, True, "Perfetto exports
 EXPORT_MARKS = Setting("export/marks", bool, True, "Perfetto exports have bookmarks")
 EXPORT_GZIP = Setting("export/gzip", bool, False, "Perfetto exports are gzipped")
 RECENT = Setting[list[str]]("recent_files", list, [], "Recent files")
+RECENT_ARMS = Setting[list[str]]("recent_comparisons", list, [], "Arms of recent comparisons")
 LAST_FOLDER = Setting("last_folder", str, "", "Folder of the last opened file")
 COLUMNS = Setting[list[str]](
     "identifier_columns", list, [], "Columns of identifiers by profile form"
@@ -86,6 +87,15 @@ SOURCE_PATHS = Setting[list[str]]("source_paths", list, [], "Local folders of re
 WINDOW_GEOMETRY = Setting("window/geometry", QByteArray, QByteArray(), "Position of the window")
 # The arrangement that the user made the default, as JSON; "" for that of the design.
 PANEL_LAYOUT = Setting("panels/layout", str, "", "Default layout of the panels")
+
+
+@dataclass(frozen=True, slots=True)
+class RecentFiles:
+    """Files that were open together. a, b: the profiles of both arms, if they were compared."""
+
+    paths: tuple[str, ...]
+    a: tuple[str, ...] = ()
+    b: tuple[str, ...] = ()
 
 
 class Settings:
@@ -131,6 +141,22 @@ class Settings:
         """
         return [paths for text in self.get(RECENT)[:RECENT_SETS] if (paths := _paths_of(text))]
 
+    def recent_files(self) -> list[RecentFiles]:
+        """The same sets, with the arms of those that were compared."""
+        compared = [_arms_of(text) for text in self.get(RECENT_ARMS)[:RECENT_SETS]]
+        rows = []
+        for paths in self.recent_sets():
+            fitting = (arms for arms in compared if arms and {*arms[0], *arms[1]} <= {*paths})
+            rows.append(RecentFiles(paths, *next(fitting, ((), ()))))
+        return rows
+
+    def add_recent_arms(self, a: Sequence[str], b: Sequence[str]) -> None:
+        """Remember that profiles were compared. Both arms of one file are not."""
+        text = json.dumps([[str(Path(path).absolute()) for path in arm] for arm in (a, b)])
+        if a and b and not {*a} & {*b}:
+            others = [other for other in self.get(RECENT_ARMS) if other != text]
+            self.set(RECENT_ARMS, [text, *others][:RECENT_SETS])
+
     def add_recent_set(self, paths: Sequence[str]) -> None:
         """Put files that are open together at the top, and remember the folder of the last one.
 
@@ -153,6 +179,7 @@ class Settings:
     def clear_recent_sets(self) -> None:
         """Clear the list of recent files."""
         self.reset(RECENT)
+        self.reset(RECENT_ARMS)
 
     def identifier_columns(self) -> dict[str, str]:
         """Map from profile form to its chosen identifier column, "" for no column."""
@@ -264,6 +291,18 @@ def _paths_of(text: str) -> tuple[str, ...]:
     if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
         return ()
     return tuple(paths)
+
+
+def _arms_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the arms of a stored comparison; None for another text."""
+    try:
+        arms = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(arms, list) or len(arms) != 2:
+        return None
+    a, b = (_paths_of(json.dumps(arm)) if isinstance(arm, list) else () for arm in arms)
+    return (a, b) if a and b else None
 
 
 def is_missing(path: str) -> bool:

@@ -161,7 +161,7 @@ class WindowController(QObject):
         self.recordings = Recordings(session, self.opener, self.comparing, self.close_guard, window)
         self.references = References(session, self.opener, window)
         self.drops = FolderDrops(self.opener, self.comparing, window)
-        self.recent_menus = RecentMenus(self.opener, self.session_files, window)
+        self.recent_menus = RecentMenus(self.comparing, self.session_files, window)
         self.perfetto_ui = PerfettoUi(session, self.saver, self._export_perfetto, window)
 
     def _make_commands(self) -> None:

@@ -52,6 +52,7 @@ class MainWindow(Shell):
         self._asked: list[tuple[Sequence[str], Choices | None]] = []
         self.setAcceptDrops(True)
         self.start_page.open_requested.connect(self.open)
+        self.start_page.recent_requested.connect(self._open_recent)
         self.start_page.open_dialog_requested.connect(self._open_dialog)
         self.start_page.record_requested.connect(self._record)
         self.start_page.tour_requested.connect(self._take_tour)
@@ -152,6 +153,10 @@ class MainWindow(Shell):
     def open_one(self, path: str) -> None:
         """Open one file, as requested by a file manager."""
         self.open([path])
+
+    @Slot(list)
+    def _open_recent(self, paths: list[str]) -> None:
+        self.controller.comparing.reopen(paths)
 
     @Slot()
     def _open_dialog(self) -> None:

@@ -113,7 +113,7 @@ def test_recent_files_open_together_and_sets_without_any_are_off(page, settings,
     assert not gone.isEnabled()
     texts = [label.text() for label in present.findChildren(QLabel) if label.text()]
     assert texts == ["net.etdp", "1 of 2 missing", "net.etrecord"]
-    with qtbot.waitSignal(page.open_requested) as asked:
+    with qtbot.waitSignal(page.recent_requested) as asked:
         qtbot.mouseClick(present, Qt.MouseButton.LeftButton)
     assert asked.args == [[str(profile)]]
 

@@ -20,7 +20,7 @@ from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell
 from viewer.program.program import Program
-from viewer.view.compared_arms import ComparedArms
+from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.workspace.link_choices import Choices
 
 
@@ -34,11 +34,13 @@ class Comparing(QObject):
         self._settings: Settings = shell.settings
         self._wanted: tuple[str, ...] = ()
         self._added_to_arm: tuple[str, ...] = ()
+        self._reopened: ComparedArms | None = None  # arms of recent files that are being read
         self.dialog: CompareDialog | None = None
         self._looking = Latest(self)
         self._looking.answered.connect(self._take_paths)
         self._looking.failed.connect(shell.message.show_error)
         session.files_added.connect(self._added)
+        session.compared.connect(self._remember)
         opener.nothing_opened.connect(self._give_up)
 
     @property
@@ -90,6 +92,23 @@ class Comparing(QObject):
         compare(self._session, arms)
         self._docks.show_panel("compare")
 
+    def reopen(self, paths: Sequence[str]) -> None:
+        """Open recent files; compare them again if they were, and nothing else is open."""
+        recent = (one for one in self._settings.recent_files() if {*paths} <= {*one.paths})
+        arms = next(
+            (ComparedArms(ChosenArm(one.a), ChosenArm(one.b)) for one in recent if one.b), None
+        )
+        self._reopened = arms if self._session.is_empty else None
+        self._opener.open(paths)
+
+    @Slot()
+    def _remember(self) -> None:
+        """Remember the arms, so that *Recent* names them."""
+        arms = self._session.state.compared
+        if arms is not None and not (arms.a.numbers or arms.b.numbers):
+            self._settings.add_recent_arms(arms.a.paths, arms.b.paths)
+            self._shell.start_page.refresh_recent()
+
     def start(self, paths: Sequence[str]) -> None:
         """Open files and folders as arm B; what is open now is arm A."""
         folders = [path for path in paths if os.path.isdir(path)]
@@ -132,10 +151,15 @@ class Comparing(QObject):
             self._added_to_arm = ()
         if self._wanted:
             self._finish()
+        if self._reopened is not None:
+            arms, self._reopened = self._reopened.among(self._session.workspace.paths), None
+            if arms is not None:
+                self._compare(arms)
 
     @Slot()
     def _give_up(self) -> None:
         self._wanted = self._added_to_arm = ()
+        self._reopened = None
 
     def _finish(self) -> None:
         wanted, self._wanted = self._wanted, ()

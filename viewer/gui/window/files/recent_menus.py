@@ -11,9 +11,10 @@ from html import escape
 from PySide6.QtCore import QObject, Slot
 
 from viewer.gui.qt.widgets.labels import literal
-from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.files.comparing import Comparing
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.frame.shell import Shell
+from viewer.gui.window.start_page.recent_titles import recent_titles
 from viewer.model.text import display_name
 from viewer.view.sessions.recent_sessions import UnsavedWork
 
@@ -21,9 +22,10 @@ from viewer.view.sessions.recent_sessions import UnsavedWork
 class RecentMenus(QObject):
     """The submenus `files` (recent files) and `sessions` (kept ones), filled when opened."""
 
-    def __init__(self, opener: FileOpener, session_files: SessionFiles, shell: Shell) -> None:
+    def __init__(self, comparing: Comparing, session_files: SessionFiles, shell: Shell) -> None:
         super().__init__(shell)
-        self._opener, self._session_files, self._settings = opener, session_files, shell.settings
+        self._comparing, self._session_files = comparing, session_files
+        self._settings = shell.settings
         self.files = shell.menus["File"].addMenu("Open &recent")
         self.sessions = shell.menus["File"].addMenu("Earli&er sessions")
         self.files.setToolTipsVisible(True)
@@ -34,8 +36,20 @@ class RecentMenus(QObject):
     def _fill_files(self) -> None:
         """List the recent sets of files, newest first, and an entry that clears the list."""
         self.files.clear()
-        for paths in self._settings.recent_sets():
-            action = self.files.addAction(literal(_first_and_count(paths)))
+        rows = self._settings.recent_files()
+        titles = recent_titles(rows)
+        firsts = [title for title, _ in titles]
+        for recent, (title, rest) in zip(rows, titles, strict=True):
+            paths = recent.paths
+            names = [title, *filter(None, rest.split(" · "))]
+            if recent.b:
+                text = title
+            elif firsts.count(title) > 1:
+                # What the others with this title do not have.
+                text = _and_more(", ".join(names[:2]), len(names) - 2)
+            else:
+                text = _and_more(title, len(names) - 1)
+            action = self.files.addAction(literal(text))
             # A path may look like markup.
             action.setToolTip("".join(f"<p>{escape(path)}</p>" for path in paths))
             action.setEnabled(any(map(os.path.exists, paths)))
@@ -46,7 +60,7 @@ class RecentMenus(QObject):
         clear.triggered.connect(self._settings.clear_recent_sets)
 
     def _open_files(self, paths: Sequence[str], checked: bool = False) -> None:
-        self._opener.open([path for path in paths if os.path.exists(path)])
+        self._comparing.reopen([path for path in paths if os.path.exists(path)])
 
     @Slot()
     def _fill_sessions(self) -> None:
@@ -79,5 +93,8 @@ def _first_and_count(paths: Sequence[str]) -> str:
     """Some files in a few words: "net.etdp and 1 more"."""
     if not paths:
         return "no file"
-    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    return f"{display_name(paths[0])}{more}"
+    return _and_more(display_name(paths[0]), len(paths) - 1)
+
+
+def _and_more(text: str, count: int) -> str:
+    return f"{text} and {count} more" if count > 0 else text

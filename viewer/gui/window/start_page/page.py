@@ -27,6 +27,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.settings import Settings, is_missing
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label
+from viewer.gui.window.start_page.recent_titles import recent_titles
 from viewer.gui.window.start_page.sample_card import CARD, PICTURE_INSET, SampleCard
 from viewer.resources import SAMPLES, Sample
 
@@ -64,7 +65,10 @@ class RecentSet(QPushButton):
 
     open_requested = Signal(list)
 
-    def __init__(self, paths: Sequence[str], gone: Collection[str], theme: Theme) -> None:
+    def __init__(
+        self, paths: Sequence[str], texts: tuple[str, str], gone: Collection[str], theme: Theme
+    ) -> None:
+        """texts: its title, and the names of the other files."""
         super().__init__()
         self._height = theme.px(_SET_HEIGHT)
         self._present = [path for path in paths if path not in gone]
@@ -73,11 +77,11 @@ class RecentSet(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setEnabled(bool(self._present))
         explain(self, "\n".join(f"{path}{' (missing)' * (path in gone)}" for path in paths))
-        first, *others = (os.path.basename(path) for path in paths)
-        self.setAccessibleName(f"Open {', '.join((first, *others))}")
+        first, others = texts
+        self.setAccessibleName(f"Open {first}, {others}" if others else f"Open {first}")
         tone = "text1" if self._present else "text3"
         name = ElidedLabel(first, theme, "tab_active", tone)
-        rest = ElidedLabel(" · ".join(others), theme, "caption", "text2")
+        rest = ElidedLabel(others, theme, "caption", "text2")
         folder = os.path.basename(os.path.dirname(paths[0]))
         where = ElidedLabel(_where(folder, paths, gone), theme, "caption", "text3")
         where.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -126,12 +130,14 @@ def _where(folder: str, paths: Sequence[str], gone: Collection[str]) -> str:
 class StartPage(QScrollArea):
     """Shows samples, supported formats, recent files and shortcuts.
 
-    Signals: `open_requested(paths)` for a sample or recent files; `open_dialog_requested`,
+    Signals: `open_requested(paths)` for a sample, `recent_requested(paths)` for recent files;
+    `open_dialog_requested`,
     `record_requested`, `tour_requested` and `last_session_requested` for the buttons;
     `help_requested` for help on how to record a file of each format.
     """
 
     open_requested = Signal(list)
+    recent_requested = Signal(list)
     open_dialog_requested = Signal()
     record_requested = Signal()
     tour_requested = Signal()
@@ -156,7 +162,7 @@ class StartPage(QScrollArea):
         self._recent = self._side = QWidget()
         self._replaced: QWidget | None = None
         self.cards: list[SampleCard] = []
-        self.recent = settings.recent_sets()
+        self.recent = settings.recent_files()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName("Start page")
@@ -203,12 +209,12 @@ class StartPage(QScrollArea):
     @Slot()
     def refresh_recent(self) -> None:
         """Read the recent files again, and check in the background which still exist."""
-        sets = self._settings.recent_sets()
+        sets = self._settings.recent_files()
         if sets != self.recent:
             self.recent = sets
             self._rebuild_recent()
         if sets:
-            self._seeker.submit(_gone_of, tuple(sets))
+            self._seeker.submit(_gone_of, tuple(recent.paths for recent in sets))
 
     @Slot(object)
     def _take_pictures(self, answer: object) -> None:
@@ -339,9 +345,9 @@ class StartPage(QScrollArea):
     def _recent_sets(self) -> QWidget:
         theme = self._theme
         box = _Section("Recent", theme)
-        for paths in self.recent:
-            row = RecentSet(paths, self._gone, theme)
-            row.open_requested.connect(self.open_requested)
+        for recent, texts in zip(self.recent, recent_titles(self.recent), strict=True):
+            row = RecentSet(recent.paths, texts, self._gone, theme)
+            row.open_requested.connect(self.recent_requested)
             box.column.addWidget(row)
             box.column.addWidget(Hairline(theme))
         if not self.recent:
