@@ -171,3 +171,14 @@ def test_a_banner_about_a_folder_goes_when_a_file_opens(controller, qtbot, tmp_p
     assert controller.window.pages.currentWidget() is controller.window.start_page
     dropped(qtbot, controller, CSV)
     assert message(controller) == ""
+
+
+def test_return_opens_all_that_is_checked(controller, qtbot, tmp_path):
+    for path in (ATTENTION, ATTENTION_RECORD):
+        shutil.copy(path, tmp_path)
+    assert drop(controller, [str(tmp_path)])
+    qtbot.waitUntil(lambda: controller.drops.dialog is not None)
+    with qtbot.waitSignal(controller.loader.all_done, timeout=20_000):
+        qtbot.keyClick(controller.drops.dialog.table, Qt.Key.Key_Return)
+    settle(qtbot, controller)
+    assert len(names(controller)) == 2

@@ -64,7 +64,7 @@ class FolderDialog(FramedDialog):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column, width in _WIDTHS.items():
             self.table.setColumnWidth(column, theme.px(width))
-        self.table.activated.connect(self._toggle)
+        self.table.doubleClicked.connect(self._toggle)  # Return opens, the space bar checks
         names = " and ".join(os.path.basename(f.folder) or f.folder for f in folders[:3])
         summary = f"{counted(self.model.rowCount(), 'file')} of {names} can be opened."
         if not all(folder.is_whole for folder in folders):
