@@ -119,3 +119,11 @@ def test_each_page_about_a_file_has_the_caption(page, opened, show_panel):
     session = opened(*dict.fromkeys(paths))
     panel = show_panel(made_by(TABLE.pages[page].factory), session)
     assert panel.findChildren(FileCaption)
+
+
+def test_the_name_of_one_of_several_files_is_what_a_narrow_panel_shows(caption, sample, show_panel):
+    caption.setFixedWidth(caption.fontMetrics().horizontalAdvance("s0.etdp") + 20)
+    assert caption.shown_text == "s0.etdp"
+    alone = show_panel(OperatorsPanel, sample("attention_xnnpack")).subtitle
+    alone.setFixedWidth(60)
+    assert alone.shown_text.endswith("…")

@@ -93,8 +93,6 @@ class CostPanel(AnswerPanel[Answer]):
         if is_sum and outliers and not outliers.name:
             # Means of all inferences say little about a usual one.
             where += f", {group_digits(outliers.slow)} of them slow"
-        # The name of the file matters most where the panel is narrow and several are open.
-        self.subtitle.shorter = (name,) if len(self._session.traces) > 1 else ()
         self.subtitle.setText(f"{where} · {name}")
 
     def show_record(self, program: Program, counts: str, others: int) -> None:
@@ -104,7 +102,6 @@ class CostPanel(AnswerPanel[Answer]):
         open.
         """
         self.footer.clear()
-        self.subtitle.shorter = ()
         self.subtitle.setText(display_name(program.path))
         more = f" {counted(others, 'more ETRecord')} open." if others else ""
         self.note.setText(

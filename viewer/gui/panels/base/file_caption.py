@@ -68,6 +68,14 @@ class FileCaption(ElidedLabel):
         )
         self.update()
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Of several files, the name of the current one matters most where there is no room."""
+        number, traces = self._session.current_trace, self._session.traces
+        if not self.text() or number is None or len(traces) < 2:
+            return super().texts
+        return *super().texts, display_name(traces[number].file.path)
+
     def accessible_value(self) -> str:
         """What the figures are of."""
         return self.text()

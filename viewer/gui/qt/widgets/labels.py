@@ -188,12 +188,17 @@ class ElidedLabel(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The text, and what is shown instead if there is no room for it."""
+        return self.text(), *self.shorter
+
+    @property
     def shown_text(self) -> str:
         """The visible part of the text."""
         width, metrics = self.contentsRect().width(), self.fontMetrics()
         if width < self.least and metrics.horizontalAdvance(measurable(self.text())) > width:
             return ""
-        texts = self.text(), *self.shorter
+        texts = self.texts
         fitting = (t for t in texts if metrics.horizontalAdvance(measurable(t)) <= width)
         return elided_text(metrics, next(fitting, texts[-1]), self._cut, width)
 
