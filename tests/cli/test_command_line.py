@@ -64,7 +64,14 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(controller, capsy
     code, out, err = run(capsys, "info", "--json", RECORD, DUMP)
     facts = json.loads(out)
     assert (code, err) == (0, "")
-    assert set(facts) == {"opscope", "schema", "files", "links", "identifier_columns"}
+    assert set(facts) == {
+        "opscope",
+        "schema",
+        "files",
+        "links",
+        "identifier_columns",
+        "session_sets",
+    }
     assert facts["identifier_columns"] == []
     assert (facts["opscope"], facts["schema"]) == (__version__, SCHEMA)
     trace, program = facts["files"]
@@ -350,7 +357,7 @@ def test_unreadable_files_are_named_and_the_others_answered(controller, capsys):
 def test_nothing_readable_is_still_valid_json(controller, capsys):
     code, out, err = run(capsys, "info", "--json", "gone.etdp")
     assert code == 1
-    empty = {"files": [], "links": [], "identifier_columns": []}
+    empty = {"files": [], "links": [], "identifier_columns": [], "session_sets": []}
     assert json.loads(out) == {"opscope": __version__, "schema": SCHEMA, **empty}
     assert err == "opscope: gone.etdp: there is no such file. Check the path\n"
 

@@ -64,12 +64,12 @@ def session_sets(
             arm = next((number for number, arm in enumerate(arms) if trace.path in arm), -1)
             groups.setdefault((arm, *_program_key(workspace, trace)), []).append(trace)
     sets = (_set_of(workspace, traces) for traces in groups.values() if len(traces) > 1)
-    return tuple(one for one in sets if one is not None)
+    return tuple(sessions for sessions in sets if sessions is not None)
 
 
 def set_with(sets: Sequence[SessionSet], trace: Trace) -> SessionSet | None:
     """Return the set that a trace is in."""
-    return next((one for one in sets if trace in one.traces), None)
+    return next((sessions for sessions in sets if trace in sessions.traces), None)
 
 
 def _program_key(workspace: Workspace, trace: Trace) -> tuple[object, ...]:
@@ -97,7 +97,9 @@ def _set_of(workspace: Workspace, traces: Sequence[Trace]) -> SessionSet | None:
     """Return the set of profiles with one program; None if they are not several sessions."""
     arm = arm_of(workspace, paths={trace.path for trace in traces})
     arm = _without_copies(arm)
-    arm = replace(arm, sessions=tuple(one for one in arm.sessions if not one.is_estimated))
+    arm = replace(
+        arm, sessions=tuple(session for session in arm.sessions if not session.is_estimated)
+    )
     used = {session.table.trace.path for session in arm.sessions}
     members = tuple(trace for trace in traces if trace.path in used)
     is_weighed = any(workspace.clocks.rate(trace).weight for trace in members)
@@ -112,7 +114,9 @@ def _without_copies(arm: Arm) -> Arm:
         tuple((run.start, run.end) for run in session.runs): session
         for session in reversed(arm.sessions)
     }
-    return replace(arm, sessions=tuple(one for one in arm.sessions if one in first.values()))
+    return replace(
+        arm, sessions=tuple(session for session in arm.sessions if session in first.values())
+    )
 
 
 def _ran_at_once(workspace: Workspace, traces: Sequence[Trace]) -> bool:

@@ -3,10 +3,13 @@
 import shutil
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 
 from tests.gui.events import open_files, settle
 from tests.gui.window.shown import ATTENTION, ATTENTION_RECORD, CSV
 from viewer.gui.session.feeds.search import Search
+from viewer.gui.window.frame.status_bar import ReadingPage
 from viewer.view.state import SliceRef
 
 LONG = "a rather long text from a file " * 12
@@ -60,3 +63,36 @@ def test_a_message_gives_way_to_the_selection(attention):
     status.show_text("Copied 3 rows as TSV")
     attention.session.select_slice(None)
     assert status.said.text() != "Copied 3 rows as TSV"
+
+
+@pytest.fixture
+def reading_page(theme, qtbot):
+    page = ReadingPage(theme)
+    qtbot.addWidget(page)
+    page.resize(800, 400)
+    page.show()
+    return page
+
+
+@pytest.mark.parametrize(
+    ("paths", "text"),
+    [
+        (["/a/run.etdp"], "Reading run.etdp"),
+        (["/a/b/"], "Reading b"),
+        ([f"/a/{i}.etdp" for i in range(5)], "Reading 0.etdp · 1.etdp · 2.etdp · 2 more"),
+    ],
+)
+def test_files_and_folders_are_named(reading_page, paths, text):
+    page = reading_page
+    page.begin(paths)
+    assert (page.task.text(), page.progress.value()) == (text, 0)
+
+
+def test_progress_and_cancel(reading_page, qtbot):
+    page = reading_page
+    page.show_progress("Reading run.etdp 5 MB of 10 MB", 0.5)
+    assert page.progress.value() == page.progress.maximum() // 2
+    with qtbot.waitSignal(page.cancelled):
+        QTest.mouseClick(page.cancel, Qt.MouseButton.LeftButton)
+    with qtbot.waitSignal(page.cancelled):
+        QTest.keyClick(page.cancel, Qt.Key.Key_Space)

@@ -94,11 +94,9 @@ class Comparing(QObject):
 
     def reopen(self, paths: Sequence[str]) -> None:
         """Open recent files; compare them again if they were, and nothing else is open."""
-        recent = (one for one in self._settings.recent_files() if {*paths} <= {*one.paths})
-        arms = next(
-            (ComparedArms(ChosenArm(one.a), ChosenArm(one.b)) for one in recent if one.b), None
-        )
-        self._reopened = arms if self._session.is_empty else None
+        rows = (row for row in self._settings.recent_files() if row.b and {*paths} <= {*row.paths})
+        arms = (ComparedArms(ChosenArm(row.a), ChosenArm(row.b)) for row in rows)
+        self._reopened = next(arms, None) if self._session.is_empty else None
         self._opener.open(paths)
 
     @Slot()

@@ -23,8 +23,7 @@ from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import PageStack
 from viewer.gui.window.frame.message_bar import MessageBar
-from viewer.gui.window.frame.reading_page import ReadingPage
-from viewer.gui.window.frame.status_bar import StatusBar
+from viewer.gui.window.frame.status_bar import ReadingPage, StatusBar
 from viewer.gui.window.start_page.page import StartPage
 
 MENU_TITLES = ("&File", "&Edit", "&View", "&Go", "&Tracks", "&Selection", "&Help")

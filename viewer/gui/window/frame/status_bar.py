@@ -1,12 +1,24 @@
 """The status bar: the visible range, the selection or last message, and progress.
 
-It exists from the first paint on, before the parts that use it.
+Also the page that shows the progress while nothing else is open. Both exist from the first paint
+on, before the parts that use them.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QStatusBar, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QStatusBar,
+    QVBoxLayout,
+    QWidget,
+)
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -16,6 +28,8 @@ PROGRESS_AFTER_MS = 300
 MESSAGE_MS = 10_000
 _STEPS = 1000
 _RANGE_STEP = 64  # px
+_PAGE_WIDTH = 420
+_MOST_NAMED = 3
 
 
 class StatusBar(QStatusBar):
@@ -104,3 +118,43 @@ class StatusBar(QStatusBar):
     def minimumSizeHint(self) -> QSize:
         """As narrow as the window needs; texts are elided."""
         return QSize(0, super().minimumSizeHint().height())
+
+
+class ReadingPage(QWidget):
+    """What is read, how far, and a button that emits `cancelled`."""
+
+    cancelled = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.task = ElidedLabel("", theme, "body", "text2", Qt.TextElideMode.ElideMiddle)
+        self.task.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.progress = QProgressBar()
+        self.progress.setRange(0, _STEPS)
+        self.progress.setTextVisible(False)
+        self.progress.setAccessibleName("Progress")
+        self.cancel = QPushButton("Cancel")
+        self.cancel.clicked.connect(self.cancelled)
+        self.task.setFixedWidth(theme.px(_PAGE_WIDTH))
+        self.progress.setFixedWidth(theme.px(_PAGE_WIDTH))
+        column = QVBoxLayout(self)
+        column.setSpacing(theme.px(12))
+        column.addStretch(1)
+        for widget in (self.task, self.progress, self.cancel):
+            row = QHBoxLayout()
+            row.addStretch(1)
+            row.addWidget(widget)
+            row.addStretch(1)
+            column.addLayout(row)
+        column.addStretch(1)
+
+    def begin(self, paths: Sequence[str]) -> None:
+        """Name the files that are about to be read, or the folders that are searched."""
+        names = [os.path.basename(path.rstrip(os.sep)) or path for path in paths]
+        more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+        self.show_progress(f"Reading {' · '.join([*names[:_MOST_NAMED], *more])}", 0.0)
+
+    def show_progress(self, task: str, share: float) -> None:
+        """Show what is read, and the fraction of it that is done, 0 to 1."""
+        self.task.setText(task)
+        self.progress.setValue(round(share * _STEPS))

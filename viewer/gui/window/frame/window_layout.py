@@ -51,9 +51,9 @@ class FileOfSession:
         self.workspace = space = copy(session.workspace)
         for of_trace, kind in ((_programs_of, "programs"), (_executables_of, "executables")):
             mine = of_trace(space, open_trace)
-            of_others = [one for other in others for one in of_trace(space, other)]
+            foreign = [program for other in others for program in of_trace(space, other)]
             every = getattr(space, kind)
-            setattr(space, kind, [one for one in every if one in mine or one not in of_others])
+            setattr(space, kind, [p for p in every if p in mine or p not in foreign])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
@@ -63,7 +63,7 @@ def _programs_of(space: Workspace, open_trace: OpenTrace) -> list[Program]:
     """Return the program that a file is linked to, and those that it could be linked to."""
     linked = [] if open_trace.table.program is None else [open_trace.table.program]
     candidates = space.candidates(open_trace.file)
-    return linked + [one.program for one in candidates if one.trace_match.match.belongs]
+    return linked + [c.program for c in candidates if c.trace_match.match.belongs]
 
 
 def _executables_of(space: Workspace, open_trace: OpenTrace) -> list[Executable]:
@@ -251,7 +251,7 @@ class WindowLayout(QObject):
     def _number(self) -> int | None:
         """The position of the file that the user switched to; None for all open files."""
         traces = enumerate(self._session.traces)
-        return next((i for i, one in traces if one.file.path == self._file), None)
+        return next((i for i, trace in traces if trace.file.path == self._file), None)
 
     @Slot()
     def _follow_selection(self) -> None:
