@@ -77,7 +77,7 @@ def test_a_row_has_both_times_the_change_and_the_verdict(panel):
 
 def test_a_narrow_panel_keeps_the_verdicts_of_its_title(panel):
     def shown(width):
-        panel.subtitle.resize(width, 20)
+        panel.subtitle.resize(width + panel.subtitle.contentsMargins().right(), 20)
         return panel.subtitle.shown_text
 
     full = panel.subtitle.text()

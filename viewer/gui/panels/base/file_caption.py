@@ -72,7 +72,8 @@ class FileCaption(ElidedLabel):
     def texts(self) -> tuple[str, ...]:
         """Of several files, the name of the current one matters most where there is no room."""
         number, traces = self._session.current_trace, self._session.traces
-        if not self.text() or number is None or len(traces) < 2:
+        is_of_both = self._session.state.compared is not None  # the arms of a comparison
+        if not self.text() or number is None or len(traces) < 2 or is_of_both:
             return super().texts
         return *super().texts, display_name(traces[number].file.path)
 
