@@ -45,12 +45,14 @@ def test_a_job_gets_its_options_and_arguments_and_is_one_row(tmp_path):
     assert [finding.what for finding in found["wrong"].outcome.findings] == ["something"]
 
 
-def test_a_job_that_fails_dies_or_hangs_is_a_finding(tmp_path):
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("is_forked", [False, True])
+def test_a_job_that_fails_dies_or_hangs_is_a_finding(tmp_path, is_forked):
     found = rows(
         tmp_path,
-        Job("a", "fails", fails),
-        Job("a", "dies", dies),
-        Job("a", "hangs", hangs, limit=3.0),
+        Job("a", "fails", fails, is_forked=is_forked),
+        Job("a", "dies", dies, is_forked=is_forked),
+        Job("a", "hangs", hangs, limit=3.0, is_forked=is_forked),
     )
     what = {name: row.outcome.findings[0].what for name, row in found.items()}
     assert "the job itself is wrong" in what["fails"]

@@ -16,12 +16,16 @@ def jobs(options: Options) -> list[Job]:
     if not options.is_long:
         seconds = options.fuzz_seconds
         limit = 120 + 10 * seconds  # of wall time
-        return [Job("fuzz", name, worker.run, (name, 0, 1 << 40, seconds), limit) for name in KINDS]
+        return [
+            Job("fuzz", name, worker.run, (name, 0, 1 << 40, seconds), limit, is_forked=True)
+            for name in KINDS
+        ]
     found = []
     for name, kind in KINDS.items():
         parts = -(-kind.runs // _PER_JOB)
         for part in range(parts):
             # 1 % more than the goal, as every part is rounded down.
             count = -(-kind.runs // parts)
-            found.append(Job("fuzz", name, worker.run, (name, part, count, 1e9), 4 * 3600.0))
+            arguments = (name, part, count, 1e9)
+            found.append(Job("fuzz", name, worker.run, arguments, 4 * 3600.0, is_forked=True))
     return found

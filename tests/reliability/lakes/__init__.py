@@ -19,8 +19,8 @@ def jobs(options: Options) -> list[Job]:
     from tests.reliability.lakes import check
 
     if not options.is_long and options.fuzz_seconds <= 1:
-        return [Job("lakes", "changed", check.run, (0, _SHORT))]
+        return [Job("lakes", "changed", check.run, (0, _SHORT), is_forked=True)]
     return [
-        Job("lakes", "changed", check.run, (part, _LONG // _PARTS), 4 * 3600.0)
+        Job("lakes", "changed", check.run, (part, _LONG // _PARTS), 4 * 3600.0, is_forked=True)
         for part in range(_PARTS)
     ]

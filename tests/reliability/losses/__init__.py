@@ -19,4 +19,5 @@ def jobs(options: Options) -> list[Job]:
     from tests.reliability.losses.sound import SOUND
 
     is_night = options.is_long or options.fuzz_seconds > 1
-    return [Job("losses", name, check.run, (name, _LONG if is_night else _SHORT)) for name in SOUND]
+    count = _LONG if is_night else _SHORT
+    return [Job("losses", name, check.run, (name, count), is_forked=True) for name in SOUND]
