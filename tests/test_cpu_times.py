@@ -42,7 +42,7 @@ def run(folder, mark, *options):
     done = subprocess.run(
         [sys.executable, "-c", RUN, "-p", "tests.cpu_times", "--rootdir", str(folder), *options],
         cwd=folder,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=60,
@@ -69,7 +69,7 @@ def test_a_marked_test_may_take_longer(mark, tmp_path):
 
 @pytest.mark.nightly
 def test_processes_of_xdist_are_measured_too(tmp_path):
-    code, out = run(tmp_path, "", "-n", "2")
+    code, out = run(tmp_path, "", "-p", "xdist.plugin", "-n", "2")
     assert "FAILED test_some.py::test_slow: 0.2 processor seconds" in out
     assert "all 2 tests" in out
     assert code == 1

@@ -111,10 +111,13 @@ def is_word(text: str) -> bool:
 
 def found_in(text: str, banned: dict[str, str] = BANNED) -> list[tuple[str, str]]:
     """Every banned word of a Markdown text, with what to write instead."""
+    plain = prose(text)
+    if not re.search(rf"\b(?:{'|'.join(banned)})\b", plain, re.IGNORECASE):
+        return []
     return [
         (match[0], better)
         for word, better in banned.items()
-        for match in re.finditer(rf"\b(?:{word})\b", prose(text), re.IGNORECASE)
+        for match in re.finditer(rf"\b(?:{word})\b", plain, re.IGNORECASE)
     ]
 
 
