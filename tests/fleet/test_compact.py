@@ -22,10 +22,19 @@ def compacted(lake):
     return found
 
 
+@pytest.fixture(scope="module")
+def batched(fleet, tmp_path_factory):
+    """A lake of many small files, to copy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("viewer.fleet.build.MOST_UNITS", 2)
+        lake = tmp_path_factory.mktemp("batched") / "lake"
+        built(lake, fleet)
+    return lake
+
+
 @pytest.fixture
-def lake(fleet, tmp_path, small_batches):
-    built(tmp_path / "lake", fleet)
-    return tmp_path / "lake"
+def lake(batched, tmp_path):
+    return shutil.copytree(batched, tmp_path / "lake")
 
 
 def test_many_files_become_one_per_table(lake, fleet, expected):
