@@ -16,10 +16,13 @@ from tests.reliability.properties import PROFILE as EXPLORE
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # Before Qt is imported: QSettings of any test must not touch those of the user, and a window of the
-# user must not get the files of a test.
-for _variable in ("XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"):
+# user must not get the files of a test. A folder for temporary files of its own, since each command
+# looks through it for what dead processes left; `tmp_path` stays where it is.
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+for _variable in ("XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "TMPDIR"):
     os.environ[_variable] = tempfile.mkdtemp(prefix="opscope-test-")
     atexit.register(shutil.rmtree, os.environ[_variable], ignore_errors=True)
+tempfile.tempdir = None
 
 # Widgets of earlier tests must not be collected in the thread of a reader; see
 # viewer/gui/qt/garbage_collector.py.
