@@ -29,13 +29,17 @@ tempfile.tempdir = None
 gc.disable()
 
 # A time limit fails on a busy machine and proves nothing. Examples are the same in each run, so a
-# change fails only for what it changed; `tests/reliability/properties.py` tries new ones.
-settings.register_profile(
-    "opscope", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+# change fails only for what it changed; `tests/reliability/properties.py` tries new ones. By night,
+# there are more of them.
+_DAILY = settings(
+    deadline=None,
+    derandomize=True,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile(
-    EXPLORE, settings.get_profile("opscope"), derandomize=False, max_examples=1000
-)
+settings.register_profile("opscope", _DAILY)
+settings.register_profile("nightly", _DAILY, max_examples=400)
+settings.register_profile(EXPLORE, _DAILY, derandomize=False, max_examples=1000)
 settings.load_profile("opscope")
 
 _PATIENCE_MS = 30_000

@@ -69,10 +69,10 @@ import importlib, json, sys
 loaded = {}
 for name in sys.argv[1:]:
     importlib.import_module(name)
-    loaded[name] = [other for other in sys.modules if other.startswith(("viewer", "numpy", "PySide6"))]
-    for other in loaded[name]:
-        if other.startswith("viewer.cli"):
-            del sys.modules[other]
+    loaded[name] = [each for each in sys.modules if each.startswith(("viewer", "numpy", "PySide6"))]
+    for each in loaded[name]:
+        if each.startswith("viewer.cli"):
+            del sys.modules[each]
 print(json.dumps(loaded))
 """
 

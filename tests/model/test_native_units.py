@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.etdump_cases import column, read_path, rows, slices_by_row
@@ -137,7 +137,6 @@ CALLS = st.lists(st.tuples(NODES, VALUES, st.integers(1, 1000)), min_size=1, max
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(CALLS, st.randoms(use_true_random=False))
 def test_values_change_no_drawn_time_of_any_call(tmp_path_factory, calls, random):
     """Calls of any nodes are drawn the same with and without any values among them."""

@@ -259,6 +259,7 @@ def test_test_nightly_runs_what_is_marked_so_and_the_campaign(tmp_path):
     done = project.run(project.root / "packaging/test", "--nightly")
     assert done.stdout.splitlines() == [
         f"{MEASURED} {WORKERS} -m nightly",
+        f"-m pytest {WORKERS} -m hypothesis --hypothesis-profile nightly",
         "-m tests.reliability --short --fuzz-seconds 20",
     ]
 

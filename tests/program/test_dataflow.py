@@ -1,7 +1,7 @@
 """The edges between operators, both ways, and what surrounds several of them at once."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.program.dataflow import ExternalInput, MethodFlow, joined, neighbors_of
@@ -17,7 +17,6 @@ EDGES = st.integers(1, 30).flatmap(
 
 @pytest.mark.slow
 @given(EDGES)
-@settings(max_examples=150, deadline=None)
 def test_both_directions_hold_the_edges_that_were_put_in(case):
     count, pairs, chosen = case
     pairs = {(c, p) for c, p in pairs if c != p}

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.program.program import GraphNode, Operator
@@ -177,7 +177,6 @@ ENTRIES = st.lists(
 
 @pytest.mark.slow
 @given(st.booleans(), ENTRIES)
-@settings(deadline=None)
 def test_a_map_is_what_was_accepted(generated, entries):
     builder = DelegateMappingBuilder(generated)
     expected: dict = {}
@@ -203,7 +202,6 @@ def peer():
 
 @of_the_peer
 @given(st.booleans(), st.sampled_from(["int", "str"]), ENTRIES, st.booleans())
-@settings(deadline=None)
 def test_results_are_those_of_executorch(peer, generated, kind, entries, as_handles):
     own, theirs = DelegateMappingBuilder(generated), peer.DelegateMappingBuilder(generated)
     for handles, identifier, _ in entries:

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.paths import DATA
@@ -124,7 +124,6 @@ MAPPINGS = st.dictionaries(IDENTIFIERS, st.lists(st.integers(0, 2**63 - 1)), max
         min_size=1,
     )
 )  # fmt: skip
-@settings(deadline=None)
 def test_what_is_written_is_read(tmp_path_factory, instances):
     path = tmp_path_factory.getbasetemp() / "any.json"
     write_debug_handle_map(

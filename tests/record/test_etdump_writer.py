@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.dumps import Clock, Logged, events_of
@@ -129,7 +129,6 @@ def read(path: Path) -> list[Logged]:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
 @given(BLOCKS)
 def test_every_event_is_read_back_as_it_was_logged(tmp_path_factory, blocks):
     path = tmp_path_factory.getbasetemp() / "any.etdp"

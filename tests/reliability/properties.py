@@ -1,6 +1,7 @@
 """Property tests with new random examples (`--long`).
 
-All other runs use the same examples each time, so that a change fails only for what it changed.
+All other runs use the same examples each time, so that a change fails only for what it changed: 40
+of each property by day, 400 by night.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def test_chosen_slices_stay_on_their_rows():
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),
     scale=st.sampled_from([1, 3, 50]),

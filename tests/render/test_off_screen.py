@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.model.building.builder import TraceBuilder
@@ -81,7 +81,6 @@ def test_what_ends_where_the_view_starts_and_starts_where_it_ends_is_out_of_view
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
 @given(
     spans=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), min_size=1, max_size=12),
     t0=st.integers(-5, 70),

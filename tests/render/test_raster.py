@@ -5,7 +5,7 @@ from math import floor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.model.building.builder import TraceBuilder
@@ -113,7 +113,6 @@ AXES = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=3), AXES, st.data())
 def test_sparse_rows_are_drawn_exactly(rows, axis, data):
     trace = trace_of(*(steps_to_row(steps, 1000) for steps in rows))
@@ -289,7 +288,6 @@ def test_labels_are_the_slices_wide_enough_and_stick_to_the_left_edge():
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(STEPS, st.integers(0, 500), st.integers(40, 900))
 def test_labels_agree_with_a_search_of_all_slices(steps, t0, width):
     trace = trace_of(steps_to_row(steps, 0), steps_to_row(steps, 5))
@@ -328,7 +326,6 @@ def test_an_empty_trace_draws_nothing():
 
 @pytest.mark.slow
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_rasters_that_are_drawn_together_have_the_same_cells_as_each_alone(data):
     trace = crowded(data.draw(st.integers(1, 3000)))
     own, n = colors(trace.slices), len(trace.slices)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.stocks import Row, Tracked, table
@@ -273,7 +273,6 @@ def walk(traces, view, busy):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(TRACKS, COUNTERS), max_size=3), st.data())
 def test_any_choice_stacks_as_a_plain_walk_does(traces, data):
     part = parts_of(traces)

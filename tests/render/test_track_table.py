@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.stocks import Tracked, table
@@ -51,7 +51,6 @@ def trace_of(tracks):
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 20)), max_size=8),
                 min_size=1, max_size=5))  # fmt: skip
 def test_a_track_is_busy_while_anything_lies_on_it(tracks):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import paths
@@ -292,7 +292,6 @@ def slow(slices, pairs, run_of, n, *, forward):
 
 @pytest.mark.slow
 @given(SEQUENCES, DAGS, st.integers(0, 12))
-@settings(max_examples=200, deadline=None)
 def test_random_programs_on_one_thread(sequence, pairs, cut):
     slices, now = [], 0
     for operators, gap, length in sequence:

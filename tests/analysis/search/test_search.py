@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.analysis.links.labels import run_label, track_name
@@ -188,7 +188,6 @@ QUERIES = st.recursive(
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [sample.key for sample in SAMPLES])
 @given(query=QUERIES)
-@settings(max_examples=40, deadline=None)
 def test_a_query_finds_what_its_meaning_says_of_each_slice(key, query):
     read = parse(query)
     assert read.complaint == ""
@@ -248,7 +247,6 @@ def test_a_wrong_query_is_told_in_one_sentence(query, sentence):
 
 @pytest.mark.slow
 @given(st.text(alphabet='ab()"-:<>=. 01mscduorntelfµ\u2009\ud800', max_size=40))
-@settings(max_examples=500)
 def test_nothing_that_can_be_typed_is_an_error(text):
     query = parse(text)
     assert (query.node is None) == bool(query.complaint or not text.strip())

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.model.test_queries import parents, slices, trace_of
@@ -163,7 +163,6 @@ def test_single_slices_of_a_linked_dump(linked, key):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(slices, st.sets(st.integers(0, 13)), st.booleans(), st.sampled_from(("name", "thread")))
 def test_random_nestings(items, chosen, native, key):
     table = unlinked(trace_of(items, native=[0, 3] if native else ()))
@@ -177,7 +176,6 @@ def test_random_nestings(items, chosen, native, key):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(slices, st.integers(0, 40), st.integers(0, 40), st.sets(st.integers(0, 2)))
 def test_random_areas(items, one, other, tracks):
     table = unlinked(trace_of(items))

@@ -55,7 +55,7 @@ spans = st.tuples(
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(spans, max_size=12))
 def test_every_slice_keeps_its_times_however_they_overlap(tmp_path, items):
     view = TimeChartView(tmp_path / "t.pb")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.common.exceptions import PerfettoException
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
@@ -739,7 +739,6 @@ def test_chosen_slices_stand_at_the_depth_that_they_have_among_themselves(tmp_pa
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
 @given(trace=by_time() | by_level(), seed=st.integers(0, 2**32))
 def test_any_choice_of_slices_nests_as_they_do(trace, seed):
     mask = np.random.default_rng(seed).random(len(trace.slices)) < 0.5

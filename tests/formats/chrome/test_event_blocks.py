@@ -6,7 +6,7 @@ from random import Random
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.chrome_cases import problems
@@ -64,7 +64,6 @@ def content(path) -> tuple:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 1 << 32),
     layout=st.sampled_from(sorted(LAYOUTS)),
@@ -89,7 +88,6 @@ def test_blocks_are_repaired_as_events_are(tmp_path_factory, seed, layout, share
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
 @given(seed=st.integers(0, 1 << 32), layout=st.sampled_from(sorted(LAYOUTS)))
 def test_a_repaired_object_is_what_the_repair_of_its_text_is(seed, layout):
     random = Random(seed)

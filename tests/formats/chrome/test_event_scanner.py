@@ -5,7 +5,7 @@ import json
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.chrome_cases import DATA, problems, read, rows
@@ -184,7 +184,6 @@ def check_one_damaged(folder, random: Random, layout: str, damage: str, count: i
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(sorted(LAYOUTS)), st.sampled_from(sorted(DAMAGES)))
 def test_damage_costs_its_event_alone(tmp_path_factory, seed, layout, damage):
     check_one_damaged(tmp_path_factory.getbasetemp(), Random(seed), layout, damage, 12)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.chrome_cases import problems
@@ -45,7 +45,6 @@ def check(path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(EVENTS, st.sampled_from((None, (",", ":"))), st.booleans(), st.data())
 def test_the_same_trace_as_event_by_event(tmp_path_factory, given, separators, is_ascii, data):
     path = tmp_path_factory.getbasetemp() / "pieces.json"

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 from google.protobuf.message import DecodeError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
@@ -104,7 +104,6 @@ def damages(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(damages(), st.sampled_from((1 << 8, 1 << 12, 1 << 20)), st.booleans())
 def test_damage_costs_one_packet_and_is_counted(tmp_path_factory, case, block, is_packed):
     kind, bad, untouched, which, (start, end), everything = case

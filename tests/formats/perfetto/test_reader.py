@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
@@ -343,7 +343,6 @@ def replayed(events) -> Counter:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
 @given(EVENTS)
 def test_any_stream_of_events_is_paired_as_by_a_stack(tmp_path_factory, events):
     w = Writer()

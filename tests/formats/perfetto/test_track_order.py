@@ -84,7 +84,6 @@ def leaves(trace):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(trees())
 def test_tracks_of_a_process_are_in_the_order_that_it_states(tmp_path_factory, root):
     w = Processes()

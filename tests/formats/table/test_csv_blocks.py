@@ -8,7 +8,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.formats.table import csv_blocks, csv_lines
@@ -163,7 +163,6 @@ def number(cell: str) -> int | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 17, 64, 1 << 20])
-@settings(deadline=None)  # block by block, byte by byte: a slow machine is no fault of it
 @given(rows=ROWS)
 def test_rows_are_those_of_the_csv_module(size, rows):
     # Only a row of the header's width may have cells of several lines.

@@ -71,7 +71,7 @@ ends = st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n"])
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(bare, ends), max_size=5))
 def test_rows_without_a_header_read_alike(tmp_path, monkeypatch, rows):
     path = tmp_path / "c0.csv"
@@ -81,7 +81,7 @@ def test_rows_without_a_header_read_alike(tmp_path, monkeypatch, rows):
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(with_ids, ends), max_size=5))
 def test_rows_with_a_header_read_alike(tmp_path, monkeypatch, rows):
     path = tmp_path / "c3.csv"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import viewer.gui.session.session
@@ -115,7 +115,6 @@ def call(session, name, *given):
         getattr(session, name)(*given)
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(CALLS, min_size=1, max_size=25))
 def test_no_sequence_of_calls_makes_a_range_that_cannot_be_shown(shared, calls):
     low, high = limits(shared)
@@ -127,7 +126,7 @@ def test_no_sequence_of_calls_makes_a_range_that_cannot_be_shown(shared, calls):
         assert low <= state.t0 < state.t1 <= high, one
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(CALLS.filter(lambda c: c[0] not in ("undo", "redo")), min_size=1, max_size=12))
 def test_undo_walks_back_through_every_state_and_redo_forth(shared, calls):
     while shared.history.can_redo:  # another walk may have ended in the past

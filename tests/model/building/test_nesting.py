@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.model.building import nesting
@@ -33,7 +33,6 @@ def first_fit(spans):
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
 @given(SPANS)
 def test_lanes_are_filled_first_fit(spans):
     start, end = (np.array([s[k] for s in spans], np.int64) for k in (0, 1))
@@ -67,7 +66,6 @@ def test_many_overlapping_slices_are_placed_as_a_few_are():
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
 @given(SPANS.filter(bool), st.integers(0, 10), st.integers(1, 5), st.integers(1, 6))
 def test_all_ways_into_a_lane_are_the_same(spans, long, few, depth):
     """In step, by what crosses, and one by one; also when slices nest too deep."""
@@ -126,7 +124,6 @@ TRACKS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
 @given(TRACKS)
 def test_tracks_placed_together_are_as_each_alone(tracks):
     assert placed_together(tracks) == placed_one_by_one(tracks)

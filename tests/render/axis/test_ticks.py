@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.model.times import plain_spaces
@@ -63,7 +63,6 @@ def test_no_range_has_no_lines():
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
 @given(
     t0=st.integers(-(10**18), 10**18),
     span=st.integers(1, 10**6) | st.integers(1, 4 * 10**18),

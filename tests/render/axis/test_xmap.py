@@ -5,7 +5,7 @@ from math import ceil, floor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.render.axis.xmap import Axis, XMap
@@ -15,7 +15,6 @@ HOUR = 3_600_000_000_000
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
 @given(
     t0=st.integers(-(2**62), 2**62),
     span=st.integers(1, 5000) | st.integers(1, 2**62),

@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.stocks import stacked
@@ -281,7 +281,6 @@ def test_rasters_are_not_kept():
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -6,7 +6,7 @@ from fractions import Fraction
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.clocked_traces import CYCLES, HOST, NS, clocked_trace, shown_traces
@@ -211,7 +211,6 @@ VIEWS = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
 @given(VIEWS)
 def test_any_saved_view_gives_ranges_that_can_be_shown(saved):
     shown = SHOWN

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.paths import DATA
@@ -181,7 +181,6 @@ def test_paths_of_other_machines_and_devices_are_never_looked_at(tmp_path, monke
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 400), st.integers(0, 255))
 def test_a_damaged_file_is_read_or_refused(tmp_path_factory, tail, at, byte):
     session = SavedSession(1, (SavedInput("a.etdp", 3, "0" * 64, "/a.etdp"),))

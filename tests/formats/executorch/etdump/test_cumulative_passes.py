@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.etdump_cases import READABLE, column, read, read_path, rows, slices_by_row
@@ -107,7 +107,6 @@ CALLS = st.lists(st.tuples(LENGTHS, st.randoms(use_true_random=False)), min_size
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(CALLS, st.sampled_from(["host", "gpu"]), st.booleans())
 def test_every_pass_has_the_length_that_it_took(tmp_path_factory, calls, clock, in_order):
     """Any number of calls and passes, of any lengths, logged in any order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viewer.formats.executorch.etrecord.module_stacks import modules_of
@@ -91,7 +91,6 @@ def test_the_list_of_modules_decides_between_two_readings():
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
 @given(stacks(), st.booleans(), st.integers(1, 3), st.integers(0, 2))
 @example(([("", "m.T"), ("a,m.T;L__self__a", "m.T")], frozenset({"", "a"})), False, 1, 0)
 def test_decoded_modules_are_the_true_ones_or_unknown(made, strict, exports, calls):
@@ -101,7 +100,6 @@ def test_decoded_modules_are_the_true_ones_or_unknown(made, strict, exports, cal
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.text("abcL_,; é0", min_size=1, max_size=5), max_size=4),
     st.booleans(),

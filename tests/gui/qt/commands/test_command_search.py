@@ -1,7 +1,7 @@
 """A few letters find a command: which, in which order, and which letters were meant."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.gui.qt.commands.command_search import match
@@ -41,7 +41,6 @@ def test_the_letters_that_were_meant_are_told():
     assert match("ZOOM", "Zoom in").places == {0, 1, 2, 3}
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text("abz ", max_size=6), st.text("abz ", max_size=12))
 def test_a_word_fits_if_its_letters_are_there_in_their_order(typed, name):
     def is_inside(word):

@@ -1,7 +1,7 @@
 """Keys of commands: no key of two, what the user chose before the rest, and nothing hostile."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.gui.qt.commands.key_map import KeyMap, key_text
@@ -102,7 +102,6 @@ anything = junk | some_keys | st.lists(junk | some_keys, max_size=4)
 
 
 @pytest.mark.slow
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(st.sampled_from([*DEFAULTS, "unknown"]), anything),
     st.lists(st.tuples(st.sampled_from(["give", "take", "reset"]), st.sampled_from([*DEFAULTS]),
