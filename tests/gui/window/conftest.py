@@ -1,10 +1,33 @@
 """Windows that the tests of a module share, empty or with a sample open."""
 
+from pathlib import Path
+
 import pytest
 from pytestqt.qtbot import QtBot
 
 from tests.gui.events import controller_of
 from tests.gui.shared_window import SharedWindow
+
+_FOLDER = Path(__file__).parent
+
+
+def _shown(item: pytest.Item) -> tuple[str, ...]:
+    """The fixtures of a test that show some files in the shared window."""
+    fixtures = item._fixtureinfo.name2fixturedefs
+    return tuple(name for name, each in fixtures.items() if "shared_window" in each[-1].argnames)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In each module, run the tests together that show the same files: to open others takes longer
+    than most tests. They stay in the order of the first of them.
+    """
+    first: dict[tuple[object, ...], int] = {}
+    places = {item: (place, place) for place, item in enumerate(items)}
+    for place, item in enumerate(items):
+        if _FOLDER in item.path.parents:
+            key = item.path, _shown(item)
+            places[item] = first.setdefault(key, place), place
+    items.sort(key=places.__getitem__)
 
 
 @pytest.fixture(scope="module")
