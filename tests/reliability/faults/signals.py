@@ -39,12 +39,13 @@ def check(options: Options, count: int) -> Outcome:
     chosen = random.Random(options.seed)
     findings: list[Finding] = []
     codes: Counter[int] = Counter()
+    workbook = annotated_workbook(_ROWS)
     for _ in range(count):
         with tempfile.TemporaryDirectory(prefix="opscope-reliability-") as name:
             folder = Path(name)
             given = environment(folder)
             (folder / "in").mkdir()
-            (folder / "in" / "big.xlsx").write_bytes(annotated_workbook(_ROWS))
+            (folder / "in" / "big.xlsx").write_bytes(workbook)
             (folder / "in" / DUMP.name).write_bytes(DUMP.read_bytes())
             command = chosen.choice(_commands(folder))
             how, to_all = chosen.choice(_SIGNALS), chosen.random() < 0.5
