@@ -48,8 +48,10 @@ def test_an_object_or_an_array_with_anything_around_it(tmp_path, text, packed):
 
 
 @pytest.mark.slow
-def test_long_metadata_before_the_events_and_a_large_event_among_them(tmp_path):
-    large = slice_event("large", 5, 1, args={"source": 'x},{"\\' * 600_000})
+def test_long_metadata_before_the_events_and_a_large_event_among_them(tmp_path, monkeypatch):
+    """Both are longer than a block, of an eighth of its size."""
+    monkeypatch.setattr("viewer.codecs.json_blocks.BLOCK", 1 << 18)
+    large = slice_event("large", 5, 1, args={"source": 'x},{"\\' * 60_000})
     text = json.dumps({"samples": [{"q": i} for i in range(90_000)], "traceEvents": [large]})
     assert rows(read(tmp_path, text=text)) == [("thread 2", "large", 5000, 6000)]
 
