@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import viewer
+from tests.builders.workspaces import workspace_of
 from viewer import resources
 from viewer.model.trace import Trace
 from viewer.program.program import Program
@@ -15,10 +16,7 @@ from viewer.workspace.workspace import Workspace
 
 
 def opened(sample: Sample) -> Workspace:
-    workspace = Workspace()
-    for path in sample.paths():
-        workspace.open(path)
-    return workspace
+    return workspace_of(*sample.paths())
 
 
 def by_key(key: str) -> Sample:

@@ -13,10 +13,10 @@ import pytest
 
 from tests.builders.bench_sizes import rounds, size
 from tests.builders.compare_sessions import write_session
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.comparison.comparison import Comparison, Verdict
 from viewer.reports.compare_text import compare_text
 from viewer.workspace.comparison_arms import arm_of
-from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.nightly
 
@@ -44,9 +44,7 @@ def _session(path, arm, number):
 
 
 def _opened(paths):
-    workspace = Workspace()
-    for path in paths:
-        workspace.open(str(path))
+    workspace = workspace_of(*paths)
     for trace in workspace.traces:
         workspace.links(trace)
     return workspace

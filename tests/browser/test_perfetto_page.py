@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.browser.chromium import Chromium, browser_path
+from tests.builders.workspaces import workspace_of
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.resources import SAMPLES
 from viewer.workspace.perfetto_export import PerfettoJob, PerfettoOptions, perfetto_source
 from viewer.workspace.snapshot import Snapshot
-from viewer.workspace.workspace import Workspace
 
 PORT = 9001  # the only one on loopback that the page's content policy allows
 
@@ -67,9 +67,7 @@ def site(tmp_path):
 @pytest.mark.parametrize("key", ["attention_xnnpack", "torq_npu", "plain_csv"])
 def test_the_page_shows_the_tracks_of_a_sample(key, site, tmp_path):
     assert glob.glob(os.fspath(site / "v*" / "frontend_bundle.js"))
-    workspace = Workspace()
-    for path in next(s.paths() for s in SAMPLES if s.key == key):
-        workspace.open(path)
+    workspace = workspace_of(*next(s.paths() for s in SAMPLES if s.key == key))
     job = PerfettoJob(Snapshot.of(workspace), PerfettoOptions())
     job.write(os.fspath(site / "sample.pftrace"), no_progress, never_cancelled)
     names = {

@@ -7,9 +7,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tests.builders.etdump_writer import Event, Run, framework, operator, write_dump
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.comparison.arms import Arm
 from viewer.workspace.comparison_arms import arm_of
-from viewer.workspace.workspace import Workspace
 
 INFERENCES = 12  # of which 3 warm up
 GAP = 1_000  # ns around every call
@@ -51,9 +51,7 @@ def write_sessions(folder: Path, name: str, *sessions: Mapping[str, int]) -> lis
 
 def arm(*paths: Path | str) -> Arm:
     """The arm of some files."""
-    workspace = Workspace()
-    for path in paths:
-        workspace.open(str(path))
+    workspace = workspace_of(*paths)
     return arm_of(workspace)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.builders.workspaces import workspace_of
 from viewer.html_report.options import ReportOptions
 from viewer.html_report.report import write_report
 from viewer.model.building.builder import TraceBuilder
@@ -31,10 +32,7 @@ HOSTILE = (
 
 def sample(key: str) -> Workspace:
     """The workspace of a bundled sample."""
-    workspace = Workspace()
-    for path in next(s.paths() for s in SAMPLES if s.key == key):
-        workspace.open(path)
-    return workspace
+    return workspace_of(*next(s.paths() for s in SAMPLES if s.key == key))
 
 
 def trace_named(names: tuple[str, ...], process: str = "p", thread: str = "t") -> Trace:

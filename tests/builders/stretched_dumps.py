@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from viewer.workspace.workspace import Workspace
+from tests.builders.workspaces import workspace_of
 
 # How much longer everything takes in each session of an arm.
 SPREAD = (1.0, 1.001, 1.003)
@@ -40,9 +40,7 @@ def write_stretched(path: Path, source: Path, factors: Mapping[str, float]) -> P
 
     factors: by module path; that of "" is for all other modules.
     """
-    workspace = Workspace()
-    for name in ("a.etrecord", "a.etdp"):
-        workspace.open(str(source / name))
+    workspace = workspace_of(*(source / name for name in ("a.etrecord", "a.etdp")))
     (trace,) = workspace.traces
     table, slices = workspace.links(trace), trace.slices
     calls: list[tuple[int, int, float]] = []  # the outermost slices of operators

@@ -32,12 +32,18 @@ def opened(*names: str) -> Workspace:
     return workspace
 
 
+def workspace_of(*paths: str | Path) -> Workspace:
+    """A workspace of files, opened in this order."""
+    workspace = Workspace()
+    for path in paths:
+        workspace.open(str(path))
+    return workspace
+
+
 def attention() -> Workspace:
     """A workspace of the attention sample."""
-    workspace = Workspace()
-    for name in ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord"):
-        workspace.open(str(SAMPLES / "attention_xnnpack" / name))
-    return workspace
+    names = ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord")
+    return workspace_of(*(SAMPLES / "attention_xnnpack" / name for name in names))
 
 
 def chosen(workspace: Workspace) -> dict[str, str | None]:

@@ -6,13 +6,13 @@ import shutil
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import ROOT
 from viewer.cli import batch_export, main
 from viewer.cli.batch_export import ENDED, plan, run
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import no_progress
 from viewer.workspace.exports import prepare
-from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow
 
@@ -54,9 +54,7 @@ def test_every_profile_is_written_with_its_record(folder, tmp_path, capsys):
     assert code == 1
     assert told == f"wrote 2 of 3 profiles to {out}, 1 failed, 1 other file skipped\n"
     assert "broken.etdp (byte" in complaints
-    space = Workspace()
-    for path in (folder / DUMP.name, folder / RECORD.name):
-        space.open(str(path))
+    space = workspace_of(folder / DUMP.name, folder / RECORD.name)
     alone = tmp_path / "alone.pftrace"
     prepare(space, str(alone))(no_progress, lambda: False)
     assert (out / "attn_xnnpack_x5.pftrace").read_bytes() == alone.read_bytes()

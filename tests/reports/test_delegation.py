@@ -5,9 +5,9 @@ import json
 import pytest
 
 from tests.builders.delegation_cases import DATA, SAMPLES
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
 from viewer.cli import main
-from viewer.workspace.workspace import Workspace
 
 ATTENTION = [
     str(SAMPLES / "attention_xnnpack" / name)
@@ -34,9 +34,7 @@ def test_the_data_add_up_and_are_those_of_the_report(answer):
     assert code == 0
     parts = ("delegated_ticks", "outside_ticks", "neither_ticks")
     assert sum(file[part] for part in parts) == file["whole_ticks"] == 324_625
-    space = Workspace()
-    for path in ATTENTION:
-        space.open(path)
+    space = workspace_of(*ATTENTION)
     report = Delegation(space.links(space.traces[0])).report()
     assert [row["time_ticks"] for row in file["delegates"]] == [x.ticks for x in report.instances]
     assert sum(row["time_ticks"] for row in file["stayed_outside"]) == report.not_delegated

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders.logged_runs import LoggedRun, floats
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.numbers.compared import compared
 from viewer.analysis.numbers.pairing import paired_runs
@@ -17,15 +18,12 @@ from viewer.reports.numbers import (
     values_facts,
     values_text,
 )
-from viewer.workspace.workspace import Workspace
 
 FOLDER = DATA / "numbers"
 
 
 def opened(path, *more):
-    workspace = Workspace()
-    for other in more:
-        workspace.open(str(other))
+    workspace = workspace_of(*more)
     return logged_profile(workspace.links(workspace.open(str(path))))
 
 

@@ -5,15 +5,14 @@ import csv
 import pytest
 from pyarrow import parquet
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
 
 
 def table(tmp_path, *names):
-    space = Workspace()
-    for name in names:
-        space.open(str(DATA / name))
+    space = workspace_of(*(DATA / name for name in names))
     path = tmp_path / "maps.csv"
     export(space, str(path), table="handle_map")
     with path.open(newline="", encoding="utf-8") as file:

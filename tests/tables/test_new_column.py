@@ -11,6 +11,7 @@ from pyarrow import parquet
 import viewer
 from tests.builders.command_line import run
 from tests.builders.profiles import ATTENTION
+from tests.builders.workspaces import workspace_of
 from tests.paths import ROOT
 from viewer.fleet import schemas
 from viewer.fleet.arrow_rows import arrow_table
@@ -20,7 +21,6 @@ from viewer.gui.panels.base.tables.columns import ColumnKind
 from viewer.tables.catalog import ANSWERS, TABLES
 from viewer.tables.spec import ColumnSpec
 from viewer.workspace.exports import export
-from viewer.workspace.workspace import Workspace
 
 sys.path.insert(0, str(ROOT / "packaging"))
 import api_reference
@@ -107,9 +107,7 @@ def test_json_has_it(capsys, table):
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
 @pytest.mark.parametrize("table", ["stats", "operators"], indirect=True)
 def test_exported_tables_have_it(tmp_path, table, suffix):
-    workspace = Workspace()
-    for path in ATTENTION:
-        workspace.open(path)
+    workspace = workspace_of(*ATTENTION)
     out = tmp_path / f"table.{suffix}"
     export(workspace, str(out), table={"stats": "statistics"}.get(table, table))
     if suffix == "parquet":
@@ -151,8 +149,6 @@ def test_a_lake_has_it_in_the_next_schema(monkeypatch, table):
     page = (ROOT / "resources" / "help" / "fleets.md").read_text(encoding="utf-8")
     assert f"| `{NAME}` | int64 |  | {MEANING} |" in api_reference.tables_page(page, {table: lake})
     monkeypatch.setitem(schemas.TABLES, table, lake)
-    workspace = Workspace()
-    for path in ATTENTION:
-        workspace.open(path)
+    workspace = workspace_of(*ATTENTION)
     rows = ProfileRows(workspace).of(table)
     checked(arrow_table(lake, [({"key": "k"}, rows)]).to_pylist(), table)

@@ -5,19 +5,17 @@ import json
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import SAMPLES
 from viewer.analysis.cost.costs import Costs
 from viewer.workspace.exports import NothingToExport, export
-from viewer.workspace.workspace import Workspace
 
 SAMPLE = SAMPLES / "attention_xnnpack"
 DUMP, RECORD = SAMPLE / "attn_xnnpack_x5.etdp", SAMPLE / "attn_teal_xnnpack.etrecord"
 
 
 def table(tmp_path, *paths):
-    space = Workspace()
-    for path in paths:
-        space.open(str(path))
+    space = workspace_of(*paths)
     out = tmp_path / "operators.csv"
     export(space, str(out), table="operators")
     with out.open(newline="", encoding="utf-8") as file:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA, ROOT
 from viewer import SCHEMA, __version__
 from viewer.model.times import ticks_to_ns
@@ -28,7 +29,6 @@ from viewer.tables.slices import (
     start_fractions,
 )
 from viewer.workspace.exports import export
-from viewer.workspace.workspace import Workspace
 
 ATTENTION = ROOT / "resources/samples/attention_xnnpack"
 # A dump with its record, a profile of an NPU, a trace of another tool, and a delegate that has a
@@ -48,13 +48,6 @@ RATES = (Fraction(5, 4), Fraction(1, 1000), Fraction(625, 12), Fraction(1, 2**31
 TICKS = st.integers(-(2**61), 2**61)
 
 
-def opened(*paths: Path) -> Workspace:
-    workspace = Workspace()
-    for path in paths:
-        workspace.open(str(path))
-    return workspace
-
-
 def rows(path: Path, delimiter: str = ",") -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file, delimiter=delimiter))
@@ -64,7 +57,7 @@ def rows(path: Path, delimiter: str = ",") -> list[dict[str, str]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("tables")
     for name, paths in FILES.items():
-        workspace = opened(*paths)
+        workspace = workspace_of(*paths)
         for suffix in ("csv", "tsv", "parquet"):
             assert export(workspace, str(out / f"{name}.{suffix}")) == ROWS[name]
     return out
@@ -149,10 +142,10 @@ def test_what_is_on_another_clock_has_no_ticks_of_the_file(folder):
     ],
 )
 def test_where_a_time_comes_from_survives_tables_and_perfetto(tmp_path, paths, timing):
-    export(opened(*paths), str(tmp_path / "first.csv"))
-    export(opened(*paths), str(tmp_path / "a.pftrace"))
-    export(opened(tmp_path / "a.pftrace"), str(tmp_path / "second.csv"))
-    export(opened(tmp_path / "first.csv"), str(tmp_path / "third.csv"))
+    export(workspace_of(*paths), str(tmp_path / "first.csv"))
+    export(workspace_of(*paths), str(tmp_path / "a.pftrace"))
+    export(workspace_of(tmp_path / "a.pftrace"), str(tmp_path / "second.csv"))
+    export(workspace_of(tmp_path / "first.csv"), str(tmp_path / "third.csv"))
     for name in ("first", "second", "third"):
         assert Counter(row["timing"] for row in rows(tmp_path / f"{name}.csv")) == timing
 
@@ -160,14 +153,14 @@ def test_where_a_time_comes_from_survives_tables_and_perfetto(tmp_path, paths, t
 def test_nothing_of_a_file_with_the_name_of_a_column_is_lost(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("process,thread,name,start_ns,dur_ns,module,node,bytes\np,t,a,0,1,m,7,64\n")
-    export(opened(path), str(tmp_path / "b.csv"))
+    export(workspace_of(path), str(tmp_path / "b.csv"))
     (row,) = rows(tmp_path / "b.csv")
     assert (row["module"], row["node"]) == ("", "")
     assert (row["column module"], row["column node"], row["bytes"]) == ("m", "7", "64")
 
 
 def test_a_range_has_the_same_columns_and_its_slices_alone():
-    workspace = opened(*FILES["pair"])
+    workspace = workspace_of(*FILES["pair"])
     (trace,) = workspace.traces
     source = SliceTableSource(
         workspace.links(trace), trace.clock.ns_per_tick, 0, ("p",), (0, trace.start)
@@ -179,16 +172,16 @@ def test_a_range_has_the_same_columns_and_its_slices_alone():
 @pytest.mark.slow
 def test_an_exported_trace_keeps_what_it_states_of_its_slices(folder, tmp_path):
     """Opened again without its record: what it says of operators is still in the table."""
-    workspace = opened(*FILES["pair"])
+    workspace = workspace_of(*FILES["pair"])
     export(workspace, str(tmp_path / "a.pftrace"))
-    export(opened(tmp_path / "a.pftrace"), str(tmp_path / "b.csv"))
+    export(workspace_of(tmp_path / "a.pftrace"), str(tmp_path / "b.csv"))
     first, second = rows(folder / "pair.csv"), rows(tmp_path / "b.csv")
     stated = ("name", "inference", "operators", "debug_handles", "link_reason")
     assert [[r[c] for c in stated] for r in second] == [[r[c] for c in stated] for r in first]
 
 
 def test_times_are_those_of_the_trace():
-    workspace = opened(DATA / "torq/compile_c3_taskid_mtu.csv")
+    workspace = workspace_of(DATA / "torq/compile_c3_taskid_mtu.csv")
     (trace,) = workspace.traces
     rate = trace.clock.ns_per_tick
     columns, _ = slice_columns(SliceTableSource(workspace.links(trace), rate, 5, ("p",) * 9))

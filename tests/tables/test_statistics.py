@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA, SAMPLES
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
@@ -16,9 +17,7 @@ ATTENTION = [
 
 
 def table(tmp_path, *paths, by=None):
-    space = Workspace()
-    for path in paths:
-        space.open(str(path))
+    space = workspace_of(*paths)
     out = tmp_path / "statistics.csv"
     export(space, str(out), table="statistics", by=by)
     with out.open(newline="", encoding="utf-8") as file:
@@ -28,9 +27,7 @@ def table(tmp_path, *paths, by=None):
 def test_operators_and_the_rest_add_up_to_all_runs(tmp_path):
     rows = table(tmp_path, *ATTENTION)
     assert {row["by"] for row in rows} == {"operator"}
-    space = Workspace()
-    for path in ATTENTION:
-        space.open(path)
+    space = workspace_of(*ATTENTION)
     trace = space.traces[0]
     slices = trace.slices
     executes = sum(

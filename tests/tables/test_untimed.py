@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.model.untimed import value_text
 from viewer.tables.untimed import UNTIMED, untimed_columns
@@ -9,9 +10,7 @@ from viewer.workspace.workspace import Workspace
 
 
 def rows(*names: str) -> list[dict[str, object]]:
-    workspace = Workspace()
-    for name in names:
-        workspace.open(str(DATA / name))
+    workspace = workspace_of(*(DATA / name for name in names))
     columns = untimed_columns(workspace.links(workspace.traces[0]), "a.etdp")
     assert tuple(columns) == UNTIMED.names
     lists = [np.asarray(column).tolist() for column in columns.values()]

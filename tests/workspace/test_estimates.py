@@ -6,6 +6,7 @@ from copy import copy
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.workspace import estimates
 from viewer.workspace.estimates import of_workspace, shared_estimates
@@ -29,9 +30,7 @@ def test_the_comparison_of_a_workspace_is_computed_once(monkeypatch):
 
 @pytest.mark.slow
 def test_it_is_forgotten_with_the_workspace():
-    space = Workspace()
-    for name in TORQ:
-        space.open(str(DATA / "torq" / name))
+    space = workspace_of(*(DATA / "torq" / name for name in TORQ))
     shared_estimates(space)
     count = len(estimates._shared)
     del space

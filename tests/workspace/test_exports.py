@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from tests.peers.trace_processor import TraceProcessor
 from viewer.analysis.flows.slice_flows import FlowIndex
@@ -160,9 +161,7 @@ def test_the_bytes_of_every_file_and_sample_are_those_of_the_official_serializer
     data = path.read_bytes()
     assert pb.Trace.FromString(data).SerializeToString() == data
     for sample in SAMPLES:
-        workspace = Workspace()
-        for file in sample.paths():
-            workspace.open(file)
+        workspace = workspace_of(*sample.paths())
         export(workspace, str(path))
         data = path.read_bytes()
         assert pb.Trace.FromString(data).SerializeToString() == data
@@ -173,9 +172,7 @@ def test_every_sample_comes_back_from_the_engine(tmp_path):
     """All samples in one file, each paired for itself; what is meant is told slice by slice."""
     sources, meant = [], Counter()
     for sample in SAMPLES:
-        workspace = Workspace()
-        for file in sample.paths():
-            workspace.open(file)
+        workspace = workspace_of(*sample.paths())
         for number, trace in enumerate(workspace.traces):
             made = perfetto_source(Snapshot.of(workspace), number)
             named = [replace(t, process=f"{sample.key} {t.process}") for t in made.tracks]
@@ -223,9 +220,7 @@ def test_a_table_opens_again_as_the_same_trace(dump, record, tmp_path):
 
 def test_fancy_fusion_is_the_operators_that_the_map_gives(tmp_path):
     sample = next(s for s in SAMPLES if s.key == "delegate_handle_map")
-    workspace = Workspace()
-    for path in sample.paths():
-        workspace.open(path)
+    workspace = workspace_of(*sample.paths())
     export(workspace, str(tmp_path / "s.csv"))
     rows = table(tmp_path / "s.csv")
     fused = [row for row in rows if row["identifier"] == "Fancy Fusion"]

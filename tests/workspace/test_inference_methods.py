@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.model.trace import Trace
 from viewer.reports.info import info
@@ -15,10 +16,7 @@ DUMP, RECORD = (str(DATA / "pte" / f"multi3.{end}") for end in ("etdp", "etrecor
 
 @pytest.fixture
 def space() -> Workspace:
-    space = Workspace()
-    for path in (DUMP, RECORD):
-        space.open(path)
-    return space
+    return workspace_of(DUMP, RECORD)
 
 
 def methods(space: Workspace) -> list[str | None]:
@@ -110,9 +108,7 @@ def test_choices_come_back_from_a_session_and_from_a_copy(space):
     space.choose_method(DUMP, "Execute 1", "forward", (4,))
     saved = kept_choices(space, space.paths)
     for choices in (chosen(space), choices_of(saved, space.paths)):
-        again = Workspace()
-        for path in (DUMP, RECORD):
-            again.open(path)
+        again = workspace_of(DUMP, RECORD)
         assert apply(choices, again) == []
         assert methods(again) == ["prefill", None, "prefill", "forward"]
     assert choices_of(saved, [None, None]).inferences_of == ()

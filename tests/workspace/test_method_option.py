@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.workspace.method_option import apply_methods
 from viewer.workspace.workspace import Workspace
@@ -14,10 +15,7 @@ RECORD = str(PTE / "multi3.etrecord")
 
 
 def opened(*paths: Path | str) -> Workspace:
-    space = Workspace()
-    for path in (*paths, RECORD):
-        space.open(str(path))
-    return space
+    return workspace_of(*paths, RECORD)
 
 
 def methods(space: Workspace, number: int = 0) -> list[str | None]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders.command_line import run
+from tests.builders.workspaces import workspace_of
 from viewer.model.inferences.logged_methods import series_of, times_of_methods
-from viewer.workspace.workspace import Workspace
 
 
 @pytest.fixture
@@ -17,10 +17,7 @@ def paths(data):
 
 @pytest.fixture
 def space(paths):
-    space = Workspace()
-    for path in paths:
-        space.open(path)
-    return space
+    return workspace_of(*paths)
 
 
 def loads(space):

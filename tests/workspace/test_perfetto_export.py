@@ -10,6 +10,7 @@ import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.builders.clocked_traces import CYCLES, HOST, NS, clocked_trace, space_of
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.memory.plan import planned_counters
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled
@@ -313,9 +314,7 @@ def test_shifts_that_no_file_can_hold_are_refused():
 
 
 def test_planned_memory_is_written_as_derived_from_the_plan(tmp_path):
-    workspace = Workspace()
-    for name in ("llama.etdp", "llama.pte"):
-        workspace.open(str(DATA / "pte" / name))
+    workspace = workspace_of(*(DATA / "pte" / name for name in ("llama.etdp", "llama.pte")))
     path = tmp_path / "a.pftrace"
     written(PerfettoJob(Snapshot.of(workspace), PerfettoOptions()), path)
     packets = pb.Trace.FromString(path.read_bytes()).packet

@@ -3,17 +3,15 @@
 import pytest
 
 from tests.builders.pte_cases import MODELS
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.workspace.program_of_executable import program_of_executable
-from viewer.workspace.workspace import Workspace
 
 FILES = DATA / "pte"
 
 
 def found(program_file, *others):
-    workspace = Workspace()
-    for path in (program_file, *others):
-        workspace.open(str(path))
+    workspace = workspace_of(program_file, *others)
     program = program_of_executable(workspace, workspace.executables[0])
     return None if program is None else program.path
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.clocked_traces import clocked_trace, space_of
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.model.system_clocks import BOOT, STEADY, TIME_OF_DAY, parse_zeros, zeros_text
 from viewer.model.times import tick_to_ns
@@ -41,13 +42,6 @@ def starts(space: Workspace) -> dict[str, int]:
     }
 
 
-def of_files(*paths: str) -> Workspace:
-    space = Workspace()
-    for path in paths:
-        space.open(path)
-    return space
-
-
 def kernel_ns(space: Workspace, trace: Trace) -> int:
     """Where add_kernel starts on the axis of a trace."""
     names = [trace.name(i) for i in range(len(trace.slices))]
@@ -56,7 +50,7 @@ def kernel_ns(space: Workspace, trace: Trace) -> int:
 
 
 def test_two_ranks_are_placed_by_the_time_of_day():
-    space = of_files(*RANKS)
+    space = workspace_of(*RANKS)
     assert [kernel_ns(space, trace) for trace in space.traces] == [200_000, 207_000]
     space.share_stated_clock()
     # The axis starts with the first slice, 1,000,000 ns after the base of rank 0.
@@ -70,7 +64,7 @@ def test_two_ranks_are_placed_by_the_time_of_day():
 
 @pytest.mark.parametrize("order", [(PREFILL, DECODE), (DECODE, PREFILL)])
 def test_prefill_is_directly_followed_by_decode(order):
-    space = of_files(*order)
+    space = workspace_of(*order)
     space.share_clock([PREFILL, DECODE])
     runs = sorted(
         (run.start + space.clocks.offset_ns(trace), run.end - run.start, trace.path)
@@ -270,12 +264,12 @@ def test_a_file_that_is_read_again_without_its_date_goes_back_to_its_own_axis():
 
 
 def test_a_session_keeps_which_files_share_a_clock():
-    space = of_files(*RANKS, PREFILL, DECODE)
+    space = workspace_of(*RANKS, PREFILL, DECODE)
     space.share_stated_clock()
     space.share_clock([PREFILL, DECODE])
     kept = kept_choices(space, space.paths)
     again = msgspec.json.decode(msgspec.json.encode(kept), type=SavedChoices)
-    other = of_files(*RANKS, PREFILL, DECODE)
+    other = workspace_of(*RANKS, PREFILL, DECODE)
     assert apply(choices_of(again, space.paths), other) == []
     assert starts(other) == starts(space)
     assert other.choices.same_clocks == space.choices.same_clocks
@@ -284,7 +278,7 @@ def test_a_session_keeps_which_files_share_a_clock():
 
 
 def test_what_is_not_possible_is_told_as_the_option():
-    space = of_files(PREFILL, DECODE)
+    space = workspace_of(PREFILL, DECODE)
     wrong = Choices(same_clocks=(SameClock((PREFILL, "x")), SameClock((), by_date=True)))
     assert apply(wrong, space) == [
         "--same-clock prefill_etdump.etdp=x: x is not an open profile",

@@ -24,6 +24,7 @@ from tests.builders.workspaces import (
     read,
     warnings,
     with_torq,
+    workspace_of,
 )
 from tests.paths import SAMPLES
 from viewer.codecs.reading import UnreadableFile
@@ -155,9 +156,7 @@ def test_of_records_that_fit_alike_one_with_the_profiles_name_belongs_to_it(tmp_
     for name, copy in zip(names, copies, strict=True):
         shutil.copy(DATA / ("etdump" if name.endswith(".etdp") else "etrecord") / name, copy)
     for order in itertools.permutations(copies):
-        workspace = Workspace()
-        for path in order:
-            workspace.open(str(path))
+        workspace = workspace_of(*order)
         assert chosen(workspace) == {"model.etdp": "model.etrecord"}
 
 
@@ -469,9 +468,7 @@ def test_a_map_beside_a_dump_is_linked_where_it_fits(dump, program, said):
 def test_a_record_goes_before_a_map_that_knows_no_more_in_any_order():
     for names in itertools.permutations([MAPS / "demo_str.json", DATA / "etrecord" / STR]):
         for profile in (DATA / "etdump" / "demo_str_x4.etdp", TORQ / EVENTS):
-            workspace = Workspace()
-            for path in (*names, profile):
-                workspace.open(str(path))
+            workspace = workspace_of(*names, profile)
             assert chosen(workspace) == {profile.name: STR}
             assert warnings(workspace) == ""
 

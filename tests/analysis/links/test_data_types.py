@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.builders.command_line import run
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.links.data_types import Precision, contradictions, precision_of
 from viewer.analysis.links.logged_identities import LoggedIdentities
 from viewer.program.program import GraphNode, Method, Operator, Tensor
-from viewer.workspace.workspace import Workspace
 
 FLOAT, DYNAMIC, STATIC = (
     "Fully Connected (NC, F32) GEMM #{}",
@@ -48,9 +48,7 @@ def test_the_types_of_an_event(event, precision):
 def test_a_quantized_model_and_its_float_version_do_not_match(data, dump, record, program_file):
     paths = [f"et_{dump}.etdp", f"et_{record}.etrecord"]
     paths += [f"et_{dump}.pte"] if program_file else []
-    space = Workspace()
-    for path in paths:
-        space.open(str(data / "pte" / path))
+    space = workspace_of(*(data / "pte" / path for path in paths))
     (trace,) = space.traces
     assert space.links(trace).program is None
     (warning,) = space.warnings(trace)

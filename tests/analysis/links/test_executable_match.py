@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders.pte_cases import MODELS
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.links.executable_match import (
     decided_by,
     match_with_executable,
@@ -133,9 +134,7 @@ def test_two_program_files_that_differ_in_weights_alone_link_alike(opened, data)
 
 
 def test_every_scope_states_the_method_that_ran(data):
-    space = Workspace()
-    for name in ("multi3.etdp", "multi3.pte"):
-        space.open(str(data / "pte" / name))
+    space = workspace_of(*(data / "pte" / name for name in ("multi3.etdp", "multi3.pte")))
     (trace,) = space.traces
     ran = space.links(trace).ran  # known without an ETRecord, except of two equal methods
     assert [method and method.name for method in ran] == [None, "decode", None]

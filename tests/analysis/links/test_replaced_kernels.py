@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.links.link_table import Reason
 from viewer.analysis.links.linker import link
 from viewer.analysis.links.logged_identities import signatures
@@ -107,9 +108,7 @@ def test_the_user_is_told_that_kernels_were_replaced(data):
 
 def test_a_chosen_record_links_by_debug_handle_whatever_the_kernels_are_called(data):
     dump, record = data / "pte" / "embedded2.etdp", data / "pte" / "tpass2.etrecord"
-    workspace = Workspace()
-    for path in (dump, record):
-        workspace.open(str(path))
+    workspace = workspace_of(dump, record)
     (trace,) = workspace.traces
     assert workspace.links(trace).program is None
     workspace.pair(str(dump), str(record))

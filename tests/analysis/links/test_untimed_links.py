@@ -4,17 +4,15 @@ from collections import Counter
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.untimed_links import NO_CALL, OUTSIDE, keys_of, link_reason, runs_of
 from viewer.model.untimed import value_text
-from viewer.workspace.workspace import Workspace
 
 
 def table(*names: str) -> LinkTable:
-    workspace = Workspace()
-    for name in names:
-        workspace.open(str(DATA / name))
+    workspace = workspace_of(*(DATA / name for name in names))
     return workspace.links(workspace.traces[0])
 
 

@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.nodes.branch_instructions import branch_nodes
 from viewer.model.trace import KeyKind
 from viewer.program.executable.executable import (
@@ -15,7 +16,6 @@ from viewer.program.executable.executable import (
     Tensors,
 )
 from viewer.program.program import GraphNode, Method, Operator, Program
-from viewer.workspace.workspace import Workspace
 
 KERNEL, MOVE, JUMP = (
     InstructionKind.KERNEL_CALL,
@@ -224,9 +224,7 @@ def test_every_instruction_of_two_maps_has_its_node(data):
     """Of the loop too, which belongs to the node of the map."""
     path = data / "pte" / "et_map"
     truth = json.loads(path.with_suffix(".truth.json").read_text())["forward"]
-    space = Workspace()
-    for end in ("etdp", "etrecord", "pte"):
-        space.open(f"{path}.{end}")
+    space = workspace_of(*(f"{path}.{end}" for end in ("etdp", "etrecord", "pte")))
     (trace,) = space.traces
     table = space.links(trace)
     ran = set()

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.links.link_table import Reason
 from viewer.analysis.nodes.executed_program import view_nodes
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
 from viewer.program.executable.executable import INSERTED
-from viewer.workspace.workspace import Workspace
 
 
 @pytest.fixture
@@ -19,9 +19,7 @@ def linked(data):
     """The links of a model's dump with its record and, if asked for, its program file."""
 
     def open_files(model, ends=("etdp", "etrecord", "pte")):
-        space = Workspace()
-        for end in ends:
-            space.open(str(data / "pte" / f"{model}.{end}"))
+        space = workspace_of(*(data / "pte" / f"{model}.{end}" for end in ends))
         return space.links(space.traces[0])
 
     return open_files

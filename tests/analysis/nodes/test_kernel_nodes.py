@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import line_costs
 from viewer.analysis.cost.modules import module_costs
@@ -17,7 +18,6 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.program.module_tree import module_tree
 from viewer.program.program import GraphNode, Method, Operator, Program
-from viewer.workspace.workspace import Workspace
 
 
 def selection(ops, handles, kernels):
@@ -171,9 +171,7 @@ def record(data):
 @pytest.mark.parametrize("ends", [("etdp", "etrecord"), ("etdp", "etrecord", "pte")])
 def test_a_quantized_call_lists_the_nodes_and_lines_of_its_lowered_module(data, ends):
     """A dequantize in the second call has the debug handle of the relu in the first one."""
-    space = Workspace()
-    for end in ends:
-        space.open(str(data / "pte" / f"quant_calls.{end}"))
+    space = workspace_of(*(data / "pte" / f"quant_calls.{end}" for end in ends))
     table = space.links(space.traces[0])
     truth = json.loads((data / "pte" / "quant_calls.truth.json").read_text())["forward"]
     keys, compared = table.trace.keys, 0

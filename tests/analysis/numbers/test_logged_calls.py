@@ -1,15 +1,13 @@
 """What logged the values of an inference: calls, events of delegates, results of the method."""
 
 from tests.builders.etdump_writer import F32, Run, Tensor, delegate, framework, operator, write_dump
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.numbers.logged_calls import METHOD, LoggedCalls, logged_inferences
-from viewer.workspace.workspace import Workspace
 
 
 def linked(*paths):
-    workspace = Workspace()
-    for path in paths:
-        workspace.open(str(path))
+    workspace = workspace_of(*paths)
     return workspace.links(workspace.traces[0])
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders.logged_runs import LoggedRun, floats
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.numbers.compared import compared
 from viewer.analysis.numbers.logged_values import unreadable, value_of
@@ -21,15 +22,12 @@ from viewer.analysis.numbers.pairing import (
 from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats.executorch.logged_profile import array_values, logged_profile
 from viewer.formats.npz import NpzFile
-from viewer.workspace.workspace import Workspace
 
 FOLDER = DATA / "numbers"
 
 
 def profile(path, *more):
-    workspace = Workspace()
-    for other in more:
-        workspace.open(str(other))
+    workspace = workspace_of(*more)
     return logged_profile(workspace.links(workspace.open(str(path))))
 
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.findings.inferences import SlowestInference
 from viewer.analysis.summary.contents import executable_contents, program_contents
@@ -14,16 +15,13 @@ from viewer.model.scope import STEADY, TimeScope
 from viewer.model.times import plain_spaces
 from viewer.resources import SAMPLES
 from viewer.view.open_trace import views_of
-from viewer.workspace.workspace import Workspace
 
 TORQ = next(sample for sample in SAMPLES if sample.key == "torq_npu").paths()
 
 
 def opened(*paths):
     """The workspace of some files, and its first trace as it ran."""
-    space = Workspace()
-    for path in paths:
-        space.open(str(path))
+    space = workspace_of(*paths)
     return space, views_of(space, {Inferences.AS_RUN}, {})[space.traces[0], Inferences.AS_RUN]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.flows.slice_flows import FlowIndex
 from viewer.export.perfetto.flows import flows_among
 from viewer.model.trace import Unit
@@ -11,10 +12,7 @@ from viewer.workspace.workspace import Workspace
 
 
 def opened(key):
-    workspace = Workspace()
-    for path in next(s for s in SAMPLES if s.key == key).paths():
-        workspace.open(path)
-    return workspace
+    return workspace_of(*next(s for s in SAMPLES if s.key == key).paths())
 
 
 def told(table):

@@ -8,25 +8,18 @@ import pyarrow.dataset
 import pytest
 from pyarrow import parquet as reader
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import ROOT
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.export.tables import parquet
 from viewer.export.tables.parquet import write_parquet
 from viewer.workspace.exports import export
-from viewer.workspace.workspace import Workspace
 
 DATA = ROOT / "tests" / "data"
 ATTENTION = [
     ROOT / "resources/samples/attention_xnnpack" / name
     for name in ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord")
 ]
-
-
-def of(*paths):
-    space = Workspace()
-    for path in paths:
-        space.open(str(path))
-    return space
 
 
 def test_values_nulls_and_types_come_back(tmp_path):
@@ -84,7 +77,7 @@ def test_a_cancelled_or_failed_table_leaves_nothing(tmp_path):
 
 @pytest.mark.parametrize("table", ["slices", "operators", "statistics"])
 def test_a_table_says_what_its_csv_says(tmp_path, table):
-    space = of(*ATTENTION)
+    space = workspace_of(*ATTENTION)
     export(space, str(tmp_path / "a.parquet"), table=table)
     export(space, str(tmp_path / "a.csv"), table=table)
     found = reader.read_table(tmp_path / "a.parquet").to_pylist()
@@ -103,15 +96,15 @@ def test_a_table_says_what_its_csv_says(tmp_path, table):
 
 def test_the_files_of_a_folder_are_one_table(tmp_path):
     """One has instructions and handles, one has neither; their columns have the same types."""
-    export(of(*ATTENTION), str(tmp_path / "a.parquet"), table="statistics", by="name")
+    export(workspace_of(*ATTENTION), str(tmp_path / "a.parquet"), table="statistics", by="name")
     export(
-        of(DATA / "torq/runtime_r0_nss.csv"),
+        workspace_of(DATA / "torq/runtime_r0_nss.csv"),
         str(tmp_path / "b.parquet"),
         table="statistics",
         by="name",
     )
     export(
-        of(DATA / "etdump/SYN_qnn_like.etdp"),
+        workspace_of(DATA / "etdump/SYN_qnn_like.etdp"),
         str(tmp_path / "c.parquet"),
         table="statistics",
         by="name",

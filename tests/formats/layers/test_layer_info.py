@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.formats.layers.layer_info import NO_LAYER
-from viewer.workspace.workspace import Workspace
 
 LAYERS = DATA / "layers"
 INFO, PROFILE = str(LAYERS / "trt_layers.json"), str(LAYERS / "trt_profile.json")
@@ -34,9 +34,7 @@ def test_a_layer_has_its_type_shapes_and_precision():
 
 
 def test_a_profile_is_linked_by_the_names_of_its_layers():
-    workspace = Workspace()
-    for path in (PROFILE, INFO):
-        workspace.open(path)
+    workspace = workspace_of(PROFILE, INFO)
     (trace,) = workspace.traces
     assert list(workspace.warnings(trace)) == []
     table = workspace.links(trace)
@@ -48,9 +46,7 @@ def test_a_profile_is_linked_by_the_names_of_its_layers():
 
 def test_a_profile_of_another_engine_is_not_linked(tmp_path):
     other = layers(tmp_path, {"Name": "/other", "LayerType": "Reformat"}, {"Name": "/head/fc"})
-    workspace = Workspace()
-    for path in (PROFILE, other):
-        workspace.open(path)
+    workspace = workspace_of(PROFILE, other)
     table = workspace.links(workspace.traces[0])
     assert table.program.path == PROFILE  # what it records itself
     assert table.program.is_recorded

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from tests.peers.test_trace_processor import random_edges, random_trace
 from viewer.codecs.reading import never_cancelled, no_progress
@@ -17,7 +18,6 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Unit
 from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions
 from viewer.workspace.snapshot import Snapshot
-from viewer.workspace.workspace import Workspace
 
 NO_PROFILE = (
     "BAD_empty.etdp", "BAD_truncated.etdp", "BAD_zip.etdp", "SYN_no_runs.etdp",
@@ -43,9 +43,7 @@ LINKED = (
 
 def exported(paths, to: Path, wish: PerfettoOptions | None = None) -> bytes:
     """Files as the application exports them."""
-    workspace = Workspace()
-    for path in paths:
-        workspace.open(str(path))
+    workspace = workspace_of(*paths)
     PerfettoJob(Snapshot.of(workspace), wish or PerfettoOptions()).write(
         str(to), no_progress, never_cancelled
     )

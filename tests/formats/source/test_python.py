@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, open_file
@@ -9,7 +10,6 @@ from viewer.formats.source.python import FORMAT, sniff
 from viewer.formats.table.stated_columns import ColumnsNeeded
 from viewer.model.trace import Trace
 from viewer.resources import SAMPLES
-from viewer.workspace.workspace import Workspace
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,7 @@ def test_an_opened_source_is_shown_for_the_path_that_was_recorded(tmp_path):
     mine = tmp_path / "elsewhere" / "models.py"
     mine.parent.mkdir()
     mine.write_text("import torch\n# mine\n")
-    workspace = Workspace()
-    for path in [*sample.paths(), str(mine)]:
-        workspace.open(path)
+    workspace = workspace_of(*[*sample.paths(), str(mine)])
     shown = workspace.source("/home/user/models/models.py")
     assert shown is not None
     assert (shown.shown, shown.line(2)) == (str(mine), "# mine")

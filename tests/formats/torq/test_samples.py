@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.csv_cases import damaged
+from tests.builders.workspaces import workspace_of
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, open_file
 from viewer.model.trace import Trace
@@ -70,9 +71,7 @@ HEADERS = {
 
 
 def facts_of(*paths: Path) -> list[dict]:
-    workspace = Workspace()
-    for path in paths:
-        workspace.open(str(path))
+    workspace = workspace_of(*paths)
     return info(workspace)["files"]
 
 
@@ -149,9 +148,7 @@ def test_files_of_one_name_in_two_folders_are_two_processes(data, tmp_path):
     name = "host_h4_latest.csv"
     other = tmp_path / name
     other.write_bytes((data / "torq" / name).read_bytes())
-    workspace = Workspace()
-    for path in (data / "torq" / name, other):
-        workspace.open(str(path))
+    workspace = workspace_of(data / "torq" / name, other)
     assert [process_name(workspace.traces, t, name) for t in workspace.traces] == [
         name,
         f"{name} (2)",

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.builders.workspaces import TORQ
+from tests.builders.workspaces import TORQ, workspace_of
 from tests.paths import SAMPLES
 from viewer.analysis.cost.costs import Costs
 from viewer.model.scope import STEADY
@@ -80,9 +80,7 @@ def test_only_a_recorded_path_is_found(workspace):
 
 
 def test_an_mlir_text_is_a_source_of_its_own():
-    space = Workspace()
-    for name in ("compile_c3_taskid.csv", "tiny_cnn.mlir"):
-        space.open(str(TORQ / name))
+    space = workspace_of(*(TORQ / name for name in ("compile_c3_taskid.csv", "tiny_cnn.mlir")))
     assert str(TORQ / "tiny_cnn.mlir") in recorded_paths(space)
     facts = source_facts(space, space.traces[0], around=0)
     assert facts["lines"][0]["self_ns"] > 0

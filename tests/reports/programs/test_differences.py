@@ -2,22 +2,19 @@
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.reports.programs.differences import (
     difference_facts,
     difference_problem,
     difference_text,
 )
-from viewer.workspace.workspace import Workspace
 
 FILES = DATA / "pte"
 
 
 def opened(*names):
-    workspace = Workspace()
-    for name in names:
-        workspace.open(str(FILES / name))
-    return workspace
+    return workspace_of(*(FILES / name for name in names))
 
 
 @pytest.fixture(scope="module")

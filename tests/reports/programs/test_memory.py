@@ -3,23 +3,16 @@
 import pytest
 
 from tests.builders.pte_writer import KERNEL, Method, write_program
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.reports.programs.memory import NOTHING, memory_facts, memory_text
-from viewer.workspace.workspace import Workspace
 
 FILES = DATA / "pte"
 
 
-def opened(*paths):
-    workspace = Workspace()
-    for path in paths:
-        workspace.open(str(path))
-    return workspace
-
-
 @pytest.fixture(scope="module")
 def facts():
-    return memory_facts(opened(FILES / "part_x.pte", FILES / "part_x.etrecord"))
+    return memory_facts(workspace_of(FILES / "part_x.pte", FILES / "part_x.etrecord"))
 
 
 def test_a_method_has_its_peak_its_arena_and_bytes_per_instruction(facts):
@@ -48,14 +41,16 @@ def test_tensors_have_their_operator_place_and_lifetime(facts):
 
 
 def test_without_an_etrecord_the_kernel_stands_for_the_operator():
-    (method,) = memory_facts(opened(FILES / "part_x.pte"))["methods"]
+    (method,) = memory_facts(workspace_of(FILES / "part_x.pte"))["methods"]
     assert method["program"] is None
     assert {row["operator"] for row in method["tensors"]} == {None}
     assert "aten::cumsum.out" in memory_text({"methods": [method]})
 
 
 def test_the_record_of_another_program_is_not_used():
-    (method,) = memory_facts(opened(FILES / "part_x.pte", FILES / "llama.etrecord"))["methods"]
+    (method,) = memory_facts(workspace_of(FILES / "part_x.pte", FILES / "llama.etrecord"))[
+        "methods"
+    ]
     assert method["program"] is None
 
 
@@ -71,8 +66,8 @@ def test_the_text_has_peak_arena_and_the_tensors_in_use_then(facts):
 
 def test_programs_without_planned_memory_say_so(tmp_path):
     path = write_program(tmp_path / "a.pte", Method(instructions=[(KERNEL, 0, [])]))
-    assert "no planned memory" in memory_text(memory_facts(opened(path)))
+    assert "no planned memory" in memory_text(memory_facts(workspace_of(path)))
 
 
 def test_nothing_to_report_is_one_sentence():
-    assert memory_text(memory_facts(opened(FILES / "part_x.etrecord"))) == NOTHING
+    assert memory_text(memory_facts(workspace_of(FILES / "part_x.etrecord"))) == NOTHING

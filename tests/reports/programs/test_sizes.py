@@ -3,23 +3,16 @@
 import pytest
 
 from tests.builders.pte_writer import Method, write_program
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.sizes.groups import GroupKey
 from viewer.reports.programs.sizes import NOTHING, sizes_facts, sizes_text
-from viewer.workspace.workspace import Workspace
 
 FILES = DATA / "pte"
 
 
-def opened(*paths):
-    workspace = Workspace()
-    for path in paths:
-        workspace.open(str(path))
-    return workspace
-
-
 def both(name):
-    return opened(FILES / f"{name}.pte", FILES / f"{name}.etrecord")
+    return workspace_of(FILES / f"{name}.pte", FILES / f"{name}.etrecord")
 
 
 def test_parts_are_sorted_by_size_and_add_up_to_the_file():
@@ -43,7 +36,7 @@ def test_a_part_has_its_operator_module_dtype_and_shape():
 
 
 def test_parts_of_several_files_are_in_one_list():
-    facts = sizes_facts(opened(FILES / "part_x.pte", FILES / "llama.pte"))
+    facts = sizes_facts(workspace_of(FILES / "part_x.pte", FILES / "llama.pte"))
     counts = [file["part_count"] for file in facts["files"]]
     assert sum(counts) == len(facts["parts"])
     assert sizes_text(facts).count("share") == 2
@@ -71,7 +64,7 @@ def test_the_text_is_for_people():
 
 
 def test_hashes_of_named_data_are_short_and_have_their_role():
-    text = sizes_text(sizes_facts(opened(FILES / "part_x.pte")))
+    text = sizes_text(sizes_facts(workspace_of(FILES / "part_x.pte")))
     assert "weight · 97367de1a9927b1…" in text
 
 
@@ -79,7 +72,7 @@ def test_equal_parts_are_listed_at_the_end(tmp_path):
     path = write_program(
         tmp_path / "a.pte", Method(), segments=[b"x" * 100, b"x" * 100], named=[("a", 0), ("b", 1)]
     )
-    facts = sizes_facts(opened(path))
+    facts = sizes_facts(workspace_of(path))
     (group,) = facts["files"][0]["duplicates"]["groups"]
     assert [facts["parts"][i]["name"] for i in group["parts"]] == ["a", "b"]
     assert sizes_text(facts).splitlines()[-2:] == [
@@ -90,11 +83,11 @@ def test_equal_parts_are_listed_at_the_end(tmp_path):
 def test_long_lists_are_cut_in_the_text_only(tmp_path):
     names = [(f"n{i}", i) for i in range(40)]
     path = write_program(tmp_path / "a.pte", Method(), segments=[b"x"] * 40, named=names)
-    facts = sizes_facts(opened(path))
+    facts = sizes_facts(workspace_of(path))
     assert len(facts["parts"]) == 42
     assert "  and 12 more: smaller parts (--json lists all)" in sizes_text(facts)
 
 
 @pytest.mark.parametrize("paths", [[], [FILES / "part_x.etrecord"]])
 def test_nothing_to_report_is_one_sentence(paths):
-    assert sizes_text(sizes_facts(opened(*paths))) == NOTHING
+    assert sizes_text(sizes_facts(workspace_of(*paths))) == NOTHING

@@ -8,12 +8,12 @@ import pytest
 
 from tests.builders.compare_sessions import INFERENCES, write_session
 from tests.builders.compared_windows import arms_of, write_arms
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.model.queries import parent_of
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.compared_arms import ChosenArm, ComparedArms
-from viewer.workspace.workspace import Workspace
 
 
 @pytest.fixture
@@ -21,16 +21,9 @@ def paths(tmp_path):
     return write_arms(tmp_path)
 
 
-def workspace(*paths):
-    made = Workspace()
-    for path in paths:
-        made.open(str(path))
-    return made
-
-
 @pytest.fixture
 def found(paths):
-    return OpenComparison(workspace(*paths[0], *paths[1]), arms_of(*paths))
+    return OpenComparison(workspace_of(*paths[0], *paths[1]), arms_of(*paths))
 
 
 def row_of(found, label):
@@ -44,7 +37,7 @@ def test_the_changed_row_is_slower(found):
 
 def test_all_levels_follow_relative_times_and_the_typical_inference_does_not(found, paths):
     chosen = replace(arms_of(*paths), relative=True)
-    relative = OpenComparison(workspace(*paths[0], *paths[1]), chosen)
+    relative = OpenComparison(workspace_of(*paths[0], *paths[1]), chosen)
     assert all(relative.at(level).is_relative for level in ("operator", "name"))
     assert relative.subtitle == "medians of 4 + 4 sessions, relative to the inference"
     assert found.subtitle == "medians of 4 + 4 sessions"
@@ -88,7 +81,7 @@ def test_no_rows_have_no_slices(found):
 def test_of_nested_slices_only_the_outermost_are_those_of_a_row(data):
     path = str(data / "chrome_json/kineto_cpu.json")
     arms = ComparedArms(ChosenArm((path,)), ChosenArm((path,)))
-    found = OpenComparison(workspace(path), arms)
+    found = OpenComparison(workspace_of(path), arms)
     session = found.arms[0].sessions[0]
     trace = session.table.trace
     every = range(len(found.at("name").rows))
@@ -103,20 +96,20 @@ def test_the_typical_inference_has_no_interrupted_call(tmp_path):
         times[list(times)[n % 3]][n] = 5_000_000
     path = str(write_session(tmp_path / "run.etdp", times))
     arms = ComparedArms(ChosenArm((path,)), ChosenArm((path,), (4, 5)))
-    _, run = OpenComparison(workspace(path), arms).typical(0)
+    _, run = OpenComparison(workspace_of(path), arms).typical(0)
     assert run.end - run.start < 1_000_000
 
 
 def test_an_arm_of_one_recording_twice_is_a_problem(paths, tmp_path):
     copy = copyfile(paths[0][0], tmp_path / "copy.etdp")
     arms = arms_of([paths[0][0], str(copy)], paths[1])
-    found = OpenComparison(workspace(*paths[0], *paths[1], copy), arms)
+    found = OpenComparison(workspace_of(*paths[0], *paths[1], copy), arms)
     assert found.problem == "A: a0.etdp and copy.etdp are the same recording"
 
 
 def test_inferences_of_one_file_are_compared_by_number(paths):
     arms = ComparedArms(ChosenArm((paths[0][0],), (1,)), ChosenArm((paths[0][0],), (5, 6, 7)))
-    found = OpenComparison(workspace(paths[0][0]), arms)
+    found = OpenComparison(workspace_of(paths[0][0]), arms)
     assert [len(arm.sessions[0].runs) for arm in found.arms] == [1, 3]
     assert {one.verdict for _, one in found.rows} == {Verdict.CANNOT_TELL}
     assert found.subtitle == "inference 1 → median of inferences 5 to 7"

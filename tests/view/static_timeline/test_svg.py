@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders.clocked_traces import groups_of
+from tests.builders.workspaces import workspace_of
 from viewer.formats import TraceBuilder
 from viewer.gui.qt.theme.tokens import DARK, LIGHT
 from viewer.model.inferences.inference_views import Inferences
@@ -14,7 +15,6 @@ from viewer.resources import SAMPLES
 from viewer.view.clock_groups import clock_groups
 from viewer.view.open_trace import views_of
 from viewer.view.static_timeline.svg import CLASS, TOKENS, timeline_style, timeline_svg
-from viewer.workspace.workspace import Workspace
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -105,9 +105,7 @@ def test_long_names_and_many_tracks_are_limited():
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.key)
 def test_samples_are_well_formed_and_complete(sample):
-    workspace = Workspace()
-    for path in sample.paths():
-        workspace.open(path)
+    workspace = workspace_of(*sample.paths())
     views = views_of(workspace, {Inferences.AS_RUN}, {})
     shown = [views[trace, Inferences.AS_RUN] for trace in workspace.traces]
     for group in clock_groups(shown):
