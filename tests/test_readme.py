@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from viewer import formats as formats_room
 from viewer.cli import COMMANDS, main
 from viewer.codecs.reading import UnreadableFile
@@ -113,9 +114,7 @@ def test_the_python_of_the_help_writes_a_perfetto_trace(tmp_path, monkeypatch):
 def test_the_delegate_that_the_help_logs_is_linked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(python_with("EventTracer", text_of("delegates")), {})
-    workspace = Workspace()
-    workspace.open("run.etdp")
-    workspace.open(str(ROOT / "tests/data/etrecord/demo_str.etrecord"))
+    workspace = workspace_of("run.etdp", ROOT / "tests/data/etrecord/demo_str.etrecord")
     (trace,) = workspace.traces
     table = workspace.links(trace)
     found = {

@@ -21,10 +21,10 @@ import numpy as np
 import pytest
 
 from tests.builders.bench_sizes import size
+from tests.builders.workspaces import workspace_of
 from viewer.compat.perfetto_logger import convert_to_perfetto
 from viewer.compat.torq_logger.overview import all_units, two_units
 from viewer.workspace import exports as exporting
-from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.nightly
 
@@ -71,8 +71,7 @@ def drop_in(profile: Path, out: Path) -> None:
 
 
 def workspace(profile: Path, out: Path) -> None:
-    opened = Workspace()
-    opened.open(str(profile))
+    opened = workspace_of(profile)
     assert exporting.export(opened, str(out)) == ROWS
 
 

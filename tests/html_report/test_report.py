@@ -10,6 +10,7 @@ import pytest
 from tests.analysis.comparison.test_comparison import BASE, NOISE
 from tests.builders.compare_sessions import varied, write_sessions
 from tests.builders.reports import Page, hostile_workspace, page_of, sample, trace_named
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.changes.path_changes import comparison_by
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled
@@ -161,8 +162,7 @@ def test_a_comparison_has_its_answer_first(tmp_path):
 def test_a_file_that_changed_has_no_hash(tmp_path):
     csv = tmp_path / "run.csv"
     csv.write_text("process,thread,name,start_ns,dur_ns\np,t,a,0,10\n")
-    workspace = Workspace()
-    workspace.open(str(csv))
+    workspace = workspace_of(csv)
     assert hashlib.sha256(csv.read_bytes()).hexdigest() in page_of(workspace, tmp_path).text
     csv.write_text("process,thread,name,start_ns,dur_ns\np,t,a,0,11\np,t,b,20,11\n")
     assert "it changed after it was read" in page_of(workspace, tmp_path).text
@@ -191,6 +191,5 @@ def test_progress_ends_with_all_of_it(tmp_path):
 
 
 def test_a_record_alone_has_its_origin(tmp_path):
-    workspace = Workspace()
-    workspace.open(SAMPLES[0].paths()[1])
+    workspace = workspace_of(SAMPLES[0].paths()[1])
     assert sections(page_of(workspace, tmp_path)) == ["provenance"]

@@ -15,6 +15,7 @@ from tests.builders.open_files import (
     open_files,
     refused,
 )
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.formats import open_file
 from viewer.mcp_server.open_files import OpenFiles
@@ -53,9 +54,7 @@ def test_files_are_those_of_info(opened, command):
 
 
 def test_files_that_cannot_be_read_and_warnings_are_listed():
-    workspace = Workspace()
-    workspace.open(DUMP)
-    workspace.open(str(DATA / "etrecord" / "cnn_teal_xnnpack.etrecord"))
+    workspace = workspace_of(DUMP, DATA / "etrecord" / "cnn_teal_xnnpack.etrecord")
     found = answered(OpenFiles(workspace, ["x.etdp: it is empty"]), "files")
     assert found["unreadable"] == ["x.etdp: it is empty"]
     assert "does not match" in found["warnings"][0]

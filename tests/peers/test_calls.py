@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from tests.builders.call_traces import Paths
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA, ROOT
 from tests.peers.events import name_of_group
 from tests.peers.trace_processor import TraceProcessor
@@ -170,8 +171,7 @@ def test_random_slices_have_the_paths_of_trace_processor(seed, tmp_path):
         for _ in range(150)
     ]
     path.write_text("process,thread,name,start_ns,dur_ns\n" + "".join(rows))
-    space = Workspace()
-    space.open(str(path))
+    space = workspace_of(path)
     (trace,) = space.traces
     assert int(trace.slices.row_lane.max()) > 0
     export(space, str(to))

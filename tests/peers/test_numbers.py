@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tests.builders.command_line import run
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.numbers.compared import compared
 from viewer.analysis.numbers.logged_values import value_of
 from viewer.analysis.numbers.pairing import paired_arrays
 from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats.executorch.logged_profile import array_values, logged_profile
 from viewer.formats.npz import NpzFile
-from viewer.workspace.workspace import Workspace
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch.devtools")
@@ -111,8 +111,7 @@ def recorded(folder, name, partitioner):
 def test_mse_l1_and_snr_equal_those_of_the_inspector(name, partitioner, tmp_path, capsys):
     with torch.no_grad():
         official = recorded(tmp_path, name, partitioner)
-    workspace = Workspace()
-    workspace.open(str(tmp_path / f"{name}.etrecord"))
+    workspace = workspace_of(tmp_path / f"{name}.etrecord")
     trace = workspace.open(str(tmp_path / f"{name}.etdp"))
     profile = logged_profile(workspace.links(trace))
     (inference,) = profile.chosen(None)

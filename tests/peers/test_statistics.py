@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from tests.peers.events import name_of_group
 from tests.peers.trace_processor import TraceProcessor
@@ -16,7 +17,6 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.times import tick_to_ns
 from viewer.workspace.exports import export
-from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow
 
@@ -60,8 +60,7 @@ def test_chrome_traces_have_the_times_of_trace_processor(name):
 @pytest.mark.parametrize("name", ["attn_portable_x5", "cnn_portable_x10", "gru_portable_x1"])
 def test_dumps_have_the_times_of_their_exports(name, tmp_path):
     """The export has the names of the file, and no slice that Opscope derived."""
-    space = Workspace()
-    space.open(str(DATA / "etdump" / f"{name}.etdp"))
+    space = workspace_of(DATA / "etdump" / f"{name}.etdp")
     (trace,) = space.traces
     assert trace.slices.derived_count == 0
     path = tmp_path / "run.pftrace"

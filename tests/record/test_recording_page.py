@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from viewer.formats import formats
 from viewer.gui.window.help.pages import RECORDING, text_of
 from viewer.model.trace import RunKind
@@ -59,8 +60,7 @@ def test_a_record_and_its_run_link_as_the_page_promises(tmp_path):
     pytest.importorskip("executorch", reason=NO_PEERS)
     run_in(tmp_path, code("python", "generate_etrecord"))
     run_in(tmp_path, code("python", "enable_etdump"))
-    workspace = Workspace()
-    workspace.open(str(tmp_path / "run.etdp"))
+    workspace = workspace_of(tmp_path / "run.etdp")
     record = workspace.open(str(tmp_path / "model.etrecord"))
     (trace,) = workspace.traces
     assert [run.kind for run in trace.runs].count(RunKind.INFERENCE) == 5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.record import toy_npu
 from viewer.cli import main
-from viewer.workspace.workspace import Workspace
 
 
 @pytest.fixture(scope="module")
@@ -18,10 +18,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def workspace(folder):
-    made = Workspace()
-    made.open(str(folder / toy_npu.DUMP))
-    made.open(str(folder / toy_npu.MAP))
-    return made
+    return workspace_of(folder / toy_npu.DUMP, folder / toy_npu.MAP)
 
 
 def slices_of(workspace, identifier):

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.builders.command_line import run
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.reports.calls import CallOptions, calls, calls_text, folded
 from viewer.reports.inferences import NoSuchRun
@@ -177,8 +178,7 @@ def test_the_text_is_a_tree_below_its_threads(capsys):
 
 
 def test_the_text_has_the_largest_rows_and_counts_the_rest():
-    space = Workspace()
-    space.open(CNN)
+    space = workspace_of(CNN)
     every = calls(space, CallOptions())
     text = calls_text(calls(space, CallOptions(most=3)))
     assert text.splitlines()[-1] == f"{len(every['rows']) - 3} rows not shown"

@@ -8,6 +8,7 @@ import pytest
 from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm, write_session, write_sessions
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
@@ -25,7 +26,6 @@ from viewer.reports.compare_sentences import (
 from viewer.reports.compare_text import compare_text
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.run_choice import of_numbers
-from viewer.workspace.workspace import Workspace
 
 
 @pytest.fixture
@@ -61,8 +61,7 @@ def test_an_arm_with_itself_has_too_few_sessions_too(tmp_path):
 
 def test_parts_of_one_file_are_named(tmp_path):
     (path,) = write_sessions(tmp_path, "a", BASE)
-    space = Workspace()
-    space.open(str(path))
+    space = workspace_of(path)
     one, other, more = (arm_of(space, of_numbers(space, own)) for own in ((1,), (5,), range(2, 8)))
     said = headline(Comparison(one, other))
     assert said == "Inference 5 took as long as inference 1."

@@ -1,19 +1,17 @@
 """What `opscope info` says of a program file, as data and as text."""
 
 from tests.builders.pte_writer import DELEGATE, Method, write_program
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.model.times import plain_spaces
 from viewer.reports.executables import delegate_text
 from viewer.reports.info import info, info_text
-from viewer.workspace.workspace import Workspace
 
 FILES = DATA / "pte"
 
 
 def opened(path):
-    workspace = Workspace()
-    workspace.open(str(path))
-    return workspace
+    return workspace_of(path)
 
 
 def test_the_data_has_instructions_delegates_memory_and_sizes():

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from tests.builders.command_line import run
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.api.opening import open as opened
 from viewer.reports.profiles.summary import summary_facts
-from viewer.workspace.workspace import Workspace
 
 LLM, STEPS, TWO = (
     str(DATA / "phases" / name) for name in ("llm_200.etdp", "sus_steps.etdp", "encdec.etdp")
@@ -22,8 +22,7 @@ def answer(capsys, *arguments: str) -> dict:
 
 
 def summary(path: str) -> dict:
-    workspace = Workspace()
-    workspace.open(path)
+    workspace = workspace_of(path)
     (file,) = summary_facts(workspace)["files"]
     return file
 

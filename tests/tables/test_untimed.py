@@ -6,7 +6,6 @@ from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.model.untimed import value_text
 from viewer.tables.untimed import UNTIMED, untimed_columns
-from viewer.workspace.workspace import Workspace
 
 
 def rows(*names: str) -> list[dict[str, object]]:
@@ -46,8 +45,7 @@ def test_an_allocation_names_its_allocator_and_no_operator():
 
 def test_values_and_identifiers_are_those_of_the_events():
     table = rows("etdump/SYN_untimed_kinds.etdp")
-    workspace = Workspace()
-    workspace.open(str(DATA / "etdump/SYN_untimed_kinds.etdp"))
+    workspace = workspace_of(DATA / "etdump/SYN_untimed_kinds.etdp")
     events = workspace.traces[0].untimed
     assert [row["value"] for row in table] == [value_text(events, i) for i in range(len(events))]
     named = [(row["name"], row["identifier"]) for row in table if row["identifier"] != ""]

@@ -209,9 +209,7 @@ def test_a_table_opens_again_as_the_same_trace(dump, record, tmp_path):
     record_path = str(DATA / "etrecord" / f"{record}.etrecord")
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     for source, out in ((DATA / "etdump" / f"{dump}.etdp", first), (first, second)):
-        workspace = Workspace()
-        workspace.open(str(source))
-        workspace.open(record_path)
+        workspace = workspace_of(source, record_path)
         workspace.pair(str(source), record_path)
         export(workspace, str(out))
     assert table(second) == table(first)
@@ -237,8 +235,7 @@ def test_fancy_fusion_is_the_operators_that_the_map_gives(tmp_path):
 
 
 def test_a_record_alone_has_operators_and_no_time(tmp_path):
-    workspace = Workspace()
-    workspace.open(str(DATA / "etrecord" / "demo_str.etrecord"))
+    workspace = workspace_of(DATA / "etrecord" / "demo_str.etrecord")
     assert export(workspace, str(tmp_path / "o.csv")) == 5
     assert [row["operator"] for row in table(tmp_path / "o.csv")] == [
         "convolution", "relu", "convolution", "relu", "tan"
@@ -260,8 +257,7 @@ def test_files_with_unrelated_clocks_each_count_from_their_start(tmp_path):
 
 
 def test_a_chosen_clock_rate_is_exported_with_the_same_ticks(tmp_path):
-    workspace = Workspace()
-    workspace.open(str(DATA / "torq" / "compile_c3_taskid_mtu.csv"))
+    workspace = workspace_of(DATA / "torq" / "compile_c3_taskid_mtu.csv")
     workspace.set_clock(workspace.traces[0].path, Fraction(10))
     source = perfetto_source(Snapshot.of(workspace), 0)
     assert (source.ns_per_tick, source.rate_origin) == (10, RateOrigin.CHOSEN)
@@ -279,8 +275,7 @@ def test_a_chosen_clock_rate_is_exported_with_the_same_ticks(tmp_path):
     ("name", "table"), [("a.pftrace", "slices"), *((f"{t}.csv", t) for t in TABLES)]
 )
 def test_a_program_file_alone_has_no_times_to_export(name, table, tmp_path):
-    workspace = Workspace()
-    workspace.open(str(DATA / "pte" / "part_x.pte"))
+    workspace = workspace_of(DATA / "pte" / "part_x.pte")
     with pytest.raises(NothingToExport, match="Also open its ETDump"):
         export(workspace, str(tmp_path / name), table=table)
     assert list(tmp_path.iterdir()) == []

@@ -162,8 +162,7 @@ def test_flows_are_looked_up_once_for_the_size_and_the_file(monkeypatch, tmp_pat
 
 
 def test_a_record_alone_has_no_time():
-    workspace = Workspace()
-    workspace.open(next(s for s in SAMPLES if s.key == "attention_xnnpack").paths()[1])
+    workspace = workspace_of(next(s for s in SAMPLES if s.key == "attention_xnnpack").paths()[1])
     workspace.traces = []
     with pytest.raises(NothingToExport, match="no timing data"):
         PerfettoJob(Snapshot.of(workspace), PerfettoOptions())
@@ -328,8 +327,6 @@ def test_planned_memory_is_written_as_derived_from_the_plan(tmp_path):
     ]
     assert values[:5] == [1280, 1536, 1792, 768, 0]
     # What was exported is not derived again.
-    again = Workspace()
-    again.open(str(path))
-    again.open(str(DATA / "pte/llama.pte"))
+    again = workspace_of(path, DATA / "pte/llama.pte")
     trace = again.traces[0]
     assert planned_counters(trace, again.links(trace).ran) == ()

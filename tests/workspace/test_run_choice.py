@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers, of_scope
 from viewer.workspace.workspace import Workspace
@@ -11,10 +12,7 @@ METHODS = DATA / "compare/16_methods_swapped"
 
 @pytest.fixture
 def linked():
-    workspace = Workspace()
-    workspace.open(str(METHODS / "a.etdp"))
-    workspace.open(str(METHODS / "a.etrecord"))
-    return workspace
+    return workspace_of(METHODS / "a.etdp", METHODS / "a.etrecord")
 
 
 def numbers(workspace: Workspace, choice: RunChoice) -> list[tuple[str, int]]:

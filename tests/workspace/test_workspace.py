@@ -260,8 +260,7 @@ def test_each_file_starts_at_zero():
 
 
 def test_sources_are_found_beside_the_opened_files():
-    workspace = Workspace()
-    workspace.open(str(SAMPLE / "demo_str.etrecord"))
+    workspace = workspace_of(SAMPLE / "demo_str.etrecord")
     found = workspace.source("/home/user/models/models.py")
     assert found is not None
     assert found.shown == str(SAMPLE / "models.py")
@@ -328,8 +327,7 @@ def test_debug_info_is_no_text_that_was_asked_for_and_brings_the_one_it_names():
 def test_a_text_beside_a_profile_that_cannot_be_read_is_told(tmp_path):
     shutil.copy(TORQ / "compile_c0_callsite.csv", tmp_path)
     (tmp_path / "tiny_cnn.mlir").write_bytes(b"ML\xefR bytecode")
-    workspace = Workspace()
-    workspace.open(str(tmp_path / "compile_c0_callsite.csv"))
+    workspace = workspace_of(tmp_path / "compile_c0_callsite.csv")
     (said,) = workspace.open_companions()
     assert said.startswith("compile_c0_callsite.csv refers to a source that cannot be read: ")
     assert "iree-opt tiny_cnn.mlir" in said
@@ -427,9 +425,7 @@ def test_a_map_may_name_a_part_of_what_a_torq_profile_has(csv, named, tmp_path):
     path = tmp_path / "map.json"
     entries = {name: (i, i + 100) for i, name in enumerate(named)}
     write_debug_handle_map(path, DelegateInstance(entries, "Torq"))
-    workspace = Workspace()
-    workspace.open(str(TORQ / csv))
-    workspace.open(str(path))
+    workspace = workspace_of(TORQ / csv, path)
     (trace,) = workspace.traces
     assert in_force(workspace)[1] == "evidence"
     links = workspace.links(trace).links
@@ -494,8 +490,7 @@ PTE = DATA / "pte"
 
 @pytest.mark.slow
 def test_a_program_file_stands_beside_its_dump_and_record_and_changes_no_link():
-    workspace = Workspace()
-    workspace.open(str(PTE / "custom.pte"))
+    workspace = workspace_of(PTE / "custom.pte")
     assert (workspace.is_empty, workspace.paths) == (False, [str(PTE / "custom.pte")])
     for name in ("custom.etdp", "custom.etrecord"):
         workspace.open(str(PTE / name))

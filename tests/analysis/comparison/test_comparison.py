@@ -6,12 +6,12 @@ import pytest
 
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm, varied, write_session, write_sessions
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.comparison.arms import Arm, drift_exceeds
 from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.run_choice import of_numbers
-from viewer.workspace.workspace import Workspace
 
 BASE = {"conv.out": 100_000, "add.out": 20_000, "mul.out": 30_000, "tiny.out": 1}
 NOISE = [0.0, 0.01, -0.01, 0.02]
@@ -165,8 +165,7 @@ def test_nothing_against_nothing_has_no_verdict():
 
 def test_inferences_in_both_arms_are_reported(tmp_path):
     (path,) = write_sessions(tmp_path, "a", BASE)
-    space = Workspace()
-    space.open(str(path))
+    space = workspace_of(path)
     first, second, third = (
         arm_of(space, of_numbers(space, numbers)) for numbers in ((1, 2, 3), (3, 4), (5,))
     )
@@ -229,8 +228,7 @@ def test_an_etdump_and_a_profile_of_another_tool_are_compared_by_name():
     """Neither has a call of the other, so both have the times of their names."""
     arms = []
     for path in ("etdump/cnn_portable_x10.etdp", "chrome_json/onnxruntime_runs.json"):
-        workspace = Workspace()
-        workspace.open(str(DATA / path))
+        workspace = workspace_of(DATA / path)
         arms.append(arm_of(workspace))
     found = Comparison(*arms)
     assert {row.level for row in found.rows} == {"name"}

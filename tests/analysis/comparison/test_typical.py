@@ -1,6 +1,7 @@
 """The inference that shows an arm best."""
 
 from tests.builders.compare_sessions import INFERENCES, arm, write_session, write_sessions
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.typical import typical_run
@@ -56,7 +57,6 @@ def test_an_arm_without_sessions_has_none():
 
 
 def test_a_profile_without_methods_has_its_only_run(tmp_path):
-    workspace = Workspace()
-    workspace.open(str(DATA / "chrome_json" / "kineto_cpu.json"))
+    workspace = workspace_of(DATA / "chrome_json" / "kineto_cpu.json")
     found = arm_of(workspace)
     assert typical_run(found)[1] in found.sessions[0].runs

@@ -18,6 +18,7 @@ from tests.builders.delegation_cases import (
     within,
 )
 from tests.builders.etdump_writer import framework, operator
+from tests.builders.workspaces import workspace_of
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.delegates.delegation import Delegation, recorded
 from viewer.analysis.links.link_table import LinkState, Reason
@@ -307,11 +308,8 @@ def test_kernels_without_a_record_are_told_by_their_names():
 
 def open_with_identifiers(profile, record):
     """A profile whose column of identifiers the workspace has found."""
-    from viewer.workspace.workspace import Workspace
 
-    space = Workspace()
-    space.open(str(DATA / profile))
-    space.open(str(DATA / record))
+    space = workspace_of(DATA / profile, DATA / record)
     return space.links(space.traces[0])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.builders.etdump_writer import Event, delegate, framework, operator
-from tests.builders.workspaces import STR, opened, read
+from tests.builders.workspaces import STR, opened, read, workspace_of
 from tests.paths import DATA
 from viewer.analysis.links.delegate_clocks import (
     clock_names,
@@ -198,15 +198,13 @@ def test_values_have_no_clock(dump):
     ],
 )
 def test_a_rate_that_is_not_needed_is_no_mistake_and_a_refusal_names_what_works(clock, message):
-    space = Workspace()
-    space.open(VULKAN_DUMP)
+    space = workspace_of(VULKAN_DUMP)
     complaints = apply(Choices(delegate_clocks=((*clock, MHZ_800),)), space)
     assert (len(complaints), space.choices.delegate_clocks) == (bool(message), {})
     assert all(message in one for one in complaints)
 
 
 def test_to_state_one_for_a_clock_of_ns_is_refused():
-    space = Workspace()
-    space.open(VULKAN_DUMP)
+    space = workspace_of(VULKAN_DUMP)
     with pytest.raises(ValueError, match="VulkanBackend counts ns and needs no rate"):
         space.set_delegate_clock(VULKAN_DUMP, "VulkanBackend", MHZ_800)

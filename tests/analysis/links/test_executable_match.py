@@ -146,6 +146,5 @@ def test_every_scope_states_the_method_that_ran(data):
 
 
 def test_without_a_program_file_no_method_is_known_to_have_run(data):
-    space = Workspace()
-    space.open(str(data / "pte" / "multi3.etdp"))
+    space = workspace_of(data / "pte" / "multi3.etdp")
     assert space.links(space.traces[0]).ran == ()

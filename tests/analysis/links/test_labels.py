@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.links.labels import (
     brief_label,
@@ -175,8 +176,7 @@ def test_nodes_are_those_of_the_operators_of_a_key():
 
 
 def test_what_is_not_linked_has_no_nodes():
-    workspace = Workspace()
-    workspace.open(str(DATA / "etdump/demo_str_x4.etdp"))
+    workspace = workspace_of(DATA / "etdump/demo_str_x4.etdp")
     table = workspace.links(workspace.traces[0])
     assert {(t.names, t.op_types, t.modules, t.sources) for t in node_texts(table)} == {
         ((), (), (), ())

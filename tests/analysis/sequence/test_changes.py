@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 from tests.builders.inference_trace import inference_trace
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.sequence.changes import Change, change_of, sequences
 from viewer.model.trace import Trace
-from viewer.workspace.workspace import Workspace
 
 
 def opened(name: str) -> tuple[Trace, WorkTime]:
-    workspace = Workspace()
-    workspace.open(str(DATA / "phases" / name))
+    workspace = workspace_of(DATA / "phases" / name)
     trace = workspace.traces[0]
     return trace, WorkTime(workspace.links(trace))
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.builders.inference_trace import inference_trace
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.sequence.changes import sequences
 from viewer.analysis.sequence.rates import gaps_of, rate_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
-from viewer.workspace.workspace import Workspace
 
 
 def blocks(*spans: tuple[RunKind, int, int], process: str = "p") -> Trace:
@@ -48,8 +48,7 @@ def test_a_rate_counts_the_gaps_before_its_inferences() -> None:
 
 
 def test_decode_steps_per_second_of_wall_time() -> None:
-    workspace = Workspace()
-    workspace.open(str(DATA / "phases" / "llm_200.etdp"))
+    workspace = workspace_of(DATA / "phases" / "llm_200.etdp")
     trace = workspace.traces[0]
     prefill, decode = sequences(trace)
     assert rate_of(trace, prefill) is None

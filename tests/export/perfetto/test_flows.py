@@ -8,7 +8,6 @@ from viewer.analysis.flows.slice_flows import FlowIndex
 from viewer.export.perfetto.flows import flows_among
 from viewer.model.trace import Unit
 from viewer.resources import SAMPLES
-from viewer.workspace.workspace import Workspace
 
 
 def opened(key):
@@ -83,8 +82,7 @@ def test_of_many_slices_the_first_are_looked_up_and_that_is_said():
 
 
 def test_a_trace_without_links_has_no_flows():
-    workspace = Workspace()
-    workspace.open(SAMPLES[0].paths()[0])
+    workspace = workspace_of(SAMPLES[0].paths()[0])
     table = workspace.links(workspace.traces[0])
     edges = flows_among(table, None)
     assert (len(edges.producer), edges.asked, edges.of) == (0, 0, 0)

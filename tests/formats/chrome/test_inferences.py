@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.chrome_cases import DATA, problems, read, slice_event
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA as ALL_DATA
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.links.labels import slice_labels
@@ -30,7 +31,6 @@ from viewer.model.scope import TimeScope, starts_in, whole_scope_text
 from viewer.model.times import plain_spaces
 from viewer.model.trace import KeyKind, RunKind
 from viewer.workspace.exports import export
-from viewer.workspace.workspace import Workspace
 
 STEPS, RUNS = DATA / "torch_training.json.gz", DATA / "onnxruntime_runs.json"
 
@@ -167,8 +167,7 @@ def connected(trace):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [STEPS, RUNS])
 def test_a_perfetto_export_states_the_inference_of_every_slice(path, tmp_path):
-    workspace = Workspace()
-    workspace.open(str(path))
+    workspace = workspace_of(path)
     export(workspace, str(tmp_path / "a.pftrace"))
     first, second = workspace.traces[0], open_file(str(tmp_path / "a.pftrace"))
     counts = [int((run_of_slices(first) == at).sum()) for at, _ in enumerate(first.runs)]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from tests.builders.workspaces import workspace_of
 from tests.export.perfetto.test_writer import difficult_traces
 from tests.paths import DATA
 from tests.peers.trace_processor import TraceProcessor
@@ -22,7 +23,6 @@ from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.workspace.perfetto_export import perfetto_source
 from viewer.workspace.snapshot import Snapshot
-from viewer.workspace.workspace import Workspace
 
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 CLEARED, NEEDS = 1, 2
@@ -432,8 +432,7 @@ def test_counters_have_their_values_and_units(tmp_path):
 
 def exported(path: Path) -> pb.Trace:
     """A file as the application exports it."""
-    workspace = Workspace()
-    workspace.open(str(path))
+    workspace = workspace_of(path)
     out = io.BytesIO()
     sources = [perfetto_source(Snapshot.of(workspace), i) for i in range(len(workspace.traces))]
     write_perfetto(sources, out)

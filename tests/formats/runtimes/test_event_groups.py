@@ -3,6 +3,7 @@
 import pytest
 
 from tests.builders.runtime_files import SNPE_REPORT, qnn_csv, snpe_csv
+from tests.builders.workspaces import workspace_of
 from viewer.model.trace import RunKind
 from viewer.reports.stats import stats
 from viewer.workspace.workspace import Workspace
@@ -32,6 +33,5 @@ def test_initialization_is_in_no_share(tmp_path, text):
 def test_without_executions_initialization_counts(tmp_path):
     path = tmp_path / "profile.csv"
     path.write_text(qnn_csv(runs=0))
-    space = Workspace()
-    space.open(str(path))
+    space = workspace_of(path)
     assert stats(space, "name")["files"][0]["whole_ns"] == 8_200_000

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.runtime_files import TFLITE_CSV, tflite_log
+from tests.builders.workspaces import workspace_of
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.model.times import plain_spaces
 from viewer.reports.stats import stats
-from viewer.workspace.workspace import Workspace
 
 NODES = [
     ("[conv1/Relu6]:0", 0, 5_322_000),
@@ -108,8 +108,7 @@ def output(initial, regular):
 
 
 def statistics(path, key):
-    space = Workspace()
-    space.open(str(path))
+    space = workspace_of(path)
     return stats(space, key)
 
 

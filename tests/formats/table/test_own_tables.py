@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.model.queries import run_of_slices
@@ -32,8 +33,7 @@ def test_inferences_keep_their_numbers_and_whether_they_finished(tmp_path):
 
 
 def test_a_part_of_a_trace_keeps_the_numbers_of_the_whole(tmp_path):
-    workspace = Workspace()
-    workspace.open(str(DATA / "etdump/attn_portable_x5.etdp"))
+    workspace = workspace_of(DATA / "etdump/attn_portable_x5.etdp")
     trace = workspace.traces[0]
     third = list(trace.inferences())[2]
     span = (third.start - trace.start, third.end - trace.start)
@@ -52,8 +52,7 @@ def test_a_timing_that_no_export_writes_is_counted(tmp_path):
     again(DATA / "etdump/attn_portable_x5.etdp", tmp_path)
     text = (tmp_path / "a.csv").read_text().replace(",measured,", ",guessed,", 2)
     (tmp_path / "b.csv").write_text(text)
-    workspace = Workspace()
-    workspace.open(str(tmp_path / "b.csv"))
+    workspace = workspace_of(tmp_path / "b.csv")
     (problem,) = workspace.traces[0].problems
     assert (problem.kind, problem.count, problem.first) == (
         "unknown timing: taken as measured", 2, "guessed"
@@ -67,8 +66,7 @@ def test_an_inference_that_no_export_numbers_so_is_left_out(tmp_path, number):
         (tmp_path / "a.csv").read_text().replace(",5,,", f",{number},,"),
         encoding="utf-8",
     )
-    workspace = Workspace()
-    workspace.open(str(tmp_path / "b.csv"))
+    workspace = workspace_of(tmp_path / "b.csv")
     assert [run.number for run in workspace.traces[0].inferences()] == [1, 2, 3, 4]
 
 
@@ -112,8 +110,7 @@ def test_texts_that_a_spreadsheet_would_run_come_back(tmp_path, target, raw):
 def test_a_table_of_another_tool_keeps_its_apostrophes(tmp_path):
     path = tmp_path / "names.csv"
     path.write_text('"process",thread,name,start_ns,dur_ns\np,t,\'=1+1,0,1\n')
-    workspace = Workspace()
-    workspace.open(str(path))
+    workspace = workspace_of(path)
     assert workspace.traces[0].name(0) == "'=1+1"
 
 
@@ -124,8 +121,7 @@ def test_a_table_that_another_program_saved_again_keeps_its_apostrophes(tmp_path
     for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL):
         with open(tmp_path / "b.csv", "w", encoding="utf-8", newline="") as file:
             csv.writer(file, quoting=quoting).writerows(rows)
-        workspace = Workspace()
-        workspace.open(str(tmp_path / "b.csv"))
+        workspace = workspace_of(tmp_path / "b.csv")
         assert workspace.traces[0].name(0) == "'=1+1"
 
 
@@ -133,8 +129,7 @@ def test_texts_that_only_an_edited_table_has_stay_distinct(tmp_path):
     again(names_file(tmp_path / "names.csv"), tmp_path)
     text = (tmp_path / "a.csv").read_text().replace(",plain,", ",=1+1,", 1)
     (tmp_path / "b.csv").write_text(text)
-    workspace = Workspace()
-    workspace.open(str(tmp_path / "b.csv"))
+    workspace = workspace_of(tmp_path / "b.csv")
     trace = workspace.traces[0]
     assert {"=1+1", "'=1+1"} <= {trace.name(i) for i in range(len(trace.slices))}
 

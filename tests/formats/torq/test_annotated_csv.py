@@ -9,6 +9,7 @@ import pytest
 
 from tests import paths
 from tests.builders.csv_cases import expect_snapshot
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.links.link_table import Reason
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
@@ -201,9 +202,7 @@ def test_it_is_not_linked_to_a_text_of_the_same_lines_alone(data, tmp_path):
     """Every operation one column further right: each line has one, and none begins there."""
     text = (data / "torq" / "tiny_cnn.mlir").read_text()
     (tmp_path / "tiny_cnn.mlir").write_text("\n".join(" " + line for line in text.split("\n")))
-    workspace = Workspace()
-    workspace.open(str(data / "torq" / "annotated_a3_latest.csv"))
-    workspace.open(str(tmp_path / "tiny_cnn.mlir"))
+    workspace = workspace_of(data / "torq" / "annotated_a3_latest.csv", tmp_path / "tiny_cnn.mlir")
     assert workspace.links(workspace.traces[0]).program is None
 
 

@@ -88,7 +88,6 @@ def test_an_mlir_text_is_a_source_of_its_own():
 
 
 def test_files_without_lines_say_so():
-    space = Workspace()
-    space.open(str(TORQ / "compile_c1_css_cdma.csv"))
+    space = workspace_of(TORQ / "compile_c1_css_cdma.csv")
     with pytest.raises(NoSource, match="record no source lines"):
         source_facts(space, space.traces[0])

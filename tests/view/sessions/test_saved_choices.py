@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import msgspec
 
+from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.view.sessions.opened_files import opened_files
 from viewer.view.sessions.saved_choices import (
@@ -16,21 +17,18 @@ from viewer.view.sessions.saved_choices import (
     kept_choices,
 )
 from viewer.workspace.link_choices import Choices, apply
-from viewer.workspace.workspace import Workspace
 
 QNN = str(DATA / "etdump/SYN_qnn_like.etdp")
 
 
 def test_the_rate_of_a_delegates_clock_comes_back_with_its_file():
-    space = Workspace()
-    space.open(QNN)
+    space = workspace_of(QNN)
     space.set_clock(QNN, Fraction(2))
     space.set_delegate_clock(QNN, "cycles", Fraction(5, 4))
     kept = kept_choices(space, space.paths)
     assert kept.clocks == (ClockChoice(0, "2"), ClockChoice(0, "5/4", "cycles"))
     again = msgspec.json.decode(msgspec.json.encode(kept), type=SavedChoices)
-    other = Workspace()
-    other.open(QNN)
+    other = workspace_of(QNN)
     assert apply(choices_of(again, [QNN]), other) == []
     assert other.choices.delegate_clocks == {(QNN, "cycles"): Fraction(5, 4)}
     assert other.choices.clocks == {QNN: Fraction(2)}
