@@ -186,3 +186,47 @@ def test_hostile_memories_do_no_harm(attention):
     rows = found_rows(attention.commands, "", ["gone", "view.fit", "view.fit", ""])
     assert rows[0].id == "view.fit"
     assert len(rows) == len(attention.commands.commands)
+
+
+def menu_entries(menu, path):
+    """(command, path) of all entries of a menu and of its submenus."""
+    for action in menu.actions():
+        if action.menu() is not None:
+            title = action.text().replace("&", "").rstrip("…")
+            yield from menu_entries(action.menu(), (*path, title))
+        elif action.objectName():
+            yield action.objectName(), path
+
+
+def test_each_entry_is_found_by_its_path_in_the_menus(attention):
+    """Also as a path is written, and whatever case its words have."""
+    table = attention.commands
+    entries = [
+        entry
+        for action in attention.window.menuBar().actions()
+        for entry in menu_entries(action.menu(), (action.text().replace("&", ""),))
+        if entry[0] in table.commands
+    ]
+    assert len(entries) > 80
+    assert max(len(path) for _, path in entries) == 2
+    for name, path in entries:
+        for typed in (" ".join(path), " > ".join(path).upper(), f"{path[-1]}: "):
+            rows = [row.id for row in found_rows(table, typed, [])]
+            assert name in rows, (typed, name)
+        title = table.commands[name].plain_title
+        best = [row.title for row in found_rows(table, f"{' > '.join(path)} > {title}", [])]
+        if table.commands[name].is_possible:
+            assert title in best[:3], (path, title, best[:5])
+
+
+def test_paths_of_other_menus_are_found_too(attention):
+    """Of the ruler, the toolbar and the preferences, as if they were in View."""
+    table = attention.commands
+    for typed, expected in {
+        "view clocks": "clocks.share", "theme: dark": "view.theme_dark",
+        "view panels graph": "panel.graph", "view > color by": "view.colour_type",
+    }.items():  # fmt: skip
+        rows = [row.id for row in found_rows(table, typed, [])]
+        assert expected in rows[:12], (typed, rows)
+    assert found_rows(table, "file export", [])[0].title.startswith("Export")
+    assert found_rows(table, "theme: dark", [])[0].id == "view.theme_dark"

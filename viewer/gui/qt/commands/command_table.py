@@ -75,6 +75,11 @@ class Command:
         return self.group or self.menu
 
     @property
+    def path(self) -> str:
+        """Its menu and the submenu there, as in "View > Clocks"."""
+        return f"{self.menu} > {self.group}" if self.group else self.menu
+
+    @property
     def plain_title(self) -> str:
         """The title without its menu mnemonic."""
         return self.current_title.replace("&", "")

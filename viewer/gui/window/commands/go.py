@@ -214,7 +214,7 @@ def panel_commands(context: CommandContext) -> list[Command]:
         Command(
             f"panel.{name}",
             f"Show {title}",
-            "Go",
+            "View",
             lambda name=name: show(name),  # type: ignore[misc]
             enabled=something,
             group="Panels",

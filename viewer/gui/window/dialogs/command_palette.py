@@ -49,6 +49,8 @@ _WIDTH, _ROW, _ROWS, _TOP = 600, 30, 12, 12  # px, px, rows, px below the toolba
 _INSET = 12
 _IMPOSSIBLE = 6.0  # score penalty for commands that are not available
 
+_PATH_SIGNS = str.maketrans(dict.fromkeys(">:›→", " "))
+
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -68,14 +70,17 @@ class PaletteRow:
 def found_rows(table: CommandTable, typed: str, recent: Sequence[str]) -> list[PaletteRow]:
     """The matching commands, best first; recently used ones first if nothing is typed.
 
-    Those that can run and whose title begins with what is typed come before all others.
+    Those that can run and whose title begins with what is typed come before all others. Words of
+    the path match, too, also as a path is written: "view > clocks".
     """
     begin = typed.strip().lower()
+    words = typed.translate(_PATH_SIGNS)
     rank = {id: number for number, id in enumerate(recent)}
     ranked = []
     for number, command in enumerate(table.commands.values()):
         title, possible = command.plain_title, command.is_possible
-        fit = match(typed, f"{title} {command.place} {command.keywords}".rstrip())
+        path = command.path.translate(_PATH_SIGNS)
+        fit = match(words, f"{title} {path} {command.keywords}".rstrip())
         if fit is None:
             continue
         group = command.place
