@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from tests.gui.dark_theme import dark_theme
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
+from viewer.gui.window.dialogs.file_dialog import FileAnswer, FileQuestion
 from viewer.gui.window.main_window import MainWindow
 from viewer.gui.window.start_page import page as start_page
 from viewer.resources import SAMPLES
@@ -173,3 +174,20 @@ def drop(controller, urls: Iterable[str] = (), text="", onto=None):
         controller.window, QDropEvent(QPointF(over.rect().center()), everything, mime, LEFT, PLAIN)
     )
     return True
+
+
+def answer_file_dialog(monkeypatch, *answers, chosen_filter=""):
+    """Answer the next file dialogs, the last answer also all later ones; returns what they ask.
+
+    answers: a path, "" for Cancel, or a list of paths.
+    """
+    questions = []
+
+    def ask(question, parent, theme):
+        answer = answers[min(len(questions), len(answers) - 1)]
+        questions.append(question)
+        paths = answer if isinstance(answer, list) else [answer] if answer else []
+        return FileAnswer(tuple(map(str, paths)), chosen_filter)
+
+    monkeypatch.setattr(FileQuestion, "ask", ask)
+    return questions

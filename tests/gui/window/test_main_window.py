@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QPoint, QSettings, QSize, Qt
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QPushButton
 
 from tests.gui.dark_theme import dark_theme
-from tests.gui.events import SAMPLE, drop, has_controller, open_files, put_away
+from tests.gui.events import SAMPLE, answer_file_dialog, drop, has_controller, open_files, put_away
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import PANEL_LAYOUT, WINDOW_GEOMETRY, Settings
 from viewer.gui.session import navigation
@@ -103,7 +103,7 @@ def test_files_that_are_dropped_first_are_opened(bare, qtbot):
 
 
 def test_the_first_button_asks_for_files_at_once(bare, qtbot, monkeypatch):
-    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *a: ([DEMO], ""))
+    answer_file_dialog(monkeypatch, DEMO)
     button = next(b for b in bare.start_page.findChildren(QPushButton) if b.property("primary"))
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert opened(qtbot, bare.controller) == [DEMO]

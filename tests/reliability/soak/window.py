@@ -288,24 +288,27 @@ def _isolate(chosen: random.Random, folder: Path, files: list[Path]) -> None:
     """File dialogs answer at random in the folder; no browser, editor or network is used."""
     from PySide6.QtCore import QProcess
     from PySide6.QtGui import QDesktopServices
-    from PySide6.QtWidgets import QFileDialog
 
+    from viewer.gui.window.dialogs.file_dialog import FileAnswer, FileQuestion, PathKind
     from viewer.gui.window.files import perfetto_server
 
     def maybe(path: Path | str) -> str:
         return str(path) if chosen.random() < 0.7 else ""
 
-    def to_save(parent: object, title: str, first: str = "", *rest: object) -> tuple[str, str]:
-        return maybe(folder / "files" / f"saved{Path(first).suffix or '.csv'}"), ""
+    def ask(question: FileQuestion, *_: object) -> FileAnswer:
+        if question.kind is PathKind.OPEN_FILES:
+            return FileAnswer(tuple(map(str, chosen.sample(files, 2))))
+        if question.kind is PathKind.SAVE_FILE:
+            suffix = Path(question.start).suffix or ".csv"
+            path = maybe(folder / "files" / f"saved{suffix}")
+        elif question.kind is PathKind.OPEN_FILE:
+            path = maybe(chosen.choice(files))
+        else:
+            path = maybe(folder / "files")
+        return FileAnswer((path,) if path else ())
 
     patched: dict[tuple[type, str], Callable[..., object]] = {
-        (QFileDialog, "getSaveFileName"): to_save,
-        (QFileDialog, "getOpenFileName"): lambda *_, **__: (maybe(chosen.choice(files)), ""),
-        (QFileDialog, "getOpenFileNames"): lambda *_, **__: (
-            [str(one) for one in chosen.sample(files, 2)],
-            "",
-        ),
-        (QFileDialog, "getExistingDirectory"): lambda *_, **__: maybe(folder / "files"),
+        (FileQuestion, "ask"): ask,
         (QDesktopServices, "openUrl"): lambda url: chosen.random() < 0.5,
         (QProcess, "startDetached"): lambda *_: chosen.random() < 0.5,
     }

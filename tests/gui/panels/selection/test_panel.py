@@ -7,10 +7,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QFileDialog
 
 from tests.builders.clocked_traces import HOST, NS, clocked_trace
-from tests.gui.events import canvas, open_files, place_of, settle
+from tests.gui.events import answer_file_dialog, canvas, open_files, place_of, settle
 from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.panels.selection.table import SELECTION, contents_of
 from viewer.gui.qt.widgets.tables import marked_rows
@@ -170,7 +169,7 @@ def test_copied_rows_are_plain_numbers(panel):
 @pytest.mark.parametrize(("suffix", "dialect"), [(".csv", "excel"), (".tsv", "excel-tab")])
 def test_all_rows_are_written_to_a_file(rows, qtbot, tmp_path, monkeypatch, suffix, dialect):
     path = tmp_path / f"out{suffix}"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
+    answer_file_dialog(monkeypatch, path)
     select(rows, 0, 1000, 0, 1)
     with qtbot.waitSignal(rows.saver.saved, timeout=10_000):
         rows.commands.actions["selection.export"].trigger()

@@ -6,17 +6,22 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QFileDialog
 
-from tests.gui.events import SAMPLE, open_files, open_sample
+from tests.gui.events import SAMPLE, answer_file_dialog, open_files, open_sample
 from viewer.gui.timeline.picture import SHARP, ViewPicture
+from viewer.gui.window.dialogs.file_dialog import FileAnswer, FileQuestion
 
 
 @pytest.fixture
 def asked(monkeypatch):
     """What the file dialog answers."""
     answer = ["", ""]
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: tuple(answer))
+
+    def ask(question, parent, theme):
+        path, chosen_filter = answer
+        return FileAnswer((path,) if path else (), chosen_filter)
+
+    monkeypatch.setattr(FileQuestion, "ask", ask)
     return answer
 
 
@@ -105,13 +110,7 @@ def test_a_record_alone_has_a_table_of_operators_only(controller, qtbot, asked, 
 def test_of_a_sample_files_are_proposed_at_home_and_else_beside_the_profile(
     controller, qtbot, tmp_path, monkeypatch, command
 ):
-    proposed = []
-
-    def ask(window, title, start, filters):
-        proposed.append(Path(start))
-        return "", ""
-
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
+    questions = answer_file_dialog(monkeypatch, "")
     monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
     open_sample(qtbot, controller, "attention_xnnpack")
     controller.commands.actions[command].trigger()
@@ -119,5 +118,6 @@ def test_of_a_sample_files_are_proposed_at_home_and_else_beside_the_profile(
     own = [shutil.copy(path, tmp_path) for path in SAMPLE["attention_xnnpack"].paths()]
     open_files(qtbot, controller, *own)
     controller.commands.actions[command].trigger()
+    proposed = [Path(question.start) for question in questions]
     assert [path.parent for path in proposed] == [tmp_path / "home", tmp_path]
     assert all(path.name.startswith("attn_xnnpack_x5.") for path in proposed)

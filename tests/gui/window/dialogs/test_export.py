@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from PySide6.QtCore import QSettings, Qt
-from PySide6.QtWidgets import QAbstractButton, QFileDialog
+from PySide6.QtWidgets import QAbstractButton
 
+from tests.gui.events import answer_file_dialog
 from viewer.export.perfetto.writer import FileSize
 from viewer.gui.qt.settings import EXPORT_FLOWS, EXPORT_GZIP, Settings
 from viewer.gui.session import bookmarks
@@ -206,7 +207,7 @@ def test_the_command_asks_for_a_name_and_writes(controller, qtbot, tmp_path, mon
     qtbot.waitUntil(lambda: len(controller.session.traces) == 2)
     assert controller.commands.actions["file.export_table"].isEnabled()
     path = tmp_path / "npu"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    answer_file_dialog(monkeypatch, path)
     dialog = controller.exports.export_perfetto()
     settle(dialog, qtbot)
     dialog.types[".pftrace.gz"].click()

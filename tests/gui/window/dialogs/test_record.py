@@ -5,9 +5,9 @@ import time
 
 import pytest
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtWidgets import QFileDialog
 
 from tests.builders.fake_devices import DUMP
+from tests.gui.events import answer_file_dialog
 from tests.paths import DATA
 from viewer.gui.session.files.recording import Recording
 from viewer.gui.window.dialogs.record import RecordDialog
@@ -65,8 +65,7 @@ def test_it_records_only_what_is_complete(dialog):
 
 
 def test_files_are_chosen_in_dialogs(dialog, monkeypatch):
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: ("/some.pte", ""))
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "/folder")
+    answer_file_dialog(monkeypatch, "/some.pte", "/folder")
     for field, expected in ((dialog.program, "/some.pte"), (dialog.folder, "/folder")):
         row = dialog._form.getItemPosition(dialog._form.indexOf(field))[0]
         dialog._form.itemAtPosition(row, 2).widget().click()

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QPushButton
 
 from tests.gui.app.test_windows import take
 from tests.gui.app.test_windows import windows as windows
-from tests.gui.events import drop, open_files, settle
+from tests.gui.events import answer_file_dialog, drop, open_files, settle
 from viewer.gui.session.bookmarks import set_bookmarks
+from viewer.gui.window.dialogs.file_dialog import FileQuestion
 from viewer.view.sessions.session_file import read
 from viewer.view.state import Bookmark
 
@@ -49,7 +50,7 @@ def named(marked, qtbot, files, monkeypatch):
 
 
 def save_as(qtbot, controller, monkeypatch, path):
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: (str(path), ""))
+    answer_file_dialog(monkeypatch, path)
     with qtbot.waitSignal(controller.saver.saved):
         controller.commands.actions["file.save_session_as"].trigger()
 
@@ -230,7 +231,7 @@ def test_reading_again_forgets_no_change(named, qtbot):
 
 def test_a_session_that_is_just_being_saved_is_saved(marked, qtbot, files, monkeypatch):
     path = files[0].with_name("mine.opscope")
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: (str(path), ""))
+    answer_file_dialog(monkeypatch, path)
     press(qtbot, marked, Qt.Key.Key_S)
     marked.window.close()
     qtbot.waitUntil(lambda: not marked.window.isVisible())
@@ -246,7 +247,7 @@ def test_where_nothing_can_be_kept_it_is_asked(marked, qtbot, monkeypatch):
     assert marked.close_guard.question.text() == "Save this session?"
     assert "cannot be kept" in marked.close_guard.question.informativeText()
     # No file is chosen: then it stays.
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: ("", ""))
+    answer_file_dialog(monkeypatch, "")
     answer(qtbot, marked, "Save")
     assert marks(marked) == ["slow"]
     set_bookmarks(marked.session, (), None, None)
@@ -255,7 +256,7 @@ def test_where_nothing_can_be_kept_it_is_asked(marked, qtbot, monkeypatch):
 
 
 def test_save_as_without_files_asks_for_no_name(controller, qtbot, monkeypatch):
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", None)  # would raise
+    monkeypatch.setattr(FileQuestion, "ask", None)  # would raise
     with qtbot.waitSignal(controller.session_files.written) as written:
         controller.session_files.save_as()
     assert written.args == [False]

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QUrl
-from PySide6.QtWidgets import QFileDialog
 
 from tests.builders.compared_windows import arms_of, write_arms
-from tests.gui.events import open_files, settle
+from tests.gui.events import answer_file_dialog, open_files, settle
 from tests.gui.window.shown import message
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.view.state import SliceRef
@@ -36,7 +35,7 @@ def compared(controller, qtbot):
 def test_compare_adds_files_to_both_lists_and_says_what_is_missing(
     with_a, qtbot, arms, monkeypatch
 ):
-    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: (arms[1], ""))
+    answer_file_dialog(monkeypatch, arms[1])
     with_a.commands.run("compare.with")
     dialog = with_a.comparing.dialog
     assert dialog.files_of(0) == arms[0]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gui.events import open_files, settle
+from tests.gui.events import answer_file_dialog, open_files, settle
 from tests.gui.window.blocked import blocked_export
 from tests.gui.window.shown import ATTENTION_RECORD, message
 from viewer.analysis.comparison.comparison import Comparison
@@ -13,17 +13,9 @@ from viewer.gui.session.comparison import compare_inferences
 from viewer.model.times import group_digits
 
 
-def answer_save_dialog(monkeypatch, path, file_type):
-    """Choose a path and a file type in the next dialogs; return the list of names they propose."""
-    proposed = []
-
-    def answer(parent, title, start, filters):
-        proposed.append(Path(start).name)
-        return str(path), file_type
-
-    dialog = "viewer.gui.window.files.export_actions.QFileDialog.getSaveFileName"
-    monkeypatch.setattr(dialog, answer)
-    return proposed
+def names_of(questions):
+    """The names that dialogs proposed."""
+    return [Path(question.start).name for question in questions]
 
 
 def test_the_number_of_exported_slices_has_groups_of_digits(attention):
@@ -46,13 +38,13 @@ def test_an_export_appears_and_is_told(attention, qtbot, tmp_path, suffix):
 
 
 def test_the_export_dialog_closes_with_the_files_that_it_is_about(attention, monkeypatch):
-    proposed = answer_save_dialog(monkeypatch, "", "")
+    questions = answer_file_dialog(monkeypatch, "")
     dialog = attention.exports.export_perfetto()
     accepted = []
     dialog.options_accepted.connect(lambda *options: accepted.append(options))
     attention.session.close_all()
     assert not dialog.isVisible()
-    assert (accepted, proposed) == ([], [])
+    assert (accepted, questions) == ([], [])
 
 
 def test_an_export_into_no_folder_says_why(attention, qtbot, tmp_path):
@@ -92,40 +84,44 @@ def test_a_second_export_waits_or_says_why(attention, qtbot, tmp_path, monkeypat
 
 
 def test_a_handle_map_is_exported_under_its_own_name(attention, qtbot, tmp_path, monkeypatch):
-    proposed = answer_save_dialog(monkeypatch, tmp_path / "maps", "Table, tab separated (*.tsv)")
+    questions = answer_file_dialog(
+        monkeypatch, tmp_path / "maps", chosen_filter="Table, tab separated (*.tsv)"
+    )
     attention.docks.show_panel("handle_map")
     settle(qtbot, attention)
     with qtbot.waitSignal(attention.saver.saved):
         attention.panels["handle_map"].button.click()
-    assert proposed == ["attn_xnnpack_x5.handle_map.csv"]
+    assert names_of(questions) == ["attn_xnnpack_x5.handle_map.csv"]
     assert (tmp_path / "maps.tsv").read_text(encoding="utf-8").startswith("file\tmethod\t")
 
 
 def test_the_graph_is_saved_as_a_picture_beside_the_profile(
     attention, qtbot, tmp_path, monkeypatch
 ):
-    proposed = answer_save_dialog(monkeypatch, tmp_path / "graph", "Picture, SVG (*.svg)")
+    questions = answer_file_dialog(
+        monkeypatch, tmp_path / "graph", chosen_filter="Picture, SVG (*.svg)"
+    )
     attention.docks.show_panel("graph")
     attention.session.select_operators(0, (1,))
     qtbot.waitUntil(lambda: attention.panels["graph"].view.picture is not None)
     with qtbot.waitSignal(attention.saver.saved):
         attention.panels["graph"].controls.save.click()
-    assert proposed == ["attn_xnnpack_x5.graph.png"]
+    assert names_of(questions) == ["attn_xnnpack_x5.graph.png"]
     assert b"<svg" in (tmp_path / "graph.svg").read_bytes()
 
 
 def test_a_report_is_written_in_the_background(attention, qtbot, tmp_path, monkeypatch):
-    proposed = answer_save_dialog(monkeypatch, tmp_path / "out", "Report (*.html)")
+    questions = answer_file_dialog(monkeypatch, tmp_path / "out", chosen_filter="Report (*.html)")
     with qtbot.waitSignal(attention.saver.saved):
         attention.commands.run("file.export_report")
-    assert proposed == ["attn_xnnpack_x5.html"]
+    assert names_of(questions) == ["attn_xnnpack_x5.html"]
     assert "Delegate 8 operators" in (tmp_path / "out.html").read_text(encoding="utf-8")
     text = attention.window.status.said.text()
     assert text == f"Wrote {tmp_path / 'out.html'} · {group_digits(727)} slices"
 
 
 def test_a_report_includes_the_comparison_of_the_window(attention, qtbot, tmp_path, monkeypatch):
-    answer_save_dialog(monkeypatch, tmp_path / "out.html", "")
+    answer_file_dialog(monkeypatch, tmp_path / "out.html")
     monkeypatch.setattr(Comparison, "notes", ("A was recorded first",))
     session = attention.session
     runs = list(session.traces[0].file.inferences())
@@ -142,7 +138,7 @@ def test_a_report_includes_the_comparison_of_the_window(attention, qtbot, tmp_pa
 def test_the_picture_of_a_part_of_the_window_is_written(
     attention, qtbot, tmp_path, monkeypatch, filters, suffix
 ):
-    answer_save_dialog(monkeypatch, tmp_path / "out", filters)
+    answer_file_dialog(monkeypatch, tmp_path / "out", chosen_filter=filters)
     asked = []
 
     def bytes_of(ending):
@@ -156,6 +152,6 @@ def test_the_picture_of_a_part_of_the_window_is_written(
 
 
 def test_a_picture_that_nobody_wants_is_not_made(attention, monkeypatch):
-    answer_save_dialog(monkeypatch, "", "")
+    answer_file_dialog(monkeypatch, "")
     save_picture(attention.window.statusBar(), lambda ending: pytest.fail(ending))
     assert can_save(attention.window.statusBar())

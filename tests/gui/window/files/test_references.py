@@ -1,7 +1,6 @@
 """Files that the user chooses to compare logged values with."""
 
-from PySide6.QtWidgets import QFileDialog
-
+from tests.gui.events import answer_file_dialog
 from viewer.gui.session.feeds.numbers import NumbersFeed
 
 
@@ -15,7 +14,7 @@ def test_a_profile_is_opened_and_compared_with(controller, qtbot, data, monkeypa
     folder = data / "numbers"
     feed = open_files(controller, qtbot, folder / "xnnpack.etdp", folder / "xnnpack.etrecord")
     chosen = [str(folder / "portable.etdp")]
-    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *a, **k: (chosen, ""))
+    answer_file_dialog(monkeypatch, chosen)
     controller.references.choose()
     qtbot.waitUntil(lambda: len(controller.session.traces) == 2, timeout=30_000)
     qtbot.waitUntil(lambda: not feed.is_measuring, timeout=30_000)
@@ -37,7 +36,7 @@ def test_a_debug_buffer_is_read_for_the_profile(controller, qtbot, data, tmp_pat
     qtbot.waitUntil(lambda: feed.answer is not None)
     assert feed.answer.wants_buffer
     chosen = [str(data / "numbers/portable.bin")]
-    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *a, **k: (chosen, ""))
+    answer_file_dialog(monkeypatch, chosen)
     controller.references.choose_buffer()
     qtbot.waitUntil(lambda: not feed.is_measuring)
     assert feed.answer.problem == ""

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QFileDialog
 
-from tests.gui.events import controller_of, open_files, put_away, settle
+from tests.gui.events import answer_file_dialog, controller_of, open_files, put_away, settle
 from viewer.gui.session import navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.clocks import set_ruler
@@ -44,7 +43,7 @@ def files_in(folder):
 
 
 def save(qtbot, controller, monkeypatch, path):
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: (str(path), ""))
+    answer_file_dialog(monkeypatch, path)
     with qtbot.waitSignal(controller.saver.saved):
         controller.commands.actions["file.save_session_as"].trigger()
 
@@ -196,13 +195,9 @@ def test_an_input_that_is_nowhere_is_asked_for(controller, qtbot, folder, tmp_pa
     away = tmp_path / "far" / "dump.bin"
     away.parent.mkdir()
     files_in(folder)[0].rename(away)
-    asked = []
-    monkeypatch.setattr(
-        QFileDialog, "getOpenFileName",
-        lambda window, title, *more: (asked.append(title) or str(away), ""),
-    )  # fmt: skip
+    questions = answer_file_dialog(monkeypatch, away)
     take_up(qtbot, controller, folder / "mine.opscope")
-    assert asked == ["Where is cnn_xnnpack_x10.etdp?"]
+    assert [question.title for question in questions] == ["Where is cnn_xnnpack_x10.etdp?"]
     assert controller.session.workspace.paths[0] == str(away)
 
 
@@ -212,7 +207,7 @@ def test_without_one_input_the_others_open_and_it_is_said(controller, qtbot, fol
     save(qtbot, controller, monkeypatch, folder / "mine.opscope")
     controller.session.close_all()
     files_in(folder)[1].unlink()
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *given: ("", ""))
+    answer_file_dialog(monkeypatch, "")
     take_up(qtbot, controller, folder / "mine.opscope")
     assert "mine.opscope: cnn_teal_xnnpack.etrecord was not found" in errors(controller)
     assert [mark.name for mark in controller.session.state.bookmarks] == ["slow"]

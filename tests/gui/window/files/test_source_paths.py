@@ -4,9 +4,8 @@ import shutil
 from pathlib import Path
 
 import shiboken6
-from PySide6.QtWidgets import QFileDialog
 
-from tests.gui.events import SAMPLE, open_files, settle
+from tests.gui.events import SAMPLE, answer_file_dialog, open_files, settle
 from viewer.gui.window.main_window import MainWindow
 from viewer.view.state import SliceRef
 
@@ -32,7 +31,7 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     assert "models.py was not found" in controller.panels["source"].missing.text.text()
     assert not controller.panels["source"].missing.isHidden()
     chosen = [str(tmp_path / "gone.py"), "", str(here)]
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen.pop(0), ""))
+    answer_file_dialog(monkeypatch, *chosen)
     controller.source_paths.locate(controller.panels["source"].place[0])
     assert "gone.py is not a text file of at most 8 MB" in controller.window.message.text
     controller.source_paths.locate(controller.panels["source"].place[0])
@@ -62,7 +61,7 @@ def test_a_file_of_another_kind_is_located_alone_and_its_folder_stays_private(
         (tmp_path / name).write_text("x")
     open_files(qtbot, controller, ATTENTION, ATTENTION_RECORD)
     chosen = str(tmp_path / "kernel.cu")
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen, ""))
+    answer_file_dialog(monkeypatch, chosen)
     controller.source_paths.locate("/build/kernel.cu")
     space = controller.session.workspace
     assert space.source("/build/kernel.cu").shown == chosen
@@ -87,7 +86,7 @@ def test_a_text_of_a_profile_is_located_opened_and_found_again(
     )
     controller.session.select_slice(SliceRef(0, placed))
     assert controller.panels["source"].sentence.startswith("tiny_cnn.mlir was not found")
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (moved, ""))
+    answer_file_dialog(monkeypatch, moved)
     with qtbot.waitSignal(controller.loader.all_done):
         controller.source_paths.locate(controller.panels["source"].place[0])
     settle(qtbot, controller)

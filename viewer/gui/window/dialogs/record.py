@@ -13,7 +13,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QIntValidator
 from PySide6.QtWidgets import (
     QCheckBox,
-    QFileDialog,
     QGridLayout,
     QHBoxLayout,
     QLineEdit,
@@ -30,6 +29,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.session.files.recording import Recording, RecordingChoice
+from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.model.text import visible_controls
 from viewer.recording.plan import MOST_INFERENCES, MOST_SESSIONS, Plan
 from viewer.recording.recorder import Outcome, Progress, summary
@@ -161,22 +161,28 @@ class RecordDialog(FramedDialog):
         return field
 
     def _choose_program(self, field: QLineEdit, *_: object) -> None:
-        path, _filter = QFileDialog.getOpenFileName(
-            self,
+        self._fill(
+            field,
+            PathKind.OPEN_FILE,
             "Choose a program",
-            field.text() or self._settings.get(LAST_FOLDER),
+            "Choose the program file that the runner loads.",
             "Programs (*.pte *.bpte);;All files (*)",
         )
-        if path:
-            field.setText(path)
 
     def _choose_runner(self, field: QLineEdit, *_: object) -> None:
-        path, _filter = QFileDialog.getOpenFileName(self, "Choose a runner", field.text())
-        if path:
-            field.setText(path)
+        instruction = "Choose the program that runs models on the device or here."
+        self._fill(field, PathKind.OPEN_FILE, "Choose a runner", instruction)
 
     def _choose_folder(self, field: QLineEdit, *_: object) -> None:
-        path = QFileDialog.getExistingDirectory(self, "Choose a folder", field.text())
+        instruction = "Choose the folder that the recording is written to."
+        self._fill(field, PathKind.FOLDER, "Choose a folder", instruction)
+
+    def _fill(
+        self, field: QLineEdit, kind: PathKind, title: str, instruction: str, filters: str = ""
+    ) -> None:
+        """Ask for a path, and write it to a field."""
+        start = field.text() or self._settings.get(LAST_FOLDER)
+        path = FileQuestion(kind, title, instruction, start, filters).ask(self, self._theme).path
         if path:
             field.setText(path)
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QFileDialog
 
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.formats import formats
 from viewer.formats.folders import look_through
 from viewer.gui.qt.background import Latest
@@ -16,6 +16,7 @@ from viewer.gui.session.comparison import compare, compare_files
 from viewer.gui.session.linking import pair_files
 from viewer.gui.session.session import Session
 from viewer.gui.window.dialogs.compare import ARMS, CompareDialog
+from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell
@@ -67,15 +68,18 @@ class Comparing(QObject):
         """Ask for files to add to an arm."""
         suffixes = [suffix for form in formats() for suffix in form.suffixes]
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in suffixes))
-        paths, _ = QFileDialog.getOpenFileNames(
-            self.dialog,
-            f"Add sessions and the ETRecord of {ARMS[arm]}",
+        question = FileQuestion(
+            PathKind.OPEN_FILES,
+            f"Add files to {ARMS[arm]}",
+            f"Choose the profiles of {ARMS[arm]}: {LEAST_SESSIONS} or more recordings of one "
+            "program for a verdict, and its ETRecord if it has one.",
             self._settings.get(LAST_FOLDER),
             f"Profiles, ETRecords ({patterns});;All files (*)",
         )
-        if paths:
-            self._settings.set(LAST_FOLDER, os.path.dirname(paths[0]))
-            self._add(arm, paths)
+        answer = question.ask(self.dialog, self._shell.theme)
+        if answer.paths:
+            self._settings.set(LAST_FOLDER, os.path.dirname(answer.path))
+            self._add(arm, answer.paths)
 
     @Slot(int, object)
     def _add(self, arm: int, paths: Sequence[str]) -> None:

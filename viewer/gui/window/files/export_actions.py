@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QFileDialog
 
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
@@ -21,6 +20,7 @@ from viewer.gui.panels.base.panel_host import ExportedFile, JobOf
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
+from viewer.gui.window.dialogs.file_dialog import FileAnswer, FileQuestion, PathKind
 from viewer.gui.window.files.background_work import BackgroundWork
 from viewer.gui.window.frame.shell import Shell
 from viewer.model.inferences.inference_views import Inferences
@@ -94,7 +94,7 @@ class ExportActions(QObject):
         from viewer.workspace.perfetto_export import PerfettoJob
         from viewer.workspace.snapshot import Snapshot
 
-        path, _ = self._ask_for_path("Export to Perfetto", suffix, TRACE_FILTERS[suffix])
+        path = self._ask_for_path("Export to Perfetto", suffix, TRACE_FILTERS[suffix]).path
         if not path:
             return
         if not os.path.splitext(path)[1]:
@@ -121,11 +121,12 @@ class ExportActions(QObject):
         self._save_picture("Save picture", PICTURE_FILTERS, bytes_of)
 
     def _save_picture(self, title: str, filters: str, bytes_of: Callable[[str], bytes]) -> None:
-        path, chosen = self._ask_for_path(title, ".png", filters)
+        answer = self._ask_for_path(title, ".png", filters)
+        path = answer.path
         if not path:
             return
         if f"*{os.path.splitext(path)[1].lower()})" not in filters:
-            path += _suffix_of(chosen) or ".png"
+            path += _suffix_of(answer.chosen_filter) or ".png"
         # Rendered now, before anything changes; only the bytes are written in the background.
         data = bytes_of(os.path.splitext(path)[1].lower())
 
@@ -150,16 +151,20 @@ class ExportActions(QObject):
 
     def export_file(self, file: ExportedFile, job_of: JobOf) -> None:
         """Ask for a path, and write a file there."""
-        path, chosen = self._ask_for_path(file.title, file.ending, file.filters)
+        answer = self._ask_for_path(file.title, file.ending, file.filters)
+        path = answer.path
         if path:
             if not os.path.splitext(path)[1]:
-                path += _suffix_of(chosen)
+                path += _suffix_of(answer.chosen_filter)
             self.save_as(path, job_of, file.counts)
 
-    def _ask_for_path(self, title: str, ending: str, filters: str) -> tuple[str, str]:
-        """The path and the filter that the user chose; "" if the dialog was canceled."""
+    def _ask_for_path(self, title: str, ending: str, filters: str) -> FileAnswer:
         start = stem_beside(self._session.workspace.paths[0]) + ending
-        return QFileDialog.getSaveFileName(self._shell, title, start, filters)
+        instruction = "Choose a folder and a name. The suffix of the name selects the format."
+        if ";;" not in filters:
+            instruction = "Choose a folder and a name."
+        question = FileQuestion(PathKind.SAVE_FILE, title, instruction, start, filters)
+        return question.ask(self._shell, self._shell.theme)
 
     def save_as(self, path: str, job_of: JobOf, counts: str) -> None:
         """Write a file in the background; `counts` is what its job counts, as in "12 slices"."""

@@ -7,14 +7,14 @@ last one is ready, so that an ETRecord and its profile are linked in one step.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QFileDialog
 
+from viewer.codecs.file_stamps import stamp_of
 from viewer.formats import PLAIN_CSV, WHOLE, formats, open_file, share_text
 from viewer.formats.executorch.debug_buffer import is_debug_buffer
 from viewer.formats.npz import is_npz
@@ -26,6 +26,7 @@ from viewer.gui.session.files.loader import Loader
 from viewer.gui.session.files.reading_progress import ReadingProgress
 from viewer.gui.session.session import Session
 from viewer.gui.session.source_paths import add_substitution
+from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.gui.window.files.table_columns import TableColumns
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.frame.status_text import added_text, replaced_text
@@ -37,6 +38,7 @@ from viewer.view.sessions.opened_files import is_session
 from viewer.view.sessions.session_file import SUFFIX
 from viewer.workspace.companions import companion_complaint, is_text, read_companion
 from viewer.workspace.link_choices import NO_CHOICES, Choices
+from viewer.workspace.open_paths import OpenFile
 
 
 class FileOpener(QObject):
@@ -68,6 +70,7 @@ class FileOpener(QObject):
         self._settings: Settings = shell.settings
         self._asked: list[str] = []
         self._loaded: dict[str, Trace | Program | Executable] = {}
+        self._ready: dict[str, Trace | Program | Executable] = {}  # read by another window
         self._progress = ReadingProgress()
         self._given_up: list[str] = []
         self._reloading: dict[str, str | None] = {}  # path -> the file whose companion it is
@@ -129,14 +132,17 @@ class FileOpener(QObject):
         """Show a file dialog, and open the chosen files."""
         suffixes = [suffix for form in formats() for suffix in form.suffixes]
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in (*suffixes, SUFFIX)))
-        paths, _ = QFileDialog.getOpenFileNames(
-            self._shell,
-            "Open profiles, ETRecords, program files and sources",
+        question = FileQuestion(
+            PathKind.OPEN_FILES,
+            "Open files",
+            "Choose a profile, and with it the ETRecord, program file or sources that it belongs "
+            "to. Several profiles open next to each other.",
             self._settings.get(LAST_FOLDER),
             f"Profiles, ETRecords, program files, sources, sessions ({patterns});;All files (*)",
         )
-        if paths:
-            self.open(paths)
+        answer = question.ask(self._shell, self._shell.theme)
+        if answer.paths:
+            self.open(answer.paths)
 
     def read(self, paths: Sequence[str], choices: Choices | None = None) -> None:
         """Add files, none as a session: a session that lists itself would load forever."""
@@ -156,8 +162,17 @@ class FileOpener(QObject):
                 self._shell.reading.begin(self.loader.paths)
                 self._shell.pages.setCurrentWidget(self._shell.reading)
 
+    def take_over(self, files: Iterable[OpenFile]) -> None:
+        """Keep what another window has read, unless it changed, for when it is opened next."""
+        items = [file.item for file in files if file.stamp in (None, stamp_of(file.item.path))]
+        self._ready = {item.path: item for item in items}
+
     def _load(self, path: str) -> None:
         """Read a file as it is chosen for it; what its columns are also stays for a reload."""
+        ready = self._ready.pop(path, None)
+        if ready is not None:
+            self.loader.load(path, lambda *_: ready)
+            return
         part = self._choices.part_of(path)
         columns = self._choices.columns_of(path)
         columns = columns or self._session.workspace.choices.table_columns.get(path, "")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Slot
-from PySide6.QtWidgets import QFileDialog
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
 from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.numbers.references import FileKind, Reference, kind_of_file
 from viewer.gui.session.session import Session
+from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.shell import Shell
 
@@ -31,19 +32,28 @@ class References(QObject):
     @Slot()
     def choose(self) -> None:
         """Ask for a reference, and for what belongs to it, and compare with it."""
-        paths = self._ask("Compare values with", f"{_REFERENCES}{_ALL}")
+        paths = self._ask(
+            "Compare values with",
+            "Choose what the logged values are compared with: an ETDump of another run, arrays of "
+            "NumPy or a bundled program; with the debug buffer if it has one.",
+            f"{_REFERENCES}{_ALL}",
+        )
         if paths:
             self.take(paths)
 
     @Slot()
     def choose_buffer(self) -> None:
         """Ask for the debug buffer of a profile."""
-        paths = self._ask("Choose the debug buffer that was written with the ETDump", _BUFFERS)
+        paths = self._ask(
+            "Choose a debug buffer",
+            "Choose the debug buffer that was written with the ETDump. It has the logged values.",
+            _BUFFERS,
+        )
         if paths:
             self.take(paths)
 
     @Slot(object)
-    def take(self, paths: list[str]) -> None:
+    def take(self, paths: Sequence[str]) -> None:
         """Use files: debug buffers, and one reference. A profile is opened, too."""
         feed = NumbersFeed.of(self._session)
         references: list[Reference] = []
@@ -62,8 +72,7 @@ class References(QObject):
         if references:
             feed.choose(references[0])
 
-    def _ask(self, title: str, patterns: str) -> list[str]:
-        paths, _ = QFileDialog.getOpenFileNames(
-            self._shell, title, self._settings.get(LAST_FOLDER), patterns
-        )
-        return paths
+    def _ask(self, title: str, instruction: str, patterns: str) -> Sequence[str]:
+        start = self._settings.get(LAST_FOLDER)
+        question = FileQuestion(PathKind.OPEN_FILES, title, instruction, start, patterns)
+        return question.ask(self._shell, self._shell.theme).paths

@@ -19,7 +19,6 @@ from functools import partial
 import msgspec
 from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog
 
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
@@ -28,6 +27,7 @@ from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.numbers.references import found_choice, kept_choice
 from viewer.gui.session.session import Session
+from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.docks import Docks
@@ -143,7 +143,14 @@ class SessionFiles(QObject):
             self.written.emit(False)
             return
         first = stem_beside(self.path or self._session.workspace.paths[0])
-        path, _ = QFileDialog.getSaveFileName(self._shell, "Save session", first + SUFFIX, FILTER)
+        path = self._ask(
+            PathKind.SAVE_FILE,
+            "Save session",
+            "A session has the paths of the open files, and what you arranged, selected and "
+            "bookmarked; not the files themselves.",
+            first + SUFFIX,
+            FILTER,
+        )
         if path:
             self._write(path if os.path.splitext(path)[1] else path + SUFFIX)
         else:
@@ -283,10 +290,20 @@ class SessionFiles(QObject):
         if found_input.path is not None:
             return found_input
         name = found_input.input.path.rpartition("/")[2]
-        path, _ = QFileDialog.getOpenFileName(
-            self._shell, f"Where is {name}?", os.path.dirname(session_path)
+        path = self._ask(
+            PathKind.OPEN_FILE,
+            f"Where is {name}?",
+            f"The session has {name} open, which is not where it was. Choose the file, or cancel "
+            "to open the rest.",
+            os.path.dirname(session_path),
         )
         return FoundInput(found_input.input, path or None)
+
+    def _ask(
+        self, kind: PathKind, title: str, instruction: str, start: str, filters: str = ""
+    ) -> str:
+        question = FileQuestion(kind, title, instruction, start, filters)
+        return question.ask(self._shell, self._shell.theme).path
 
     def _begin(self, opening: Opening, others: Sequence[str] = ()) -> None:
         """Report missing inputs, and replace what is open once no work would be lost."""

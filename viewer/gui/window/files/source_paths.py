@@ -6,11 +6,11 @@ import contextlib
 import os
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog
 
 from viewer.gui.qt.settings import LAST_FOLDER
 from viewer.gui.session.session import Session
 from viewer.gui.session.source_paths import add_substitution, remove_substitution
+from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.shell import Shell
 from viewer.program.sources.files import (
@@ -40,9 +40,14 @@ class SourcePaths(QObject):
     def locate(self, recorded_path: str) -> None:
         """Ask for the local copy of a recorded source; others are then found the same way."""
         name = file_name(recorded_path)
-        path, _ = QFileDialog.getOpenFileName(
-            self._shell, f"Where is {name}?", self._settings.get(LAST_FOLDER)
+        question = FileQuestion(
+            PathKind.OPEN_FILE,
+            f"Where is {name}?",
+            f"The profile names {recorded_path}. Choose that file on this computer: others from "
+            "the same folder are then found, too.",
+            self._settings.get(LAST_FOLDER),
         )
+        path = question.ask(self._shell, self._shell.theme).path
         if not path:
             return
         if not is_plain_file(path, MAX_SOURCE):
