@@ -29,6 +29,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.settings import WINDOW_GEOMETRY, Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import WhenVisible
+from viewer.gui.window.dialogs.preferences import PreferencesDialog
 from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.help.pages import RECORDING
@@ -54,6 +55,7 @@ class MainWindow(Shell):
         self.start_page.open_requested.connect(self.open)
         self.start_page.recent_requested.connect(self._open_recent)
         self.start_page.open_dialog_requested.connect(self._open_dialog)
+        self.toolbar.open_requested.connect(self._open_dialog)  # type: ignore[attr-defined]
         self.start_page.record_requested.connect(self._record)
         self.start_page.tour_requested.connect(self._take_tour)
         self.start_page.last_session_requested.connect(self._open_last_session)
@@ -220,6 +222,45 @@ class MainWindow(Shell):
     def restore(self, saved: SavedSession) -> None:
         """Open a session that a crash left."""
         self.controller.session_files.open_left(saved)
+
+    @property
+    def is_working(self) -> bool:
+        """Whether it reads, writes or records something now."""
+        controller = self._controller
+        return controller is not None and (
+            controller.work.is_busy or controller.recordings.recording.is_running
+        )
+
+    def succeed(self, before: MainWindow) -> None:
+        """Show what another window shows, in its place, without reading its files again."""
+        if before.isMaximized() or before.isFullScreen():
+            self.restoreGeometry(before.saveGeometry())
+        else:  # restoring makes it fit on the screen, frame and all
+            self.resize(before.size())
+            self.move(before.pos())
+        for paths, choices in before._asked:
+            self.open(paths, choices)
+        old = before._controller
+        if old is None or not old.session.workspace.paths:
+            return
+        opening = old.session_files.current_opening()
+        self.controller.opener.take_over(old.session.workspace.files.values())
+        self.controller.session_files.restore(opening)
+
+    @property
+    def shows_preferences(self) -> bool:
+        """Whether the dialog of preferences is open."""
+        return bool(self._preferences)
+
+    def show_preferences(self, name: str) -> None:
+        """Open the dialog of preferences at one of them."""
+        self.controller.commands.run("edit.preferences")
+        for dialog in self._preferences:
+            dialog.controls[name].setFocus()
+
+    @property
+    def _preferences(self) -> list[PreferencesDialog]:
+        return [dialog for dialog in self.findChildren(PreferencesDialog) if dialog.isVisible()]
 
     def come_to_front(self) -> None:
         """Bring the window in front of other programs, as far as the desktop permits."""

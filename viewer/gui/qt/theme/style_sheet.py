@@ -83,7 +83,7 @@ QFrame[segmented="true"] QToolButton { padding: 0 ${px8}; min-height: ${px22}; m
   margin: 1px; border-radius: 4px; }
 QFrame[segmented="true"] QToolButton:checked { background: $selection; border-color: $accent; }
 QToolButton::menu-indicator { image: none; width: 0; }
-QToolBarExtension { min-width: ${px12}; padding: 0; }
+QToolBarExtension { min-width: ${px16}; padding: 0; }
 
 QPushButton { background: $raised; color: $text1; border: 1px solid $line; border-radius: 5px;
   padding: 0 ${px12}; min-height: ${px26}; }

@@ -25,6 +25,7 @@ from viewer.gui.qt.widgets.labels import PageStack
 from viewer.gui.window.frame.message_bar import MessageBar
 from viewer.gui.window.frame.status_bar import ReadingPage, StatusBar
 from viewer.gui.window.start_page.page import StartPage
+from viewer.gui.window.toolbar.first_toolbar import FirstToolbar
 
 MENU_TITLES = ("&File", "&Edit", "&View", "&Go", "&Tracks", "&Selection", "&Help")
 USUAL_SIZE = QSize(1600, 900)
@@ -49,13 +50,13 @@ class Shell(QMainWindow):
     def __init__(self, theme: Theme, settings: Settings) -> None:
         super().__init__()
         self.theme, self.settings = theme, settings
+        self.scale = theme.scale  # of the fonts that its parts were made for
         theme.apply_to(self)
         self.setWindowTitle("Opscope")
         self.resize(USUAL_SIZE.boundedTo(self.screen().availableGeometry().size()))
         bar = self.menuBar()
         self.menus = {title.replace("&", ""): bar.addMenu(title) for title in MENU_TITLES}
-        self.toolbar = QToolBar()  # placeholder for the real one, so that the page does not jump
-        self.toolbar.setMovable(False)
+        self.toolbar: QToolBar = FirstToolbar(theme)  # until the real one exists
         self.toolbar.setFixedHeight(theme.px(TOOLBAR_HEIGHT))
         self.addToolBar(self.toolbar)
         self.status = StatusBar(theme, self)

@@ -9,18 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPaintEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QCheckBox,
     QFrame,
     QRadioButton,
-    QSizePolicy,
-    QStyle,
-    QStyleOptionToolButton,
-    QStylePainter,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -32,20 +27,18 @@ from viewer.gui.panels.base.inference_list import (
     inference_rows,
 )
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
-from viewer.gui.qt.widgets.elided_text import elided_text
+from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import Hairline, label
 from viewer.gui.session.comparison import compare_inferences
 from viewer.gui.session.inferences import choose_phase, include_warm_up, pick_run, run_trace
 from viewer.gui.session.session import Session
+from viewer.gui.window.toolbar.first_toolbar import NO_INFERENCES, PickerButton
 from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.model.scope import EVERY_PHASE, TimeScope
 from viewer.model.text import visible_controls
 from viewer.model.work_unit import INFERENCE, WorkUnit
 from viewer.view.open_trace import OpenTrace
 
-WIDTH, NARROW_WIDTH = 232, 156
-NO_INFERENCES = "No inferences"
 COMPARE_HINT = "Ctrl+click compares with the picked inference"
 INCLUDE_WARM_UP = "Include warm-up in figures"
 ENTRIES = {
@@ -61,12 +54,12 @@ _EDGE = 10
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
-class InferencePicker(QToolButton):
+class InferencePicker(PickerButton):
     """Shows the inference that figures are about; a click, Enter or Down opens the list."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
-        super().__init__()
-        self._session, self._theme = session, theme
+        super().__init__(theme)
+        self._session = session
         self._of: OpenTrace | None = None  # the trace whose inferences are listed
         self.popup = InferencePopup(theme, self)
         self.popup.list.picked.connect(self._pick)
@@ -74,10 +67,6 @@ class InferencePicker(QToolButton):
         self.popup.chosen.connect(self._show)
         self.popup.warm_up.clicked.connect(self._include_warm_up)
         self.popup.phase_chosen.connect(self._choose_phase)
-        self.setProperty("framed", True)
-        self._width = WIDTH
-        self.setFixedWidth(theme.px(WIDTH))
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.clicked.connect(self.show_list)
         self.follow()
@@ -124,11 +113,6 @@ class InferencePicker(QToolButton):
         self.setText(text)
         self.setAccessibleName(f"{unit.title}: {text.replace(' · ', ', ')}")
 
-    def be_narrow(self, narrow: bool) -> None:
-        """Take the width for a narrow window, or the usual one."""
-        self._width = NARROW_WIDTH if narrow else WIDTH
-        self.setFixedWidth(self._theme.px(self._width))
-
     @Slot()
     def show_list(self) -> None:
         """Open the list below the button, at the picked inference."""
@@ -168,36 +152,12 @@ class InferencePicker(QToolButton):
         self.popup.hide()
         choose_phase(self._session, phase)
 
-    @guard(QSize())
-    def sizeHint(self) -> QSize:
-        return QSize(self._theme.px(self._width), super().sizeHint().height())
-
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Down, *_ENTER):
             self.show_list()
         else:
             super().keyPressEvent(event)
-
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the frame, the text from the left, and a chevron at the right."""
-        theme, painter, option = self._theme, QStylePainter(self), QStyleOptionToolButton()
-        self.initStyleOption(option)
-        text, option.text = self.text(), ""
-        painter.drawComplexControl(QStyle.ComplexControl.CC_ToolButton, option)
-        edge = theme.px(_EDGE)
-        chevron = QRect(0, 0, ICON_SIZE, ICON_SIZE)
-        chevron.moveCenter(self.rect().center())
-        chevron.moveRight(self.width() - edge)
-        theme.icon("chevron-down").paint(painter, chevron)
-        place = self.rect().adjusted(edge, 0, chevron.left() - edge - self.width(), 0)
-        painter.setFont(theme.font("cell"))
-        painter.setPen(theme.color("text1" if self.isEnabled() else "text3"))
-        metrics = QFontMetricsF(painter.font())
-        elided = elided_text(metrics, text, Qt.TextElideMode.ElideRight, place.width())
-        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), elided)
-        painter.end()
 
 
 class InferencePopup(QFrame):

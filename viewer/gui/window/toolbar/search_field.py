@@ -9,13 +9,12 @@ from __future__ import annotations
 import time
 from html import escape
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QLabel,
     QLineEdit,
-    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -24,13 +23,11 @@ from PySide6.QtWidgets import (
 from viewer.analysis.search.query import LONGEST
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.escape_field import EscapeField
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
+from viewer.gui.window.toolbar.first_toolbar import SearchBox
 from viewer.model.times import group_digits
 
-PLACEHOLDER = "Search name, op:conv, dur > 1ms …"
-LEAST_WIDTH, USUAL_WIDTH, WIDTH = 100, 260, 420  # px
 SYNTAX = (
     ("conv", "in a name, label, operator, module, source file or identifier"),
     ("a b   a or b   -b   (…)", "both, one of them, not b, grouping"),
@@ -49,27 +46,18 @@ KEYS = (
 )
 
 
-class SearchField(EscapeField):
+class SearchField(SearchBox):
     """The toolbar's search field, which follows the query of the view."""
 
     left = Signal()  # the focus should return to the timeline
     list_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme) -> None:
-        super().__init__()
-        self._session, self._theme = session, theme
+        super().__init__(theme)
+        self._session = session
         self._searching = Search.of(session)
-        self._wished = theme.px(USUAL_WIDTH)
-        self.setPlaceholderText(PLACEHOLDER)
-        self.setAccessibleName("Search slices")
         self.setMaxLength(LONGEST)
-        self.setMinimumWidth(theme.px(LEAST_WIDTH))
-        self.setMaximumWidth(theme.px(WIDTH))
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._keys = ""  # shortcuts shown in the help
-        self._icon = QAction(self)
-        self._icon.setText("Search")  # for a screen reader: the button has no other name
-        self.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
         self.only_hits = QAction("Show only matches", self)
         self.only_hits.setCheckable(True)
         self.only_hits.triggered.connect(self._searching.show_only_hits)
@@ -154,22 +142,6 @@ class SearchField(EscapeField):
                 self.help.show_below(below, complaint, self._keys)
 
     # -- events ----------------------------------------------------------------------------------
-
-    @guard(QSize(USUAL_WIDTH, 28))
-    def sizeHint(self) -> QSize:
-        """Wide enough for a query of a few words, unless space is limited."""
-        return QSize(self._wished, super().sizeHint().height())
-
-    def take_usual_width(self) -> None:
-        """Request enough width for a query of a few words."""
-        self._wished = self._theme.px(USUAL_WIDTH)
-        self.updateGeometry()
-
-    def shorten_by(self, px: int) -> None:
-        """Request `px` less width, but not less than `LEAST_WIDTH`."""
-        if px > 0:
-            self._wished = max(self._wished - px, self._theme.px(LEAST_WIDTH))
-            self.updateGeometry()
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from html import escape
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent, QStandardItemModel
-from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton
 
 from viewer.analysis.links.link_table import REASONS
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
-from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import explain, literal
 from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.linking import link_summary
 from viewer.gui.session.session import Session
 from viewer.gui.window.toolbar.arms_bar import ArmsBar
+from viewer.gui.window.toolbar.first_toolbar import LINK_STATE_WIDTH, NARROW, BaseToolbar
 from viewer.gui.window.toolbar.inference_picker import InferencePicker
 from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.model.text import display_name
 from viewer.render.color_schemes import SCHEMES
-
-OPEN_WIDTH = 84
-NARROW = 1200  # px of the toolbar, below which the inference picker is narrow
-LINK_STATE_WIDTH = 258  # px of its short text, "100 % of time linked · match 1.00"
 
 
 class LinkStateButton(QPushButton):
@@ -76,20 +72,18 @@ class LinkStateButton(QPushButton):
         self.setIcon(self._theme.icon("dot", self._token))
 
 
-class Toolbar(QToolBar):
+class Toolbar(BaseToolbar):
     """Follows the session, so that its controls always show the state of the view."""
 
     panel_requested = Signal(str)
+    run: InferencePicker
+    search: SearchField
 
     def __init__(
         self, session: Session, theme: Theme, commands: CommandTable, search: SearchField
     ) -> None:
-        super().__init__("Main")
-        self._session, self._theme, self._commands = session, theme, commands
-        self.setObjectName("toolbar")
-        self.setMovable(False)
-        # The size as drawn: at 24 px and 150 % scaling, Qt would take the pixmap of another scale.
-        self.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        super().__init__(theme)
+        self._session, self._commands = session, commands
         self._buttons: list[tuple[QToolButton, str]] = []
         self._add("file.open", "open", text="Open")
         self.addSeparator()
@@ -98,28 +92,18 @@ class Toolbar(QToolBar):
         self.addSeparator()
         self.search = search
         self.addWidget(self.search)
-        lines = [self.addSeparator()]
-        caption = QLabel("Color by")
-        caption.setContentsMargins(8, 0, 6, 0)
-        self._dispensable = [self.addWidget(caption)]
-        self.scheme = ComboBox(theme)
-        self.scheme.setAccessibleName("Color by")
+        self.scheme = self.add_scheme()
         for scheme in SCHEMES:
             self.scheme.addItem(scheme.title, scheme.id)
-        self.addWidget(self.scheme)
-        lines.append(self.addSeparator())
-        self._dispensable += lines
         self._inferences = [self._add("go.previous_run", "previous")]
         self.run = InferencePicker(session, theme)
         self._inferences.append(self.addWidget(self.run))
         self._inferences.append(self._add("go.next_run", "next"))
         self.arms = ArmsBar(session, commands, theme)
         self._arms_action = self.addWidget(self.arms)
-        space = QWidget()
-        space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self.addWidget(space)
+        self.add_space()
         self.link_state = LinkStateButton(theme)
-        self._link_action = self.addWidget(self.link_state)
+        self._link_action: QAction = self.addWidget(self.link_state)
         self.link_state.clicked.connect(self._show_links)
         self.scheme.activated.connect(self._pick_scheme)
         for signal in (
@@ -140,16 +124,11 @@ class Toolbar(QToolBar):
         self._follow()
 
     def _add(self, id: str, icon: str, text: str = "") -> QAction:
-        button = QToolButton()
+        button = self.add_button(text)
         action = self._commands.actions[id]
-        button.setDefaultAction(action)
         if text:
-            # A space, because Qt leaves only 4 px between icon and text.
-            button.setText(f" {text}")
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-            button.setProperty("framed", True)
-            button.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
-            button.setMinimumWidth(self._theme.px(OPEN_WIDTH))
+            action.setIconText(button.text())  # which the button takes
+        button.setDefaultAction(action)
         self._buttons.append((button, icon))
         return self.addWidget(button)
 
@@ -189,36 +168,18 @@ class Toolbar(QToolBar):
         self.run.be_narrow(self.width() < self._theme.px(NARROW))
         self.link_state.be_brief(False)
         self.arms.be_brief(False)
-        self._show_dispensable(True)
+        self.show_dispensable(True)
         self.search.take_usual_width()
-        self.arms.be_brief(self._wanted_width() > self.width())
-        self.link_state.be_brief(self._wanted_width() > self.width())
+        self.arms.be_brief(self._wanted() > self.width())
+        self.link_state.be_brief(self._wanted() > self.width())
         is_compared = self._session.state.compared is not None
         reserved = 0 if is_compared else self._theme.px(LINK_STATE_WIDTH)
-        for with_all in (True, False):
-            self._show_dispensable(with_all)
-            self.search.take_usual_width()
-            self.search.shorten_by(self._wanted_width(reserved) - self.width())
-            if self._wanted_width(reserved) <= self.width():
-                break
+        self.fit_search(reserved)
 
-    def _show_dispensable(self, visible: bool) -> None:
-        for action in self._dispensable:
-            action.setVisible(visible)
-
-    def _wanted_width(self, link_state: int | None = None) -> int:
-        """The width that all visible items need in px; the layout only updates later.
-
-        link_state: a width for the link state, whatever it shows.
-        """
-        layout = self.layout()
-        actions = [a for a in self.actions() if a.isVisible() and a is not self._link_action]
-        assert layout is not None
-        widths = [max(self.widgetForAction(a).sizeHint().width(), 0) for a in actions]
+    def _wanted(self) -> int:
+        """The width of all, with the link state as it is."""
         width = self.link_state.sizeHint().width() if self._link_action.isVisible() else 0
-        widths.append(width if link_state is None else link_state)
-        margins = layout.contentsMargins()
-        return sum(widths) + layout.spacing() * (len(widths) - 1) + margins.left() + margins.right()
+        return self.wanted_width(width)
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
