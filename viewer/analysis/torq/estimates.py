@@ -97,6 +97,13 @@ class ComparedAction:
     reason: str = ""
 
     @property
+    def excess_ns(self) -> float | None:
+        """Measured mean - estimate, below 0 if it was faster; None if either is missing."""
+        if self.measured is None or self.estimate_ns is None:
+            return None
+        return self.measured.mean - self.estimate_ns
+
+    @property
     def ratio(self) -> float | None:
         """Measured mean / estimate; above 1 it took longer than estimated.
 

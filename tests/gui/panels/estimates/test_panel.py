@@ -19,8 +19,8 @@ def panel(show_files):
 
 
 def table(panel):
-    """Hint -> (name, measured, estimate, ratio, runs) as shown."""
-    return {row.hint: (row.op, *row.texts[1:5]) for row in panel.model.rows}
+    """Hint -> (name, measured, excess, estimate, ratio, inferences) as shown."""
+    return {row.hint: (row.op, *row.texts[1:6]) for row in panel.model.rows}
 
 
 def test_every_job_has_its_estimate_and_its_ratio(panel):
@@ -28,7 +28,7 @@ def test_every_job_has_its_estimate_and_its_ratio(panel):
     # By hand: job 2 runs from ...0385 to ...0445 and from ...1953 to ...2024 µs; its
     # tasks are 10,491 cycles long, of 1.25 ns.
     assert rows["job 2"] == (
-        "tosa.cast@L15", "65.500\u202fµs", "13.114\u202fµs", "4.99×", "2",
+        "tosa.cast@L15", "65.500\u202fµs", "+52.386\u202fµs", "13.114\u202fµs", "4.99×", "2",
     )  # fmt: skip
     assert rows["job 0"][0] == "tosa.conv2d@L11 + tosa.clamp@L13"
     assert "4 of 12 have an estimate and a measurement" in panel.subtitle.text()
@@ -48,10 +48,25 @@ def test_one_click_on_the_ratio_brings_the_worst_estimate_to_the_top(panel, qtbo
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("by", ["Action", "Operator"])
+def test_the_largest_excess_is_first_and_what_has_none_last(panel, by):
+    panel.by.setCurrentText(by)
+    panel.by.activated.emit(panel.by.currentIndex())
+    shown = [row.keys[2] for row in panel.model.rows]
+    texts = [row.texts[2] for row in panel.model.rows]
+    assert panel.model.contents.headings[2].title == "Excess"
+    assert shown == sorted(shown, reverse=True)
+    assert sum(text != "–" for text in texts) == 4
+    for row, text in zip(panel.model.rows, texts, strict=True):
+        if text != "–":
+            assert row.keys[2] == row.keys[1] - row.keys[3]
+            assert text.startswith("+" if row.keys[2] > 0 else "\N{MINUS SIGN}")
+
+
 def test_work_of_the_host_is_measured_alone_and_says_why(panel):
     rows = table(panel)
     assert rows["action 2"][0] == "torq_hl.host_copy"
-    assert rows["action 2"][2:4] == ("–", "–")
+    assert rows["action 2"][2:5] == ("–", "–", "–")
     details = {row.hint: row.detail for row in panel.model.rows}
     assert "does not estimate host work" in details["action 2"]
 
@@ -60,7 +75,7 @@ def test_by_operator_the_jobs_of_a_set_are_one_row(panel):
     panel.by.setCurrentText("Operator")
     panel.by.activated.emit(1)
     names = {row.op: row for row in panel.model.rows if "NPU" in row.hint}
-    assert names["tosa.cast@L15"].texts[3] == "4.99×"
+    assert names["tosa.cast@L15"].texts[4] == "4.99×"
 
 
 def test_a_row_highlights_its_operators_in_the_profile_that_measured(panel):

@@ -8,6 +8,7 @@ why.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ NOTHING = (
     "estimates with measurements."
 )
 BY_ACTION, BY_OPERATOR = "Action", "Operator"
+_EXCESS = 2  # the column that sorts: after the name and the measured time
 
 
 class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
@@ -94,7 +96,7 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
             return
         contents, counts = answer.tables[self.by.currentText()]
         self._color()
-        self.table.show_contents(contents, sorted_by=-1)
+        self.table.show_contents(contents, sorted_by=_EXCESS)
         self.subtitle.setText(counts)
         self.note.setText(_sources(answer.made))
         self.show_page()
@@ -172,8 +174,8 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
     ]
     most = max(longest, default=0.0)
 
-    def number(value: float | None, text: Callable[[Any], str]) -> Cell:
-        return (MISSING, -1.0) if value is None else (text(value), value)
+    def number(value: float | None, text: Callable[[Any], str], missing: float = -1.0) -> Cell:
+        return (MISSING, missing) if value is None else (text(value), value)
 
     def of_runs(term: FigureTerm, name: str) -> tuple[Heading, Callable[[ComparedAction], Cell]]:
         heading = term_heading(term, ColumnKind.TIME, 92, "Of the measured inferences.")
@@ -182,6 +184,8 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
     columns: RowColumns[ComparedAction] = (
         (Heading("Measured", ColumnKind.BAR, 208, "Mean of the measured inferences."),
             lambda row: number(getattr(row.measured, "mean", None), format_time)),
+        (Heading("Excess", ColumnKind.TIME, 92, "The measured time less the estimate."),
+            lambda row: number(row.excess_ns, _signed_time, missing=-math.inf)),
         (Heading("Estimate", ColumnKind.TIME, 96, "What the compiler expected."),
             lambda row: number(row.estimate_ns, format_time)),
         (Heading("Ratio", ColumnKind.NUMBER, 76, "The measured time divided by the estimate."),
@@ -209,6 +213,10 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
             )
         )
     return OperatorContents(headings_of(title, columns), tuple(listed))
+
+
+def _signed_time(ns: float) -> str:
+    return format_time(ns) if ns <= 0 else f"+{format_time(ns)}"
 
 
 def _place(row: ComparedAction, several: bool) -> str:
