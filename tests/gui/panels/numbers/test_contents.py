@@ -62,7 +62,7 @@ def test_values_have_their_range_and_counts(alone):
 def test_the_chosen_measure_comes_first(found):
     contents = contents_of(found, Measure.MSE)
     assert [heading.title for heading in contents.headings[:4]] == [
-        "Operator", "MSE", "Grows", "Tensor",
+        "Operator", "MSE", "Mean", "Max",
     ]  # fmt: skip
     _, cells = texts(contents, 2)
     assert cells["SNR, dB"] == "135.3"

@@ -53,6 +53,25 @@ def click_bar(panel, bar, qtbot):
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.center_of(bar))
 
 
+def titles(panel):
+    """The titles of the columns in sight, from left to right."""
+    header, headings = panel.table.horizontalHeader(), panel.model.contents.headings
+    return [headings[i].title for i in range(header.count()) if not panel.table.isColumnHidden(i)]
+
+
+@pytest.mark.parametrize("width", [640, 660, 800])
+def test_a_narrow_panel_shows_the_gap_the_mean_and_the_largest_value(show, data, qtbot, width):
+    """Not only what was first: the others leave, and the columns have their widths at once."""
+    panel = show(*PAIR, size=(width, 500))
+    header = panel.table.horizontalHeader()
+    assert titles(panel)[:3] == ["Operator", "Mean", "Max"]
+    assert header.sectionSize(1) == panel._theme.px(84)
+    NumbersFeed.of(panel.session).choose(Reference(str(data / "numbers/portable.etdp")))
+    settle(panel, qtbot)
+    assert titles(panel)[:4] == ["Operator", "SNR, dB", "Mean", "Max"]
+    assert header.sectionSize(2) == panel._theme.px(84)
+
+
 def test_without_values_it_says_how_to_log_them(show):
     panel = show("pte/cond.etdp")
     assert panel.sentence == NOTHING

@@ -26,10 +26,13 @@ _LEAST_GROWTH = 1.05
 
 _OPERATOR = Heading("Operator", ColumnKind.NAME, 0)
 _TENSOR = Heading("Tensor", ColumnKind.CODE, 138, "Type and shape of the logged value.")
+# The first columns stay in a narrow panel.
+_MIDDLE = (
+    Heading("Mean", ColumnKind.NUMBER, 84, "Of the finite values."),
+    Heading("Max", ColumnKind.NUMBER, 76, "Of the finite values."),
+)
 _RANGE = (
-    Heading("Min", ColumnKind.NUMBER, 78, "Of the finite values."),
-    Heading("Max", ColumnKind.NUMBER, 78, "Of the finite values."),
-    Heading("Mean", ColumnKind.NUMBER, 78, "Of the finite values."),
+    Heading("Min", ColumnKind.NUMBER, 76, "Of the finite values."),
     Heading("NaN", ColumnKind.NUMBER, 52, "How many values are not a number."),
     Heading("Inf", ColumnKind.NUMBER, 52, "How many values are infinite."),
 )
@@ -61,11 +64,11 @@ def contents_of(measured_numbers: MeasuredNumbers, measure: Measure) -> Operator
     order = [measure, *(other for other in _MEASURES if other is not measure)]
     if numbers.reference:
         headings = (
-            _OPERATOR, _MEASURES[measure], _GROWS, _TENSOR,
-            *(_MEASURES[measure] for measure in order[1:]), _AT, *_RANGE,
+            _OPERATOR, _MEASURES[measure], *_MIDDLE, _GROWS,
+            *(_MEASURES[measure] for measure in order[1:]), _AT, *_RANGE, _TENSOR,
         )  # fmt: skip
     else:
-        headings = (_OPERATOR, _TENSOR, *_RANGE, *_SPREAD)
+        headings = (_OPERATOR, *_MIDDLE, *_RANGE, *_SPREAD, _TENSOR)
     rows = []
     for i, row in enumerate(numbers.rows):
         figures = measured_numbers.figures[i] if i < len(measured_numbers.figures) else None
@@ -74,13 +77,12 @@ def contents_of(measured_numbers: MeasuredNumbers, measure: Measure) -> Operator
             gap = _gap_cells(row, figures, order)
             cells = [
                 gap[0],
+                *cells[:2],
                 _growth_cell(measured_numbers, i),
-                _tensor_cell(row),
                 *gap[1:],
-                *cells[:5],
+                *cells[2:5],
             ]
-        else:
-            cells = [_tensor_cell(row), *cells]
+        cells.append(_tensor_cell(row))
         module, name = name_parts(one_line(row.label))
         texts, keys = zip(*cells, strict=True)
         rows.append(
@@ -101,13 +103,13 @@ _Cell = tuple[str, float | str]
 
 
 def _range_cells(row: NumbersRow, figures: Figures | None) -> list[_Cell]:
-    """Min, max, mean, NaN, Inf, SD, zeros."""
+    """Mean, max, min, NaN, Inf, SD, zeros."""
     if figures is None:
         return [(PENDING if row.value is not None else MISSING, -math.inf)] * 7
     summary = figures.summary
     if summary is None:
         return [(MISSING, -math.inf)] * 7
-    numbers = [_number(number) for number in (summary.min, summary.max, summary.mean)]
+    numbers = [_number(number) for number in (summary.mean, summary.max, summary.min)]
     counts: list[_Cell] = [_count(number) for number in (summary.nan, summary.inf)]
     return [*numbers, *counts, _number(summary.sd), _count(summary.zeros)]
 

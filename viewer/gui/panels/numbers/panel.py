@@ -55,6 +55,7 @@ NOTHING = (
 CHOOSE_BUFFER = "Choose debug buffer…"
 _FIELD_WIDTH = 150  # px
 _CHART_PART, _LEFT_PART = 38, 60  # percent
+_LEAST_NAME = 140  # px, so that the gap, mean and max fit next to the picture of a tensor
 _ROWS_AT_ONCE = 400  # 20 ms
 
 _MOST = 2000  # operators that are looked up
@@ -193,7 +194,7 @@ class NumbersPanel(PagePanel):
         self._feed: NumbersFeed | None = None
         self._rows: tuple[int, ...] = ()  # the selected ones
         self.model = OperatorModel()
-        self.table = OperatorView(self.model, theme, "Logged values")
+        self.table = OperatorView(self.model, theme, "Logged values", _LEAST_NAME)
         self.chart = ErrorChart(theme)
         self.detail = DetailView(theme)
         self._making = Latest(self)

@@ -20,7 +20,7 @@ from viewer.gui.qt.widgets.tables import (
 )
 from viewer.render.palette import Palette
 
-_LEAST_NAME = 230  # px; the minimum width of the name column
+LEAST_NAME = 230  # px; the minimum width of the name column
 _MOST_NAMES = 0.5  # of the width of the table, for longer names
 _AROUND_NAME = 40  # px of swatch and margins
 _MEASURED, _LONGEST = 30, 120  # rows and characters that are measured
@@ -29,13 +29,20 @@ _MEASURED, _LONGEST = 30, 120  # rows and characters that are measured
 class OperatorView(ArrangedView):
     """The widget of tables of operators. Ctrl+C copies rows."""
 
-    def __init__(self, model: OperatorModel, theme: Theme, name: str = "Operators") -> None:
-        super().__init__(model, name, theme, _LEAST_NAME)
+    def __init__(
+        self,
+        model: OperatorModel,
+        theme: Theme,
+        name: str = "Operators",
+        least_name: int = LEAST_NAME,
+    ) -> None:
+        """least_name: the least width in px of the column of names, before others leave."""
+        super().__init__(model, name, theme, least_name)
         self._model = model
         header = _Header(model, theme)
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(theme.px(40))
-        self.setHorizontalHeader(header)
+        self.take_header(header)
         self._delegate = OperatorDelegate(model, theme, self)
         self.setItemDelegate(self._delegate)
         self.setMouseTracking(True)
@@ -83,7 +90,7 @@ class OperatorView(ArrangedView):
         names = (f"{row.module}{row.op}"[:_LONGEST] for row in rows)
         longest = max(map(metrics.horizontalAdvance, names), default=0)
         scale = theme.px(100) / 100
-        least, most = _LEAST_NAME, int(_MOST_NAMES * self.viewport().width() / scale)
+        least, most = LEAST_NAME, int(_MOST_NAMES * self.viewport().width() / scale)
         return max(least, min(int(longest / scale) + _AROUND_NAME, most))
 
     def mark(self, row: int) -> None:

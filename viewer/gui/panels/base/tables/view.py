@@ -9,6 +9,7 @@ from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
     QApplication,
+    QHeaderView,
     QMenu,
     QStyle,
     QStyledItemDelegate,
@@ -50,6 +51,13 @@ class ArrangedView(RowTable):
         self._size_columns()
         model.modelReset.connect(self.fit_columns)
         model.headerDataChanged.connect(self.fit_columns)
+
+    def take_header(self, header: QHeaderView) -> None:
+        """Replace the header, which must know the columns before they get their widths."""
+        model = self.arranged
+        self.setHorizontalHeader(header)
+        model.modelReset.disconnect(self.fit_columns)
+        model.modelReset.connect(self.fit_columns)
 
     def let_sort(self) -> None:
         """Let clicks on titles sort; a third click restores the own order of the rows."""
