@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from enum import Enum
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QSpinBox, QWidget
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QSizePolicy, QSpinBox, QWidget
 
 from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction
 from viewer.gui.panels.base.file_caption import FileCaption
@@ -110,6 +111,11 @@ class GraphControls(QWidget):
         for tool in (self.kinds, self.open_first, self.open_all):
             bar.addWidget(tool)
         bar.addWidget(self.search, 1)
+        metrics = QFontMetrics(theme.font("body"))
+        for tool in (self.open_first, self.open_all, self.fit, self.copy, self.save):
+            # The sheet of the window has another least width, in which the text would be cut.
+            tool.setStyleSheet(f"min-width: {metrics.horizontalAdvance(tool.text())}px;")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         column = plain_column(self)
         column.addLayout(head)
         column.addLayout(bar)

@@ -20,6 +20,7 @@ from viewer.program.program import Program
 from viewer.render.graph.model_tree import GroupKind, GroupTree
 
 _FIELD = 150  # px
+_LEAST_FIELD = 80  # px, next to large buttons
 
 
 def searched_texts(tree: GroupTree, program: Program, calls: Sequence[Instance]) -> list[str]:
@@ -92,7 +93,8 @@ class NodeSearch(QWidget):
         self.field.setToolTip(
             "Enter: next hit, Shift+Enter: previous hit, Esc: return to the graph"
         )
-        self.field.setFixedWidth(theme.px(_FIELD))
+        self.field.setMinimumWidth(theme.px(_LEAST_FIELD))
+        self.field.setMaximumWidth(theme.px(_FIELD))
         self.field.show_clear_button()
         self.field.textChanged.connect(self._search)
         self.field.stepped.connect(self.step)
