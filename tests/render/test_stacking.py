@@ -343,7 +343,7 @@ def test_compact_rows_grow_with_the_font(font_scale, height):
     layout = stack(STOCK, TrackView(), density=Density.COMPACT, font_scale=font_scale)
     assert set(layout.height[layout.kind == BandKind.ROW].tolist()) == {height}
     usual = usual_heights(STOCK, Density.COMFORTABLE, font_scale)
-    assert set(usual.tolist()) == {ROW_HEIGHT}
+    assert set(usual.tolist()) == {ROW_HEIGHT + max(round(16 * (font_scale - 1)), 0)}
 
 
 def test_plans_are_below_the_rows_of_their_track_and_fold_away_with_it():

@@ -35,6 +35,7 @@ MANY_LEVELS = 8  # a process with a track of more rows is compact if the density
 PLAN_AREA, COMPACT_PLAN_AREA = 36, 24
 PLAN_LINE = 13
 LEAST_LANE, MOST_LANE = 2, 6
+_LABEL = 16  # px, a line of a label in a 13 px font
 _LOW_ROWS = (ROW_HEIGHT + COMPACT_ROW) // 2  # px; below lower rows, plans are compact too
 # The height of the pinned section is a whole number of device pixels at 125 and 150 % too.
 _WHOLE = 4
@@ -236,17 +237,18 @@ def _slice_height(row: Ints) -> Ints:
 def usual_heights(track_list: TrackList, density: Density, font_scale: float = 1.0) -> Ints:
     """Return the row height of each process in px, as long as the user sets no other.
 
-    font_scale: the size of labels relative to that of a 13 px font. Compact rows grow with it;
-    the others have room for the largest labels.
+    font_scale: the size of labels relative to that of a 13 px font; rows grow with it.
     """
     compact = max(COMPACT_ROW, round(COMPACT_ROW * font_scale))
+    # The label grows, and not the room around it: in large fonts, rows leave room for panels.
+    comfortable = ROW_HEIGHT + max(round(_LABEL * (font_scale - 1)), 0)
     processes = len(track_list.processes)
     if density is not Density.AUTOMATIC:
-        height = compact if density is Density.COMPACT else ROW_HEIGHT
+        height = compact if density is Density.COMPACT else comfortable
         return np.full(processes, height, np.int64)
     levels = np.zeros(processes, np.int64)
     np.maximum.at(levels, track_list.process, np.diff(track_list.row_ptr))
-    return np.where(levels > MANY_LEVELS, compact, ROW_HEIGHT)
+    return np.where(levels > MANY_LEVELS, compact, comfortable)
 
 
 def row_heights(

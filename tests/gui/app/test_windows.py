@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 import shiboken6
-from PySide6.QtCore import QCoreApplication, QEvent, QSettings
+from PySide6.QtCore import QCoreApplication, QEvent, QSettings, Qt
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import SAMPLE, settle
@@ -13,9 +13,13 @@ from viewer.gui.app.handover_request import HandoverRequest
 from viewer.gui.app.windows import Windows
 from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
 from viewer.gui.session import navigation
+from viewer.gui.session.bookmarks import set_bookmarks
+from viewer.gui.window.dialogs.preferences import PreferencesDialog
+from viewer.gui.window.main_window import MainWindow
 from viewer.gui.window.start_page import page as start_page
 from viewer.view.sessions.recent_sessions import RecentSessions
 from viewer.view.sessions.session_file import read
+from viewer.view.state import Bookmark, SliceRef
 
 DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
 CSV = SAMPLE["plain_csv"].paths()[0]
@@ -35,6 +39,7 @@ def windows(qtbot, qapp, tmp_path, monkeypatch):
     delete_closed()
     for window in made.all:
         shiboken6.delete(window)
+    made.all.clear()  # for the theme, which is of all tests
 
 
 def delete_closed():
@@ -165,3 +170,108 @@ def test_a_lost_display_saves_each_window_for_the_next_start(windows, qtbot):
     windows.end()
     windows.autosave_now()  # after the windows are closed, there is nothing to save
     assert window.controller.autosave.file.path == ""
+
+
+@pytest.fixture
+def font_sizes(windows):
+    """Chooses sizes of fonts in the preferences of a window, with the keys, as a user does."""
+
+    def choose(window, qtbot, key):
+        dialogs = [d for d in window.findChildren(PreferencesDialog) if d.isVisible()]
+        if not dialogs:
+            window.controller.commands.run("edit.preferences")
+            dialogs = [d for d in window.findChildren(PreferencesDialog) if d.isVisible()]
+        box = dialogs[0].controls["Font size"]
+        dialogs[0].activateWindow()
+        box.setFocus()
+        qtbot.waitUntil(box.hasFocus)
+        number = windows.all.index(window)
+        qtbot.keyClick(box, key)
+        qtbot.waitUntil(lambda: windows.all[number] is not window, timeout=20_000)
+        after = windows.all[number]
+        qtbot.waitUntil(lambda: not after.controller.opener.is_busy, timeout=20_000)
+        settle(qtbot, after.controller)
+        return after
+
+    yield choose
+    dark_theme().set_font_size("normal")
+    windows._is_outdated.stop()
+
+
+@pytest.mark.slow
+def test_a_size_of_fonts_is_taken_at_once_with_all_that_is_open(
+    windows, qtbot, font_sizes, monkeypatch
+):
+    """Names and rows grow too; no file is read again, and the dialog stays where it was."""
+    first = take(qtbot, windows, DEMO, DEMO_RECORD)
+    other = take(qtbot, windows, CSV, new_window=True)
+    session = first.controller.session
+    session.select_slice(SliceRef(0, 7))
+    set_bookmarks(session, (Bookmark(5_000, 6_000, "slow"),), None, None)
+    session.set_range(2_000, 90_000)
+    settle(qtbot, first.controller)
+    view = session.state.t0, session.state.t1
+    timeline = first.controller.timeline
+    sizes = (
+        timeline.headers.width(),
+        int(timeline.scene.layout.height.max()),
+        first.menuBar().height(),
+    )
+    read_again = []
+    monkeypatch.setattr(
+        "viewer.gui.session.files.loader.open_file", lambda path, *_: read_again.append(path)
+    )
+    names_before, size = names(first), first.size()
+    points = first.menuBar().font().pointSizeF()
+    after = font_sizes(first, qtbot, Qt.Key.Key_Down)
+    assert len(windows.all) == 2
+    assert other not in windows.all
+    assert read_again == []
+    assert names(after) == names_before
+    assert after.size() == size
+    assert after.menuBar().font().pointSizeF() > points
+    state = after.controller.session.state
+    assert [bookmark.name for bookmark in state.bookmarks] == ["slow"]
+    assert (state.t0, state.t1) == view
+    assert state.slice == SliceRef(0, 7)
+    timeline = after.controller.timeline
+    grown = (
+        timeline.headers.width(),
+        int(timeline.scene.layout.height.max()),
+        after.menuBar().height(),
+    )
+    assert all(large > small for large, small in zip(grown, sizes, strict=True)), (grown, sizes)
+    (dialog,) = [d for d in after.findChildren(PreferencesDialog) if d.isVisible()]
+    assert dialog.focusWidget() is dialog.controls["Font size"]
+    # And on with the keys, back to where it was.
+    back = font_sizes(after, qtbot, Qt.Key.Key_Up)
+    timeline = back.controller.timeline
+    same = (
+        timeline.headers.width(),
+        int(timeline.scene.layout.height.max()),
+        back.menuBar().height(),
+    )
+    assert same == sizes
+
+
+@pytest.mark.slow
+def test_a_file_that_changed_meanwhile_is_read_again(windows, qtbot, font_sizes, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("process,thread,name,start_ns,dur_ns\np,t,a,0,1000\n")
+    window = take(qtbot, windows, str(path))
+    path.write_text("process,thread,name,start_ns,dur_ns\np,t,a,0,1000\np,t,b,1000,1000\n")
+    after = font_sizes(window, qtbot, Qt.Key.Key_Down)
+    assert len(after.controller.session.traces[0].trace.slices) == 2
+
+
+@pytest.mark.slow
+def test_a_window_that_reads_gets_its_size_afterwards(windows, qtbot, font_sizes, monkeypatch):
+    window = take(qtbot, windows, DEMO)
+    monkeypatch.setattr(MainWindow, "is_working", True)
+    dark_theme().set_font_size("large")
+    qtbot.wait(50)
+    assert windows.all == [window]
+    monkeypatch.setattr(MainWindow, "is_working", False)
+    qtbot.waitUntil(lambda: windows.all != [window], timeout=20_000)
+    (after,) = windows.all
+    qtbot.waitUntil(lambda: names(after) == ["demo_str_x4.etdp"], timeout=20_000)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from viewer.workspace.link_choices import Choices
 
 _STEP = QPoint(32, 32)  # px, offset of a new window from the active one
+_RETRY_MS = 300  # until a window that reads or writes is asked again
 _LEAST = QSize(640, 480)  # px, a new window is not shrunk below this to fit the screen
 
 
@@ -33,25 +34,55 @@ class Windows(QObject):
         super().__init__(parent)
         self._theme, self._settings = theme, settings
         self.all: list[MainWindow] = []
+        self._is_outdated = QTimer(self, interval=_RETRY_MS, singleShot=True)
+        self._is_outdated.timeout.connect(self._make_anew)
+        theme.resized.connect(self._outdate)
         self._quits = False  # quitting, but one window is still waiting for an answer
 
     def new(self, files: Sequence[str] = (), choices: Choices | None = None) -> MainWindow:
         """Create and show a window, and open `files` in it."""
         active = self.active
-        window = MainWindow(self._theme, self._settings)
+        window = self._make()
         if active is not None:
             self._place(window, active)
         self.all.append(window)
-        window.closed.connect(self._closed)
-        window.stayed.connect(self._stayed)
-        window.new_window_requested.connect(self._new)
-        window.quit_requested.connect(self.quit)
         # Open before showing: otherwise the start page would flash and draw its samples for
         # nothing.
         if files:
             window.open(files, choices)
         window.show()
         return window
+
+    def _make(self) -> MainWindow:
+        window = MainWindow(self._theme, self._settings)
+        window.closed.connect(self._closed)
+        window.stayed.connect(self._stayed)
+        window.new_window_requested.connect(self._new)
+        window.quit_requested.connect(self.quit)
+        return window
+
+    @Slot()
+    def _outdate(self) -> None:
+        # Later: it is a dialog of one of the windows that chooses the size.
+        self._is_outdated.start(0)
+
+    @Slot()
+    def _make_anew(self) -> None:
+        """Replace the windows of another size of fonts, once they have nothing to do."""
+        for number, before in enumerate(self.all):
+            if before.scale == self._theme.scale:
+                continue
+            if before.is_working:
+                self._is_outdated.start(_RETRY_MS)
+                continue
+            window = self._make()
+            window.succeed(before)
+            self.all[number] = window
+            window.show()
+            if before.shows_preferences:
+                window.show_preferences("Font size")
+            before.close_unasked()
+            before.put_away()
 
     @property
     def active(self) -> MainWindow | None:

@@ -4,8 +4,9 @@
 built from the tokens. It emits `changed` when switching between light and dark. Widgets that paint
 themselves use its `color`, `font`, `px` and `icon`, and repaint on `changed`. It sets its own
 palettes because QStyleHints.setColorScheme does nothing on plain X11 and offscreen. All sizes are
-in px for a 13 px system font, and scale up with larger fonts. The size of fonts, one of
-`FONT_SIZES`, is fixed: widgets take their sizes from it when they are made.
+in px for a 13 px system font, and scale up with larger fonts. Widgets take
+their sizes from the size of fonts, one of `FONT_SIZES`, when they are made, so windows are made
+anew on `resized`.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ class Theme(QObject):
     """The look of the application; switch it with `set_choice`."""
 
     changed = Signal()
+    resized = Signal()  # another size of fonts
     _sheet_changed = Signal(str)
 
     def __init__(
@@ -92,9 +94,8 @@ class Theme(QObject):
         super().__init__(app)
         self._app = app
         self._system_dark = is_dark(app.palette())
-        system = QFontInfo(app.font())
-        relative = FONT_SIZES[font_size] / FONT_SIZES["normal"]
-        self.scale: float = max(system.pixelSize(), 8) / SYSTEM_FONT_PX * relative
+        self._system_scale = max(QFontInfo(app.font()).pixelSize(), 8) / SYSTEM_FONT_PX
+        self.scale = self._scale_of(font_size)
         self._fonts: dict[FontRole, QFont] = {}
         self._texts: dict[FontRole, PreparedTexts] = {}
         self._icons: dict[tuple[str, str, int], QIcon] = {}
@@ -135,6 +136,20 @@ class Theme(QObject):
             raise ValueError(f"no theme {choice!r}; there are {', '.join(get_args(Choice))}")
         self._choice = choice
         self._update()
+
+    def set_font_size(self, font_size: str) -> None:
+        """Choose one of `FONT_SIZES`, and emit `resized` if it is another one."""
+        scale = self._scale_of(font_size)
+        if scale != self.scale:
+            self.scale = scale
+            self._fonts.clear()
+            self._texts.clear()
+            self._apply()
+            self._set_fonts()
+            self.resized.emit()
+
+    def _scale_of(self, font_size: str) -> float:
+        return self._system_scale * FONT_SIZES[font_size] / FONT_SIZES["normal"]
 
     def apply_to(self, window: QWidget) -> None:
         """Give a window without a parent the style sheet, now and after each switch.

@@ -72,7 +72,6 @@ def preferences(view_settings: ViewSettings, table: CommandTable) -> tuple[Secti
                     _FONT_SIZES,
                     lambda: view_settings.font_size,
                     view_settings.pick_font_size,
-                    "Takes effect when you restart Opscope.",
                 ),
                 Choice(
                     "Row &density",

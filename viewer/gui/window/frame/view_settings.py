@@ -48,8 +48,12 @@ class ViewSettings(QObject):
         self._flows = FlowFeed.of(session)
         session.preferred = partial(_first_state, self._settings)
         self._apply()
-        timeline.set_header_width(self._settings.get(HEADER_WIDTH))
-        timeline.header_width_changed.connect(partial(self._settings.set, HEADER_WIDTH))
+        timeline.set_header_width(shell.theme.px(self._settings.get(HEADER_WIDTH)))
+        timeline.header_width_changed.connect(self._keep_header_width)
+
+    def _keep_header_width(self, width: int) -> None:
+        """Store the width for fonts of 13 px, as it grows with the fonts."""
+        self._settings.set(HEADER_WIDTH, round(width / max(self._shell.theme.scale, 1.0)))
 
     def _apply(self) -> None:
         """Apply what is stored, except for the theme, which all windows share."""
@@ -67,6 +71,7 @@ class ViewSettings(QObject):
         self._shell.theme.set_choice(THEME.default)  # type: ignore[arg-type]
         self._apply()
         self.changed.emit()
+        self._shell.theme.set_font_size(FONT_SIZE.default)
 
     # -- appearance ----------------------------------------------------------------------------
 
@@ -83,13 +88,14 @@ class ViewSettings(QObject):
 
     @property
     def font_size(self) -> str:
-        """The chosen size of fonts, one of `FONT_SIZE.choices`; shown from the next start on."""
+        """The chosen size of fonts, one of `FONT_SIZE.choices`."""
         return self._settings.get(FONT_SIZE)
 
     def pick_font_size(self, choice: str) -> None:
-        """Choose the size of fonts for the next start."""
+        """Choose the size of fonts; all windows are made anew with it."""
         self._settings.set(FONT_SIZE, choice)
         self.changed.emit()
+        self._shell.theme.set_font_size(choice)
 
     @property
     def density(self) -> Density:
