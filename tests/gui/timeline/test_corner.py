@@ -122,3 +122,19 @@ def test_a_drag_beside_all_rows_means_the_tracks_that_are_shown(tracks):
         move(view, QPoint(x, 200), LEFT)
     release(view, QPoint(300, 200))
     assert session.state.area.tracks == {(0, 0), (0, 1), (0, 2), (0, 3)}
+
+
+@pytest.mark.parametrize("points", [8, 12, 16, 19])
+def test_the_filter_is_as_high_as_its_text_in_large_fonts(attention, points):
+    """Up to 200 %: it takes the room of the caption above, which is then left out."""
+    corner = attention.timeline.corner
+    font = corner.font()
+    font.setPointSizeF(points)
+    corner.setFont(font)
+    corner.filter.setFont(font)
+    corner.fit()
+    place, sizes = corner.filter.geometry(), corner._overview.sizes
+    assert place.height() >= corner.filter.fontMetrics().height()
+    assert sizes.band <= place.top()
+    assert place.bottom() < sizes.height - 2
+    assert corner._has_caption is (place.top() - sizes.band >= corner.fontMetrics().height() - 2)

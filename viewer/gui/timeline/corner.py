@@ -43,6 +43,7 @@ class Corner(QWidget):
         self.filter.setParent(self)
         self.setMouseTracking(True)
         self._caption = ""  # of the ruler, as last painted
+        self._has_caption = True  # the overview
         scene.changed.connect(self.update)
         scene.moved.connect(self._follow_ruler)
         scene.arranged.connect(self._describe)
@@ -71,8 +72,14 @@ class Corner(QWidget):
     def _place_filter(self) -> None:
         """Resize the filter field to the width of the column."""
         sizes = self._overview.sizes
-        top = sizes.band + (_CAPTION_HEIGHT - 2 if sizes == FULL_SIZES else 0)  # above the border
-        self.filter.setGeometry(_AIR, top, self.width() - 2 * _AIR - 1, _FIELD_HEIGHT)
+        # As high as its text, which takes the room of the caption in large fonts.
+        least = self.filter.fontMetrics().height() + 6
+        height = min(max(_FIELD_HEIGHT, least), sizes.lanes - 3)
+        top = sizes.band
+        if sizes == FULL_SIZES:
+            top += sizes.lanes - 3 - height  # above the border
+        self._has_caption = top - sizes.band >= self.fontMetrics().height() - 2
+        self.filter.setGeometry(_AIR, top, self.width() - 2 * _AIR - 1, height)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -84,7 +91,7 @@ class Corner(QWidget):
         sizes, captions = self._overview.sizes, list[tuple[str, int, int]]()
         if self._has_runs() and (sizes == FULL_SIZES or not self.missing):
             captions.append((self._unit().plural.capitalize(), 0, sizes.band))
-        if not self.missing and sizes == FULL_SIZES:
+        if not self.missing and sizes == FULL_SIZES and self._has_caption:
             what = "Sorting tracks…" if self._scene.is_sorting else "Overview"
             captions.append((what, sizes.band, _CAPTION_HEIGHT))
         painter.setPen(theme.color("text2"))

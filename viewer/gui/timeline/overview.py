@@ -28,7 +28,9 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.session import navigation
+from viewer.gui.session.bookmarks import can_mark
 from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace_of
+from viewer.gui.timeline.bookmarks_bar import HEIGHT as BOOKMARKS_HEIGHT
 from viewer.gui.timeline.painting.bookmarks import paint_overview_bookmarks
 from viewer.gui.timeline.painting.inference_band import InferenceBand
 from viewer.gui.timeline.scene.scene import Scene, xmap_of
@@ -39,9 +41,12 @@ from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.frames.frame import RasterSource
 from viewer.render.palette import Pixels, canvas_rgb
+from viewer.view.group_ranges import marks_on
 
 BAND_HEIGHT = 22
 LANES_HEIGHT = 42
+# With bookmarks: lower by the height of their bar, so that no row moves when the first is added.
+_LOWER_LANES = LANES_HEIGHT - BOOKMARKS_HEIGHT
 EDGE = 5  # px around an edge of the window where it can be grabbed
 
 
@@ -79,7 +84,8 @@ def sizes_for(scene: Scene) -> OverviewSizes:
     """
     session = scene.session
     if len(session.groups) < 2:
-        return FULL_SIZES
+        has_marks = can_mark(session) and bool(marks_on(session.state, scene.group.key))
+        return OverviewSizes(lanes=_LOWER_LANES, lane=7, gap=2) if has_marks else FULL_SIZES
     has_runs = session.state.inferences is Inferences.AS_RUN and any(
         session.traces[number].trace.runs for number in scene.group.traces
     )

@@ -73,6 +73,7 @@ class ClockStrip(QWidget):
         self.scene.arranged.connect(self._fit_bar)
         self.scene.arranged.connect(self._check_height)
         self.scene.scrolled.connect(self._fit_bar)
+        self.scene.session.bookmarks_changed.connect(self._fit_overview)
         self.scene.session.bookmarks_changed.connect(self._check_height)
         self.corner.filter.left.connect(self.view.setFocus)
         self.bookmarks_bar.left.connect(self.view.setFocus)
@@ -232,6 +233,13 @@ class ClockStrip(QWidget):
     def sizeHint(self) -> QSize:
         """As tall as the content."""
         return QSize(800, self.fixed_height + self.rows_height)
+
+    def _fit_overview(self) -> None:
+        """Lower the overview by the bar of bookmarks, so that no row moves."""
+        before = self.overview.sizes
+        self.overview.fit()
+        if self.overview.sizes != before:
+            self.corner.fit()
 
     def _fit_bar(self) -> None:
         self._bar.blockSignals(True)
