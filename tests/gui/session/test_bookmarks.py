@@ -169,7 +169,10 @@ def test_marks_are_of_the_runs_as_they_ran(attention, qtbot):
     attention.settle()
     assert attention.timeline.bookmarks_bar.isHidden()
     assert not bookmarks.can_mark(session)
-    assert bookmarks.keep(session, session.state.t0) is None
+    assert bookmarks.keep(session, session.state.t0) == 1
+    assert session.state.inferences is Inferences.AS_RUN
+    session.undo()
+    session.show_inferences(Inferences.MEAN)
     bookmarks.go_to(session, 0)
     assert session.state.inferences is Inferences.AS_RUN
     assert attention.timeline.bookmarks_bar.isVisible()

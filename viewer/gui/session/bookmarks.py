@@ -61,25 +61,29 @@ def measure(session: Session, pointed: int | None) -> None:
 
 
 def keep(session: Session, pointed: int | None) -> int | None:
-    """Bookmark the selection, else the measured span, else the time under the mouse.
+    """Bookmark the selection, else the measured span, the time under the mouse, or the middle.
 
-    Returns the index of the new bookmark, which becomes the current one. Returns None if there is
-    nothing to bookmark, or if that span already has a bookmark, which then becomes the current one.
+    Returns the index of the bookmark, which becomes the current one: of a new one, or of one that
+    the span has already. None if no profile is open. Inferences are then shown as they ran, which
+    bookmarks are about.
     """
-    if not can_mark(session):
+    if not session.traces:
         return None
+    if not can_mark(session):
+        session.show_inferences(Inferences.AS_RUN)
+        pointed = None  # it was a time of another axis
     state = session.state
     span = _selected(session) or measured_on(session, state.clock)
-    if span is None and pointed is not None:
-        span = pointed, pointed
     if span is None:
-        return None
+        first, last = state.times
+        moment = (first + last) // 2 if pointed is None else pointed
+        span = moment, moment
     bookmarks = state.bookmarks
     here = (*span, state.clock)
     index = next((i for i, b in enumerate(bookmarks) if (b.t0, b.t1, b.clock) == here), None)
     if index is not None:
         set_bookmarks(session, bookmarks, index, state.measured)
-        return None
+        return index
     used_names = {bookmark.name for bookmark in bookmarks}
     number = next(n for n in range(1, len(bookmarks) + 2) if f"Bookmark {n}" not in used_names)
     added = Bookmark(*span, f"Bookmark {number}", clock=state.clock)

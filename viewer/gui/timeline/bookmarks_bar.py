@@ -90,7 +90,8 @@ class BookmarksBar(QWidget):
         self.setAccessibleName("Bookmarks")
         self.setVisible(False)
         self._is_expanded = True
-        self._naming: Bookmark | None = None  # the new bookmark while its name is typed
+        self._naming: Bookmark | None = None  # the bookmark while its name is typed
+        self._is_new = False
         self.field = NameField(self)
         self.field.setMaxLength(LONGEST_NAME)
         self.field.setStyleSheet("min-height: 0; border-radius: 3px;")
@@ -118,8 +119,9 @@ class BookmarksBar(QWidget):
             self.field.hide()
         self.update()
 
-    def ask_name(self, number: int) -> None:
-        """Let the user name a new bookmark: Enter keeps it, Escape removes it."""
+    def ask_name(self, number: int, *, is_new: bool = True) -> None:
+        """Let the user name a bookmark: Enter keeps the name, Escape removes a new bookmark."""
+        self._is_new = is_new
         self._naming = self._scene.session.state.bookmarks[number]
         self.field.setText(self._naming.name)
         self.field.selectAll()
@@ -143,7 +145,8 @@ class BookmarksBar(QWidget):
         self.left.emit()  # before: Qt passes the focus of a hidden field on, which scrolls to it
         self.field.hide()
         if not is_kept:
-            remove(session, number)
+            if self._is_new:
+                remove(session, number)
         elif name and name != naming.name:
             edit(session, number, name=name)
 

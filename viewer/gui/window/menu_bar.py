@@ -40,7 +40,7 @@ from viewer.render.color_schemes import SCHEMES
 CANVAS_MENU = (
     "view.fit_all", "go.back", "go.forward", SEPARATOR, "selection.same", "mark.measure",
     "mark.keep", SEPARATOR, "tracks.filter", "tracks.show_all", SEPARATOR, "file.export",
-    "file.save_picture",
+    "file.save_picture", "edit.copy_timeline",
 )  # fmt: skip
 SLICE_MENU = (
     "view.fit", "selection.same", "selection.area", "selection.copy_name", "edit.copy_markdown",

@@ -176,6 +176,7 @@ def enabled(controller):
 
 
 NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
+                 "edit.copy_timeline",
                  "clock.file", "clock.800", "clock.100",
                  "clock.other", "ruler.from_start", "ruler.absolute",
                  "ruler.from_selection", "view.pan_left", "view.pan_right", "view.scroll_up",
@@ -202,6 +203,7 @@ NEEDS_RUNS = {
     "go.runs_median",
 }
 NEEDS_A_FILE = {
+    "edit.copy_panel",
     "file.close_all", "view.panels", "file.save_session", "file.export_operators",
     "file.export_report", "file.save_session_as", "file.reload", *SHOWN,
     "edit.copy", "edit.copy_text", "edit.copy_markdown", "edit.copy_json", "edit.source",

@@ -4,13 +4,18 @@ import json
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QAbstractItemView, QMenu
 
-from tests.gui.events import move
+from tests.gui.events import move, settle
 from viewer.gui.qt.clipboard import CopyFormat, formatted
 from viewer.gui.qt.widgets.tables import offer_markdown
+from viewer.gui.session import bookmarks
+from viewer.gui.session.tracks import toggle_strip
+from viewer.gui.timeline.picture import ViewPicture
+from viewer.gui.window.menu_bar import CANVAS_MENU
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import SliceRef, SliceSet
 
 
@@ -134,3 +139,132 @@ def test_a_moment_under_the_mouse_is_bookmarked_on_the_clock_there(two_clocks):
     (mark,) = session.state.bookmarks
     assert (mark.t0, mark.clock) == (second.view.time_at(60), second.scene.clock)
     two_clocks.timeline.bookmarks_bar.field.done.emit(True)
+
+
+def test_images_of_the_timeline_and_of_panels_go_to_the_clipboard(attention, qtbot):
+    """Those of the timeline as sharp as in a file; of panels what is in sight."""
+    clipboard = QGuiApplication.clipboard()
+    attention.commands.run("edit.copy_timeline")
+    picture = clipboard.image()
+    expected = ViewPicture(attention.timeline).image()
+    assert (picture.size(), picture.pixelColor(200, 200)) == (
+        expected.size(), expected.pixelColor(200, 200),
+    )  # fmt: skip
+    assert attention.window.status.said.text() == "Copied an image of the timeline"
+    for name in ("operators", "summary", "source", "graph"):
+        attention.docks.show_panel(name, by_hand=True)
+        settle(qtbot, attention)
+        inside = attention.docks.panels[attention.docks.page_of(name)]
+        inside.setFocus()
+        focus = inside.findChildren(QAbstractItemView) or [inside]
+        focus[0].setFocus()
+        name = attention.docks.focused_panel
+        attention.commands.run("edit.copy_panel")
+        picture = clipboard.image()
+        panel = attention.docks.panels[name]
+        assert picture.size() == panel.size() * panel.devicePixelRatio()
+        title = attention.docks.title(name)
+        assert attention.window.status.said.text() == f"Copied an image of {title}"
+        corners = range(0, picture.width(), 3), range(0, picture.height(), 3)
+        assert len({picture.pixel(x, y) for x in corners[0] for y in corners[1]}) > 5
+
+
+def test_the_menu_of_the_timeline_offers_its_image():
+    assert "edit.copy_timeline" in CANVAS_MENU
+
+
+# -- Shift+M: its field always opens, and the first bookmark moves no row --------------------------
+
+
+def press_shift_m(controller, qtbot):
+    view = controller.timeline.view
+    view.setFocus()
+    qtbot.keyClick(view, Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
+    settle(qtbot, controller)
+    return controller.timeline.bookmarks_bar.field
+
+
+@pytest.mark.parametrize("way", Inferences)
+@pytest.mark.parametrize("selected", [False, True])
+def test_its_field_opens_whatever_is_selected_or_shown(attention, qtbot, way, selected):
+    """What is typed then is a name: T would filter tracks, and W zoom."""
+    session = attention.session
+    if selected:
+        session.select_slice(SliceRef(0, 7))
+    session.show_inferences(way)
+    settle(qtbot, attention)
+    field = press_shift_m(attention, qtbot)
+    assert field.isVisible()
+    assert attention.window.focusWidget() is field
+    before = session.state.t0, session.state.t1
+    qtbot.keyClicks(field, "T?wm")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert [bookmark.name for bookmark in session.state.bookmarks] == ["T?wm"]
+    assert (session.state.t0, session.state.t1) == before
+    assert session.state.inferences is Inferences.AS_RUN
+    assert not attention.timeline.corner.filter.hasFocus()
+
+
+def test_without_a_selection_and_with_the_mouse_elsewhere_it_is_in_the_middle(attention, qtbot):
+    state = attention.session.state
+    press_shift_m(attention, qtbot)
+    (bookmark,) = attention.session.state.bookmarks
+    first, last = state.times
+    assert bookmark.t0 == bookmark.t1 == (first + last) // 2
+
+
+def test_a_span_with_a_bookmark_is_renamed_and_escape_keeps_it(attention, qtbot):
+    attention.session.select_slice(SliceRef(0, 7))
+    qtbot.keyClick(press_shift_m(attention, qtbot), Qt.Key.Key_Return)
+    field = press_shift_m(attention, qtbot)
+    assert field.isVisible()
+    assert field.text() == "Bookmark 1"
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert [bookmark.name for bookmark in attention.session.state.bookmarks] == ["Bookmark 1"]
+    field = press_shift_m(attention, qtbot)
+    qtbot.keyClicks(field, "slow")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert [bookmark.name for bookmark in attention.session.state.bookmarks] == ["slow"]
+
+
+def test_a_collapsed_clock_is_expanded_for_it(shared_window, data, qtbot):
+    names = ("cnn_xnnpack_x10.etdp", "cnn_portable_x10.etdp")
+    controller = shared_window.showing(*(data / "etdump" / name for name in names))
+    session = controller.session
+    toggle_strip(session, session.group.key)
+    settle(qtbot, controller)
+    assert controller.timeline.strip.is_collapsed
+    controller.commands.run("mark.keep")
+    settle(qtbot, controller)
+    assert not controller.timeline.strip.is_collapsed
+    assert controller.timeline.bookmarks_bar.field.isVisible()
+
+
+@pytest.mark.parametrize("height", [700, 900])
+def test_the_first_bookmark_moves_no_row_and_the_last_one_none_back(attention, qtbot, height):
+    controller, session = attention, attention.session
+    controller.window.resize(1600, height)
+    view, strip = controller.timeline.view, controller.timeline.strip
+
+    def places():
+        rect = view.viewport().rect()
+        corner = view.viewport().mapTo(controller.window, QPoint(0, 0))
+        return corner, rect.size(), strip.scene.scroll, strip.scene.layout.total_height
+
+    before = None
+    while before != places():  # the splitters follow the new size of the window in a later turn
+        before = places()
+        settle(qtbot, controller)
+        qtbot.wait(100)
+    lowered = strip.overview.height()
+    assert controller.timeline.bookmarks_bar.isHidden()
+    bookmarks.keep(session, (session.state.times[0] + 5))
+    settle(qtbot, controller)
+    assert controller.timeline.bookmarks_bar.isVisible()
+    assert places() == before
+    assert strip.overview.height() < lowered
+    assert strip.corner.filter.geometry().bottom() < strip.overview.height()
+    bookmarks.remove(session, 0)
+    settle(qtbot, controller)
+    assert controller.timeline.bookmarks_bar.isHidden()
+    assert places() == before

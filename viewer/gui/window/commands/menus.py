@@ -223,7 +223,8 @@ ELSEWHERE = {
     "the preferences": (
         *THEMES, *DENSITIES, "view.legend", "view.flows", "view.drag_pans", "view.motion",
     ),
-    "the menu of a tab": ("layout.float", "layout.dock"),
+    "the menu of a tab": ("layout.float", "layout.dock", "edit.copy_panel"),
+    "the menu of the timeline": ("edit.copy_timeline",),
     "the menu of a track's name": (
         *(f"tracks.sort_{order.name.lower()}" for _, order in SORTED), "tracks.taller",
         "tracks.lower", "tracks.only", "tracks.fold",

@@ -15,12 +15,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.gui.qt.clipboard import CopyFormat, copy_text
+from viewer.gui.qt.clipboard import CopyFormat, copy_picture, copy_text
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.widgets.tables import CopyAction, copy_tsv
 from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.session import Session
+from viewer.gui.session.tracks import toggle_strip
 from viewer.gui.window.commands.context import CommandContext, open_profile, selected_slice
 from viewer.model.times import counted
 
@@ -63,11 +64,13 @@ def selection_commands(context: CommandContext) -> list[Command]:
             status.show_text(NOWHERE)
 
     def keep() -> None:
-        added = bookmarks.keep(session, pointed_time())
-        if added is not None:
-            timeline.bookmarks_bar.ask_name(added)
-        elif session.state.mark is None:
-            status.show_text(NOWHERE)
+        count = len(session.state.bookmarks)
+        with session.one_step():
+            if timeline.strip.is_collapsed:
+                toggle_strip(session, session.group.key)
+            number = bookmarks.keep(session, pointed_time())
+        if number is not None:
+            timeline.bookmarks_bar.ask_name(number, is_new=len(session.state.bookmarks) > count)
 
     def fit() -> None:
         if session.state.mark is not None:
@@ -114,10 +117,7 @@ def selection_commands(context: CommandContext) -> list[Command]:
             "Selection",
             keep,
             ("Shift+M",),
-            Precondition(
-                "an open profile with its inferences shown as they ran",
-                lambda: bookmarks.can_mark(session),
-            ),
+            has_trace,
         ),
         Command("mark.fit", "&Zoom to bookmark", "Selection", fit, (), has_mark),
         Command(
@@ -137,6 +137,7 @@ def selection_commands(context: CommandContext) -> list[Command]:
 def copy_commands(context: CommandContext) -> list[Command]:
     """The commands to copy the rows of the focused table, else the selected slices."""
     session, timeline, status = context.session, context.timeline, context.shell.status
+    docks = context.docks
 
     def copy(form: CopyFormat) -> None:
         focus = QApplication.focusWidget()
@@ -157,6 +158,11 @@ def copy_commands(context: CommandContext) -> list[Command]:
             status.show_text("The selected slices have no duration in ns")
             return
         copy_text(timeline, "\n".join(lengths), f"{counted(len(lengths), 'duration')} in ns")
+
+    def copy_timeline() -> None:
+        from viewer.gui.timeline.picture import ViewPicture
+
+        copy_picture(timeline, ViewPicture(timeline).image(), "an image of the timeline")
 
     # On the timeline Ctrl+C copies the slice, as it copies rows in a table.
     on_canvas = QAction("Copy", timeline)
@@ -187,6 +193,24 @@ def copy_commands(context: CommandContext) -> list[Command]:
             enabled=selected_slice(session),
             group="Copy as",
             keywords="copy nanoseconds",
+        ),
+        Command(
+            "edit.copy_timeline",
+            "Copy &image of the timeline",
+            "Edit",
+            copy_timeline,
+            enabled=open_profile(session),
+            keywords="copy picture clipboard",
+        ),
+        Command(
+            "edit.copy_panel",
+            "Copy image of the &panel",
+            "Edit",
+            lambda: docks.copy_panel(docks.focused_panel),
+            enabled=Precondition(
+                "a panel", lambda: something() and docks.shows_any and bool(docks.focused_panel)
+            ),
+            keywords="copy picture clipboard",
         ),
     ]
 

@@ -20,6 +20,7 @@ from viewer.gui.panels.base.mode_panel import ModePanel
 from viewer.gui.panels.base.page_panel import PanelWidget
 from viewer.gui.panels.base.panel_host import Presence
 from viewer.gui.panels.base.panel_spec import PanelArea, PanelGroup, PanelTable
+from viewer.gui.qt.clipboard import copy_picture
 from viewer.gui.window.frame.layouts import WITH_SOURCE, WITHOUT_SOURCE, WITHOUT_TIMES, Home
 from viewer.gui.window.frame.tab_area import FloatingPanel, TabArea
 from viewer.model.times import group_digits
@@ -95,6 +96,7 @@ class Docks(QObject):
             tabs.chosen.connect(self._choose)
             tabs.close_requested.connect(self.close_panel)
             tabs.float_requested.connect(self.float_panel)
+            tabs.picture_requested.connect(self.copy_panel)
             dock = QDockWidget(_NAMES[area], window)
             dock.setObjectName(area.name.lower())
             dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
@@ -471,6 +473,15 @@ class Docks(QObject):
     def focused_panel(self) -> str:
         """The panel with the keyboard focus, else the one in front of the left half; "" if none."""
         return self.panel_with_focus or self.areas[PanelArea.LEFT].front
+
+    @Slot(str)
+    def copy_panel(self, name: str) -> None:
+        """Bring a panel to the front, and copy an image of it."""
+        self.show_panel(name)
+        panel = self.panels[name]
+        if panel.isVisible():
+            title = self.title(name)
+            copy_picture(self._window, panel.grab().toImage(), f"an image of {title}")
 
     @property
     def shown_areas(self) -> frozenset[PanelArea]:

@@ -78,12 +78,13 @@ class TabArea(QWidget):
 
     `fill_menu(menu, hidden)` fills the menu of the button; hidden: the names without a visible tab.
     `chosen(name)`: the user clicked a tab. `close_requested(name)`: close it.
-    `float_requested(name)`: show it in a window of its own.
+    `float_requested(name)`: show it in a window of its own. `picture_requested(name)`: copy it.
     """
 
     chosen = Signal(str)
     close_requested = Signal(str)
     float_requested = Signal(str)
+    picture_requested = Signal(str)
 
     def __init__(
         self, name: str, fill_menu: Callable[[QMenu, Sequence[str]], None], parent: QWidget
@@ -173,6 +174,8 @@ class TabArea(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         title = self.bar.tabText(index)
         menu.addAction(f"&Float {title}").triggered.connect(lambda: self.float_requested.emit(name))
+        copy = menu.addAction("Copy &image")
+        copy.triggered.connect(lambda: self.picture_requested.emit(name))
         menu.addAction(f"&Close {title}").triggered.connect(lambda: self.close_requested.emit(name))
         menu.popup(self.bar.mapToGlobal(point))
 
