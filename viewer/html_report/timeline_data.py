@@ -201,7 +201,7 @@ def _rows(bands: TimelineBands, trace: Trace, band: Ints, first: Ints) -> list[l
     for slice_number, size in zip(band[first].tolist(), sizes.tolist(), strict=True):
         row, track = int(layout.row[slice_number]), trace.tracks[int(layout.track[slice_number])]
         names = [one_line(name)[:_TRACK_LETTERS] for name in (track.process, track.thread)]
-        rows.append([slice_number, size, *names, int(slices.row_depth[row])])
+        rows.append([slice_number, size, *names, int(slices.rows_drawn.row_depth[row])])
     return rows
 
 

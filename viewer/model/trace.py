@@ -208,6 +208,26 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class DrawnRows:
+    """The rows of a timeline where they are not those of the exact times.
+
+    A file that rounds starts and durations apart makes neighbors overlap by its resolution. Exact
+    times put these in lanes of their own, which all figures and exports keep. A timeline draws them
+    in the rows of their neighbors. resolution: of the file, in ticks. index: the slice at each
+    position, in the order of (row, start). position: that of each slice. row_ptr: rows + 1 offsets
+    into the positions. The others are as in `Slices`.
+    """
+
+    resolution: int
+    index: Codes
+    position: Codes
+    row_ptr: Ints
+    row_track: Codes
+    row_lane: Codes
+    row_depth: Codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Slices:
     """All slices, sorted by (row, start), and the table of rows.
 
@@ -218,7 +238,8 @@ class Slices:
     then depth, as nearly always: `queries.ranks` has both. derived: True for slices that the reader
     computed and the file does not state, or None. timing: a `viewer.model.timing.Timing` per slice;
     None if the file measured all of them. row_ptr: rows + 1 offsets into the arrays. row_track,
-    row_lane, row_depth: the track, lane and depth of each row.
+    row_lane, row_depth: the track, lane and depth of each row. drawn_rows: the rows of a timeline,
+    None if they are these.
     """
 
     start: Ints
@@ -234,9 +255,30 @@ class Slices:
     derived: Bools | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     timing: NDArray[np.uint8] | None = None
+    drawn_rows: DrawnRows | None = None
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def rows_drawn(self) -> DrawnRows | Slices:
+        """What has `row_ptr`, `row_track`, `row_lane` and `row_depth` of the rows of a timeline."""
+        return self if self.drawn_rows is None else self.drawn_rows
+
+    def position_drawn(self, i: int) -> int:
+        """The position of slice i in the rows of a timeline."""
+        return i if self.drawn_rows is None else int(self.drawn_rows.position[i])
+
+    def drawn_row_of(self, i: int) -> int:
+        """The row of a timeline that slice i is in."""
+        position = self.position_drawn(i)
+        return int(np.searchsorted(self.rows_drawn.row_ptr, position, side="right")) - 1
+
+    def drawn_between(self, first: int, end: int) -> Ints:
+        """The slices at some positions in the rows of a timeline."""
+        if self.drawn_rows is None:
+            return np.arange(first, end)
+        return self.drawn_rows.index[first:end].astype(np.int64)
 
     def row_of(self, i: int) -> int:
         """The row of slice i."""

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.intervals import durations
-from viewer.model.trace import Slices
+from viewer.model.trace import DrawnRows, Slices
 from viewer.model.track_blocks import on_two_threads
 
 # Rows with fewer slices than this are drawn from the slices themselves at any zoom.
@@ -45,7 +45,8 @@ class DrawnSlices:
 
     start, end: int64 ticks of the slices with a length. row_ptr: rows + 1 offsets into them. index:
     their numbers in the trace, None if these are 0, 1, 2 .... busy: the total length before every
-    eighth slice, modulo 2**64; see `busy_before`. zero_*: the same for zero-length slices.
+    eighth slice, modulo 2**64; see `busy_before`. zero_*: the same for zero-length slices. order:
+    the slices of the trace in the order of (row, start), None if these are 0, 1, 2 ....
     """
 
     start: Ints
@@ -56,17 +57,29 @@ class DrawnSlices:
     zero_time: Ints
     zero_ptr: Ints
     zero_index: Codes
+    order: Codes | None = None
 
     @staticmethod
     def of(slices: Slices) -> DrawnSlices:
         """Return all slices of a trace."""
-        return DrawnSlices.of_rows(slices.start, slices.end, slices.row_ptr)
+        rows = slices.drawn_rows
+        if rows is None:
+            return DrawnSlices.of_rows(slices.start, slices.end, slices.row_ptr)
+        start, end = _cut(slices, rows, rows.index)
+        drawn = DrawnSlices.of_rows(start, end, rows.row_ptr, rows.index)
+        return replace(drawn, order=rows.index)
 
     @staticmethod
     def chosen(slices: Slices, indices: Ints) -> DrawnSlices:
         """Return some slices of a trace, by ascending number, on the same rows."""
-        row_ptr = np.searchsorted(indices, slices.row_ptr).astype(np.int64)
-        return DrawnSlices.of_rows(slices.start[indices], slices.end[indices], row_ptr, indices)
+        rows = slices.drawn_rows
+        if rows is None:
+            row_ptr = np.searchsorted(indices, slices.row_ptr).astype(np.int64)
+            return DrawnSlices.of_rows(slices.start[indices], slices.end[indices], row_ptr, indices)
+        position = np.sort(rows.position[indices])
+        row_ptr = np.searchsorted(position, rows.row_ptr).astype(np.int64)
+        start, end = _cut(slices, rows, rows.index[position])
+        return DrawnSlices.of_rows(start, end, row_ptr, rows.index[position])
 
     @staticmethod
     def of_rows(start: Ints, end: Ints, row_ptr: Ints, index: Ints | None = None) -> DrawnSlices:
@@ -111,6 +124,16 @@ class DrawnSlices:
     def values(self, of_slice: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return a column of the trace, restricted to slices with a length."""
         return of_slice if self.index is None else of_slice[self.index]
+
+
+def _cut(slices: Slices, rows: DrawnRows, index: Codes) -> tuple[Ints, Ints]:
+    """Return start and end of slices; each ends where the next one of its row starts, at last."""
+    start, end = slices.start[index], slices.end[index]
+    after = rows.position[index].astype(np.int64) + 1
+    is_followed = after < rows.row_ptr[np.searchsorted(rows.row_ptr, after - 1, side="right")]
+    following = slices.start[rows.index[after[is_followed]]]
+    end[is_followed] = np.minimum(end[is_followed], following)
+    return start, end
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,16 @@ MOST_COMPARED = 4096
 class OffScreen:
     """The slices of a track on one side of the view.
 
-    count: how many. first, last: ticks of the first start and of the last end. parts: their numbers
-    in the trace, per row as a range [first, end).
+    count: how many. first, last: ticks of the first start and of the last end. parts: their
+    positions, per row as a range [first, end). order: the slice at each position, None if these are
+    0, 1, 2 ....
     """
 
     count: int
     first: int
     last: int
     parts: tuple[tuple[int, int], ...]
+    order: Codes | None = None
 
     def sole(self, codes: Codes) -> int | None:
         """Return one of the slices if all have the same code, else None; codes: per slice.
@@ -44,8 +46,12 @@ class OffScreen:
         """
         if self.count > MOST_COMPARED:
             return None
-        number = self.parts[0][0]
-        same = all((codes[begin:end] == codes[number]).all() for begin, end in self.parts)
+        parts = [
+            np.arange(begin, end) if self.order is None else self.order[begin:end]
+            for begin, end in self.parts
+        ]
+        number = int(parts[0][0])
+        same = all((codes[part] == codes[number]).all() for part in parts)
         return number if same else None
 
 
@@ -190,6 +196,7 @@ class _Sum:
 
     def __init__(self) -> None:
         self._parts: list[tuple[int, int]] = []
+        self._order: Codes | None = None
         self._ends: list[int] = []  # ticks
 
     def add(self, drawn: DrawnSlices, longs: tuple[int, int], zeros: tuple[int, int]) -> None:
@@ -203,10 +210,11 @@ class _Sum:
         begin, end = longs[0] + zeros[0], longs[1] + zeros[1]
         if end > begin:
             self._parts.append((begin, end))
+            self._order = drawn.order
 
     def result(self) -> OffScreen | None:
         """Return the sum, None without slices."""
         if not self._parts:
             return None
         count = sum(end - begin for begin, end in self._parts)
-        return OffScreen(count, min(self._ends), max(self._ends), tuple(self._parts))
+        return OffScreen(count, min(self._ends), max(self._ends), tuple(self._parts), self._order)

@@ -56,12 +56,14 @@ NO_TRACKS = TrackTable(
 
 def table_of(trace: Trace, names: Sequence[str]) -> TrackTable:
     """Return the table of a trace; names: the names of its tracks on screen."""
-    slices, first = trace.slices, trace.slices.row_ptr[:-1]
+    slices, rows = trace.slices, trace.slices.rows_drawn
+    order = None if slices.drawn_rows is None else slices.drawn_rows.index
 
     def count(mask: Bools) -> Ints:
-        return np.diff(np.searchsorted(np.flatnonzero(mask), slices.row_ptr))
+        in_order = mask if order is None else mask[order]
+        return np.diff(np.searchsorted(np.flatnonzero(in_order), rows.row_ptr))
 
-    size = np.diff(slices.row_ptr)
+    first, size = rows.row_ptr[:-1], np.diff(rows.row_ptr)
     longs = size - count(slices.start == slices.end)
     # Delegate events identified by a column are on their original row, not inside a call.
     inner = (
@@ -71,9 +73,10 @@ def table_of(trace: Trace, names: Sequence[str]) -> TrackTable:
     if inside.any():
         kernels = count((slices.end > slices.start) & inside[slices.key])
     row_start = np.full(len(first), NEVER, np.int64)
-    row_start[size > 0] = slices.start[first[size > 0]]
-    row_track = slices.row_track.astype(np.int64)
-    order = np.argsort(row_track, kind="stable")
+    begins = first[size > 0]
+    row_start[size > 0] = slices.start[begins if order is None else order[begins]]
+    row_track = rows.row_track.astype(np.int64)
+    by_track = np.argsort(row_track, kind="stable")
     first_of_track = np.full(len(trace.tracks), NEVER, np.int64)
     np.minimum.at(first_of_track, row_track, row_start)
     numbers: dict[str, int] = {}
@@ -84,10 +87,10 @@ def table_of(trace: Trace, names: Sequence[str]) -> TrackTable:
         process=np.array(process, np.int64),
         first=first_of_track,
         row_ptr=np.append(0, np.cumsum(np.bincount(row_track, minlength=len(process)))),
-        row=order,
-        kernels=((longs > 0) & (longs == kernels))[order],
-        has_lengths=(longs > 0)[order],
-        has_zeros=(size > longs)[order],
+        row=by_track,
+        kernels=((longs > 0) & (longs == kernels))[by_track],
+        has_lengths=(longs > 0)[by_track],
+        has_zeros=(size > longs)[by_track],
     )
 
 

@@ -32,14 +32,14 @@ def between(slices: Slices, slice_a: int, slice_b: int) -> Ints | None:
     Slices with a length and zero-length ones are drawn on separate lines: a range between two of
     one kind does not include the other kind.
     """
-    first, last = sorted((slice_a, slice_b))
-    if slices.row_of(first) != slices.row_of(last):
+    first, last = sorted((slice_a, slice_b), key=slices.position_drawn)
+    if slices.drawn_row_of(first) != slices.drawn_row_of(last):
         return None
-    indexes = np.arange(first, last + 1)
-    zero = slices.start[first : last + 1] == slices.end[first : last + 1]
+    indexes = slices.drawn_between(slices.position_drawn(first), slices.position_drawn(last) + 1)
+    zero = slices.start[indexes] == slices.end[indexes]
     if zero[0] != zero[-1]:
-        return indexes
-    alike: Ints = indexes[zero == zero[0]]
+        return np.sort(indexes)
+    alike: Ints = np.sort(indexes[zero == zero[0]])
     return alike
 
 

@@ -176,7 +176,7 @@ class _Reader:
         self._places: dict[tuple[str, int, str, str], int] = {}
         self._last_of_thread: Ints | None = None
         self._ids: tuple[Ints, Codes, list[str]] | None = None
-        self._builder = TraceBuilder(path, FORMAT.name, "", Clock())
+        self._builder = TraceBuilder(path, FORMAT.name, "", Clock(), rounds_durations=True)
         self._cancelled = cancelled
         self._events = EventColumns(self._builder)
         has_events = self._events.read(source, progress, cancelled)

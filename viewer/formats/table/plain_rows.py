@@ -143,7 +143,14 @@ class PlainRows:
         self.layout, self.size = layout, 1
         self._path, self._columns = path, columns
         names = layout.names
-        self.builder = TraceBuilder(path, PLAIN_CSV, "", Clock(), levels_are_hints=True)
+        self.builder = TraceBuilder(
+            path,
+            PLAIN_CSV,
+            "",
+            Clock(),
+            levels_are_hints=True,
+            rounds_durations=columns.dur >= 0,
+        )
         self._length = columns.length
         self._numbers = Numbers(layout.separator, columns.decimal)
         self._quoted_kinds = set[str]()

@@ -137,7 +137,9 @@ class _Rows:
     ) -> None:
         """size: size of the file in bytes. is_changed: see `own_tables.is_changed`."""
         names = own_tables.originals(names) if is_changed else names
-        self.builder = TraceBuilder(path, FORMAT.name, "", CLOCK, levels_are_hints=True)
+        self.builder = TraceBuilder(
+            path, FORMAT.name, "", CLOCK, levels_are_hints=True, rounds_durations=True
+        )
         self._size = size
         self._has_unclosed = False
         self._times = {name: GrowingColumn(np.int64) for name in ("start", "end")}

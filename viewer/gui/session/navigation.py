@@ -171,9 +171,10 @@ def step_slice(session: Session, by: int) -> None:
     if ref is None:
         return
     slices = session.traces[ref.trace].trace.slices
-    row = slices.row_of(ref.index)
-    index = ref.index + by
-    if int(slices.row_ptr[row]) <= index < int(slices.row_ptr[row + 1]):
+    row, row_ptr = slices.drawn_row_of(ref.index), slices.rows_drawn.row_ptr
+    position = slices.position_drawn(ref.index) + by
+    if int(row_ptr[row]) <= position < int(row_ptr[row + 1]):
+        index = int(slices.drawn_between(position, position + 1)[0])
         session.select_slice(SliceRef(ref.trace, index), reveal=True)
 
 

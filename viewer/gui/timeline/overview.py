@@ -196,7 +196,7 @@ class Overview(QWidget):
         for n in members:
             picture = scene.rasters[n]
             first = int(scene.track_list.first_of_trace[n])
-            track = picture.open_trace.trace.slices.row_track.astype(np.int64) + first
+            track = picture.open_trace.trace.slices.rows_drawn.row_track.astype(np.int64) + first
             size = np.diff(picture.raster.drawn.row_ptr)
             seen = scene.arrangement.shown[track]
             # If all are hidden, the overview still shows the whole trace.

@@ -35,6 +35,7 @@ from viewer.model.building.chunks import (
 )
 from viewer.model.building.durations import too_long
 from viewer.model.building.layout import NO_LEVEL, laid_out
+from viewer.model.building.rounded_times import rows_to_draw
 from viewer.model.counter import Counter
 from viewer.model.trace import (
     Clock,
@@ -76,6 +77,7 @@ class TraceBuilder:
         clock: Clock,
         *,
         levels_are_hints: bool = False,
+        rounds_durations: bool = False,
     ) -> None:
         """Create a builder without slices.
 
@@ -85,8 +87,10 @@ class TraceBuilder:
             generation: The version of the format, "" if it has none.
             clock: The unit of all times, and its rate.
             levels_are_hints: Levels that contradict the times are not counted as a problem.
+            rounds_durations: The file states starts and durations, each rounded: overlaps of its
+                resolution are not drawn as such.
         """
-        self._levels_are_hints = levels_are_hints
+        self._levels_are_hints, self._rounds_durations = levels_are_hints, rounds_durations
         self.path = path
         self.format = format
         self.generation = generation
@@ -489,6 +493,8 @@ class TraceBuilder:
             columns=joined_columns(chunks, layout.index),
             timing=joined_timing(chunks, layout.index),
         )
+        if self._rounds_durations:
+            slices = replace(slices, drawn_rows=rows_to_draw(slices, self._flat))
         self._chunks = []
         untimed = UntimedEvents.empty() if self._untimed is None else self._untimed
         if len(untimed):
@@ -585,6 +591,9 @@ def _arrays(trace: Trace) -> list[NDArray[Any]]:
         trace.flows.consumer,
     ]
     arrays += [array for array in (s.order, s.derived, s.timing) if array is not None]
+    if (rows := s.drawn_rows) is not None:
+        arrays += rows.index, rows.position, rows.row_ptr
+        arrays += rows.row_track, rows.row_lane, rows.row_depth
     for column in (*s.columns.values(), u.name, u.size, u.chain, u.instruction, u.offset):
         arrays.append(column.values)
         if column.valid is not None:

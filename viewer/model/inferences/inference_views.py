@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.building.layout import is_by_start
+from viewer.model.building.rounded_times import rows_to_draw
 from viewer.model.inferences.logged_methods import Series, series_of, times_of_methods
 from viewer.model.queries import NATIVE_DURATION, ranks, run_of_slices, tree
 from viewer.model.timing import Timing
@@ -360,6 +361,10 @@ def _laid_out(
         columns={name: column.taken(final) for name, column in columns.items()},
         timing=None if timing is None else timing[final],
     )
+    if slices.drawn_rows is not None and not any(run.all_tracks for run in inferences.trace.runs):
+        # A track of a view is one of the file, so it rounds as that does.
+        drawn_rows = rows_to_draw(laid_out, resolution=slices.drawn_rows.resolution)
+        laid_out = replace(laid_out, drawn_rows=drawn_rows)
     return laid_out, index[final]
 
 

@@ -95,11 +95,16 @@ class TimelineBands:
         parts = []
         for kind in (BandKind.ROW, BandKind.STRIP):
             bands = np.flatnonzero((layout.kind == kind) & (layout.trace == trace))
-            band_of_row = np.full(len(slices.row_track), -1, np.int64)
+            rows = slices.rows_drawn
+            band_of_row = np.full(len(rows.row_track), -1, np.int64)
             band_of_row[layout.row[bands]] = bands
-            band = band_of_row[slices.rows()]
+            band = band_of_row.repeat(np.diff(rows.row_ptr))
+            if slices.drawn_rows is not None:
+                band = band[slices.drawn_rows.position]
             is_own = is_seen & (band >= 0) & (is_zero == (kind == BandKind.STRIP))
             number = np.flatnonzero(is_own)
+            if slices.drawn_rows is not None:
+                number = slices.drawn_rows.index[is_own[slices.drawn_rows.index]].astype(np.int64)
             boxes = boxes_of(
                 (slices.start[number], slices.end[number]),
                 band[number],

@@ -231,11 +231,12 @@ def shortened(name: str) -> str:
 
 def row_hint(trace: Trace, row: int) -> str:
     """What a row below the first contains, such as "kernel · delegate event" or "lane 2"."""
-    slices = trace.slices
-    if slices.row_lane[row] and not slices.row_depth[row]:
-        return f"overlapping, lane {int(slices.row_lane[row]) + 1}"
-    first, end = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
-    kinds = set(trace.keys.kind[slices.key[first : min(end, first + _LOOKED_AT)]].tolist())
+    slices, rows = trace.slices, trace.slices.rows_drawn
+    if rows.row_lane[row] and not rows.row_depth[row]:
+        return f"overlapping, lane {int(rows.row_lane[row]) + 1}"
+    first, end = int(rows.row_ptr[row]), int(rows.row_ptr[row + 1])
+    looked_at = slices.drawn_between(first, min(end, first + _LOOKED_AT))
+    kinds = set(trace.keys.kind[slices.key[looked_at]].tolist())
     calls = {KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL}
     inner = {KeyKind.KERNEL: "kernel", KeyKind.DELEGATE_EVENT: "delegate event"}
     if kinds & calls:

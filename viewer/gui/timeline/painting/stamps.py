@@ -129,10 +129,15 @@ def stamp_allocations(
         bands = bands[(layout.kind[bands] == BandKind.ROW) & (layout.trace[bands] == number)]
         for band in bands.tolist():
             row = int(layout.row[band])
-            bounds = slices.row_ptr[[row, row + 1]]
-            first, last = np.searchsorted(marks.slice, bounds).tolist()
+            bounds = slices.rows_drawn.row_ptr[[row, row + 1]]
+            if slices.drawn_rows is None:
+                first, last = np.searchsorted(marks.slice, bounds).tolist()
+                marked = marks.slice[first:last]
+            else:
+                in_row = slices.drawn_between(*bounds.tolist())
+                marked = in_row[np.isin(in_row, marks.slice)]
             # Ascending, as slices of a row do not overlap.
-            end = slices.end[marks.slice[first:last]]
+            end = slices.end[marked]
             seen = slice(*np.searchsorted(end, on_trace.times).tolist())
             columns = np.unique(on_trace.end_pixel_of(end[seen]))
             bottom = int(layout.y[band]) - scroll + SLICE_TOP + int(layout.slice_height[band])

@@ -367,7 +367,7 @@ class Scene(QObject):
         slices = self.rasters[ref.trace].open_trace.trace.slices
         zero = slices.start[ref.index] == slices.end[ref.index]
         kind = BandKind.STRIP if zero else BandKind.ROW
-        return self.layout.band_of(ref.trace, slices.row_of(ref.index), kind)
+        return self.layout.band_of(ref.trace, slices.drawn_row_of(ref.index), kind)
 
     def _scroll_to_file(self, trace: int) -> None:
         """Scroll the first header of a file to the top."""
