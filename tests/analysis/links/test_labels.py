@@ -1,5 +1,6 @@
 """What slices, runs and tracks are called."""
 
+import numpy as np
 import pytest
 
 from tests.builders.workspaces import workspace_of
@@ -7,6 +8,7 @@ from tests.paths import DATA
 from viewer.analysis.links.labels import (
     brief_label,
     describe_near,
+    is_number,
     key_labels,
     node_texts,
     operator_count,
@@ -192,3 +194,20 @@ def test_a_sentence_lists_a_few_operators_of_a_set(cnn):
         else:
             assert label.endswith(f" + {size - 3} more operators")
             assert label.count(" + ") <= 3
+
+
+def test_a_linked_event_that_is_only_numbered_is_called_by_its_operators():
+    table = linked("demo_generated_int_x4", "demo_generated_int")
+    keys, labels = table.trace.keys, key_labels(table)
+    events = np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist()
+    assert any(table.links[key].operators for key in events)
+    for key in events:
+        name, operators = table.trace.strings[keys.name[key]], table.links[key].operators
+        expected = set_label(table, operators) or name if is_number(name) else name
+        assert labels[key] == expected
+        assert not is_number(labels[key]) or not operators
+
+
+def test_what_is_nothing_but_a_number():
+    assert all(map(is_number, ("0", "12", "-1", "0x1F", "3.0", "#7", "2:1", " 5 ")))
+    assert not any(map(is_number, ("", "conv2d", "conv 2", "abc", "Slice 1", "12 ms", "x0")))

@@ -3,8 +3,8 @@
 An operator call is labeled with its operator, a delegate call with its backend and number of
 operators, an inference with its method and number. The work of an NPU unit is labeled with its
 operation, "tosa.conv2d@L11", because its track already shows the unit. Any other event with a
-location gets its name and its operation. A node of ONNX Runtime is labeled with its operator. The
-name in the file stays available.
+location gets its name and its operation. A node of ONNX Runtime is labeled with its operator, as is
+an event whose name is nothing but a number. The name in the file stays available.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from viewer.program.debug_handles import short_identifier
 from viewer.program.frames import Frame
 from viewer.program.program import GraphNode, Operator, Program
 
+# Names that a delegate gives to its events in the debug handle map: 12, "0x1F", "3.0".
+_NUMBER_ALONE = re.compile(r"\s*[-+#]?(?:0[xX][0-9a-fA-F]+|[0-9]+(?:[.:_/-][0-9]+)*)\s*")
+_ENDS_OF_NUMBERS = frozenset("0123456789abcdefABCDEF \t")
 # Names in a compile profile that only repeat the unit.
 _UNIT_ALONE = re.compile(r"DMA (In|Out)|CDMA .*|Slice \d+|CSS")
 
@@ -45,6 +48,7 @@ def key_labels(table: LinkTable) -> list[str]:
         identifier = keys.identifier[key]
         if isinstance(identifier, str) and identifier.startswith("{"):
             labels[key] = short_identifier(identifier)
+    _label_numbers(table, labels)
     _label_locations(table, labels)
     if table.program is not None and table.is_recorded and not table.program.is_nested:
         for key, link in enumerate(table.links):
@@ -64,6 +68,20 @@ def key_labels(table: LinkTable) -> list[str]:
             label_of[what] = _call_label(table, *what)
         labels[key] = label_of[what] or labels[key]
     return labels
+
+
+def is_number(label: str) -> bool:
+    """Return whether a label is nothing but a number, as the identifiers of some delegates are."""
+    return label[-1:] in _ENDS_OF_NUMBERS and _NUMBER_ALONE.fullmatch(label) is not None
+
+
+def _label_numbers(table: LinkTable, labels: list[str]) -> None:
+    """Replace labels that are nothing but numbers by operators, where they are linked to some."""
+    if table.program is None:
+        return
+    for key, label in enumerate(labels):
+        if is_number(label):
+            labels[key] = set_label(table, table.links[key].operators) or label
 
 
 def _label_locations(table: LinkTable, labels: list[str]) -> None:

@@ -6,7 +6,7 @@ frame that follows the mouse event.
 
 from __future__ import annotations
 
-from viewer.analysis.links.labels import describe_near
+from viewer.analysis.links.labels import describe_near, is_number
 from viewer.analysis.links.link_table import Link, LinkState
 from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.gui.timeline.scene.plan_texts import plan_lines
@@ -42,7 +42,7 @@ def slice_lines(open_trace: OpenTrace, index: int, resolution_ns: float = 1) -> 
     if timing_of(open_trace.trace.slices, index) and open_trace.native(index) is None:
         lines.append(timing_sentence(open_trace.trace.slices, index))
     if name != label:
-        lines.append(name_text(name))
+        lines.append(f"identifier {name}" if is_number(name) else name_text(name))
     if allocated := allocation_text(open_trace.trace, index):
         lines.append(f"then allocates {allocated}, time not logged")
     program = open_trace.table.program
