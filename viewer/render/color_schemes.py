@@ -4,11 +4,12 @@ A *scheme* assigns a *class* to every slice: its operator, its module, its durat
 title and a palette index (`viewer.render.palette`), and is the same class in every file with that
 title. The class depends on a key, a name or a duration: nothing is done per slice but a lookup.
 
-Colors depend only on the class, never on what else is open. So they are the same in every panel, in
-all open files, and after reopening them: operators and modules cycle through the colors in the
-order of their program; operator types and backends have a fixed color, or one from a hash of their
-name, like names. The 12 colors repeat after 12 classes: neighbors differ, and the label and the
-legend resolve the rest. Durations are the exception: their ramp covers everything that is open.
+Colors depend on the class. They are the same in every panel, in all open files, and after reopening
+them: operators and modules cycle through the colors in the order of their program; operator types
+and backends have a fixed color, or one from a hash of their name, like names. The 12 colors repeat
+after 12 classes: the most expensive names, operators and modules of a file take turns that differ
+(`Turns`), neighbors differ, and the label and the legend resolve the rest. Durations are the
+exception: their ramp covers everything that is open.
 Runtime scopes, shared slices and unknown ones are gray in every scheme except link state, whose
 subject they are.
 
@@ -135,6 +136,17 @@ class Classes:
         step[lengths == 0] = self.titles.index(NO_LENGTH)
         return step
 
+    def taking(self, turns: Mapping[str, int]) -> Classes:
+        """Return the same classes with other colors for some titles."""
+        if not turns:
+            return self
+        color = self.color.copy()
+        # Names may repeat the title of a class of keys.
+        for i in [i for i, title in enumerate(self.titles) if title in turns]:
+            if color[i] < OPERATORS:
+                color[i] = turns[self.titles[i]]
+        return replace(self, color=color)
+
     def palette(self, trace: Trace, which: Ints | slice = slice(None)) -> Palette:
         """Return the palette index of every slice, or of some slices (uint8)."""
         faded = np.where(self.faded, KERNELS, 0).astype(np.uint8)
@@ -200,6 +212,10 @@ SCHEMES = (
 )
 BY_ID = {scheme.id: scheme for scheme in SCHEMES}
 DEFAULT, NAMES, ERROR = "operator", "name", "error"
+# Per scheme, the colors of classes that do not have their usual one, by title.
+Turns = Mapping[str, Mapping[str, int]]
+NO_TURNS: Turns = {}
+TURN_SCHEMES = (DEFAULT, NAMES, "module")
 NO_ERRORS = "No logged values are compared: choose a reference in Numbers"
 
 
@@ -255,7 +271,7 @@ def classes_of(
     return _by_operator(scheme, table)
 
 
-def operator_colors(scheme: str, table: LinkTable) -> Palette:
+def operator_colors(scheme: str, table: LinkTable, turns: Turns = NO_TURNS) -> Palette:
     """Return the palette index of every operator of a trace's program in a scheme (uint8).
 
     The scheme must apply to the trace. If it does not classify operators (names, durations, links),
@@ -265,10 +281,14 @@ def operator_colors(scheme: str, table: LinkTable) -> Palette:
     operators = () if program is None else program.operators
     color = np.arange(len(operators)) % OPERATORS
     if program is not None and program.is_nested and scheme in (NAMES, DEFAULT):
-        color = by_name([operator.name for operator in operators]).astype(np.int64)
-    elif program is not None and scheme in ("type", "module"):
-        color = np.array([c for _, c in _operator_classes(scheme, program)], np.int64)
-    elif scheme == "delegate":
+        names = [operator.name for operator in operators]
+        color = by_name(names).astype(np.int64)
+        return _taken_turns(color, names, turns.get(NAMES, {}))
+    if program is not None and scheme in ("type", "module"):
+        classes = _operator_classes(scheme, program)
+        color = np.array([c for _, c in classes], np.int64)
+        return _taken_turns(color, [title for title, _ in classes], turns.get(scheme, {}))
+    if scheme == "delegate":
         color[:] = PLAIN
         ran: dict[int, set[int]] = {}
         for key, link in enumerate(table.links):
@@ -278,7 +298,15 @@ def operator_colors(scheme: str, table: LinkTable) -> Palette:
         for operator, backends in ran.items():
             # An operator that is partly delegated and partly a kernel has no single color.
             color[operator] = backends.pop() if len(backends) == 1 else SLAB
+    elif program is not None and (own := turns.get(DEFAULT)):
+        return _taken_turns(color, [t for t, _ in _operator_classes(DEFAULT, program)], own)
     return color.astype(np.uint8)
+
+
+def _taken_turns(color: Ints, titles: Sequence[str], turns: Mapping[str, int]) -> Palette:
+    """Return the colors of some titles, of which some take another one."""
+    pairs = zip(titles, color.tolist(), strict=True)
+    return np.array([turns.get(title, usual) for title, usual in pairs], np.uint8)
 
 
 def lengths_of(trace: Trace) -> LengthRange | None:

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs
+from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.delegate_clocks import clock_names
@@ -52,6 +53,7 @@ from viewer.render.color_schemes import (
     SCHEMES,
     Classes,
     LengthRange,
+    Turns,
     lengths_of,
     operator_colors,
     why_not,
@@ -60,6 +62,7 @@ from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.palette import PLAIN, RAMP, Palette
 from viewer.render.raster import RowRaster
 from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
+from viewer.view.color_turns import Ranked, expensive_names, turns_of
 from viewer.workspace.shared_clocks import ClockPlace
 from viewer.workspace.workspace import Workspace
 
@@ -88,7 +91,8 @@ class OpenTrace:
     place: of its times among those of its clock group. costs, grouping, findings, delegation:
     queries that compute on first use and keep what does not depend on the scope. facts: what
     depends only on the slices. inferences: how they are displayed. errors: of its operators, if
-    their values are compared; set later.
+    their values are compared; set later. turns: the colors of the most expensive names of all open
+    traces.
     """
 
     file: Trace
@@ -109,6 +113,7 @@ class OpenTrace:
     drawing: tuple[Palette, RowRaster] | None = None
     inferences: Inferences = Inferences.AS_RUN
     errors: OperatorErrors | None = None
+    turns: Turns = field(default_factory=dict)
     _operators: dict[str, Palette] = field(default_factory=dict)
     _views: dict[tuple[bool, str], tuple[Trace, str]] = field(default_factory=dict, init=False)
     _figures: dict[Trace, Figures] = field(default_factory=dict, init=False)
@@ -157,7 +162,7 @@ class OpenTrace:
             return self._error_colors(self.errors)
         if scheme not in self._operators:
             real = DEFAULT if scheme in self.barred else scheme
-            self._operators[scheme] = operator_colors(real, self.table)
+            self._operators[scheme] = operator_colors(real, self.table, self.turns)
         return self._operators[scheme]
 
     def _error_colors(self, errors: OperatorErrors) -> Palette:
@@ -325,6 +330,7 @@ def views_of(
     prepare: functions to run on each newly created view, while nobody is waiting for it.
     """
     views: dict[tuple[Trace, Inferences], OpenTrace] = {}
+    made: list[tuple[Trace, Inferences]] = []
     for trace in space.traces:
         table, rate = space.links(trace), space.clocks.rate(trace)
         place = space.clocks.place(trace)
@@ -339,9 +345,33 @@ def views_of(
                 opened = views[trace, view] = _opened(trace, table, (axis, place, rate), view)
                 if old is not None and old.trace is opened.trace:
                     opened.drawing = old.drawing
-                for work in prepare:
-                    work(opened)
+                made.append((trace, view))
+    _take_turns(views, made)
+    for key in made:
+        for work in prepare:
+            work(views[key])
     return views
+
+
+def _take_turns(
+    views: dict[tuple[Trace, Inferences], OpenTrace], made: list[tuple[Trace, Inferences]]
+) -> None:
+    """Give the most expensive names of all traces colors that differ.
+
+    Views that have other colors so far are made again, and added to those.
+    """
+    ranked = {}
+    for (trace, _), opened in views.items():  # as run first
+        if trace not in ranked:
+            ranked[trace] = opened.facts.expensive(opened.costs.threads)
+    turns = turns_of(list(ranked.values()))
+    for key, opened in views.items():
+        if opened.turns != turns:
+            if key not in made:
+                made.append(key)
+            views[key] = replace(
+                opened, turns=turns, palettes={}, classes={}, drawing=None, _operators={}
+            )
 
 
 def _axis(space: Workspace, trace: Trace, inferences: Inferences) -> Axis:
@@ -390,6 +420,7 @@ class TickFacts:
     def __init__(self, table: LinkTable) -> None:
         self._trace, self._table = table.trace, table
         self._busy: Busy | None = None
+        self._expensive: Mapping[str, Ranked] | None = None
 
     @cached_property
     def counters(self) -> tuple[CounterRaster, ...]:
@@ -408,6 +439,12 @@ class TickFacts:
     def allocations(self) -> LoggedAllocations:
         """The logged allocations, by the slice that they follow."""
         return logged_allocations(self._trace)
+
+    def expensive(self, threads: ThreadTime | None) -> Mapping[str, Ranked]:
+        """The most expensive names, as `expensive_names` returns them."""
+        if self._expensive is None:
+            self._expensive = expensive_names(self._table, threads)
+        return self._expensive
 
     @property
     def busy(self) -> Busy:

@@ -94,7 +94,7 @@ def color_classes(
             open_trace.table,
             lengths or ramp_of([open_trace]),
             open_trace.axis.ns_per_tick,
-        )
+        ).taking(open_trace.turns.get(key, {}))
     return open_trace.classes[key]
 
 

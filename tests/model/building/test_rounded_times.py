@@ -52,7 +52,7 @@ def built(start: np.ndarray, end: np.ndarray, *, is_rounded: bool = True, flat=F
     builder = TraceBuilder("a.json", "test", "", Clock(), rounds_durations=is_rounded)
     track = builder.track("process", "thread", flat=flat)
     name = builder.intern("a")
-    key = builder.key(KeyKind.PLAIN, name)
+    key = builder.key(KeyKind.PLAIN, "a")
     builder.add(track=track, start=start, end=end, name=name, key=key)
     return builder.build()
 
