@@ -143,11 +143,43 @@ def test_stuck_tracks_lie_over_what_is_scrolled_to():
         assert layout.total_height == plain.total_height
         for line in range(150):
             at = line if line < above else line + scroll
-            assert layout.band_at(line + scroll) == plain.band_at(at)
+            is_header = above <= line < layout.stuck_height
+            expected = layout.sticky if is_header else plain.band_at(at)
+            assert layout.band_at(line + scroll) == expected
+        without = plain.scrolled(scroll, has_header=False)
+        assert without.stuck_height == above
+        assert without.sticky == -1
         assert layout.bands_between(scroll, scroll + 150).tolist() == list(
             dict.fromkeys(b for b in map(layout.band_at, range(scroll, scroll + 150)) if b >= 0)
         )
         assert layout.band_of(1, 0) == plain.band_of(1, 0) == 1
+
+
+def test_the_header_of_a_process_stays_until_the_next_one_pushes_it_out():
+    plain = stack(STOCK, TrackView())
+    headers = np.flatnonzero(plain.kind == BandKind.PROCESS).tolist()
+    gap = headers[1] - 1
+    for scroll in range(plain.total_height):
+        layout = plain.scrolled(scroll)
+        band = plain.band_at(scroll)
+        if scroll == plain.y[band] and band in headers:
+            assert layout is plain, "it is in view anyway"
+            continue
+        if band == gap:
+            assert layout.sticky == -1
+            continue
+        assert layout.sticky == headers[0 if band < gap else 1]
+        assert layout.home_of(layout.sticky) == plain.y[layout.sticky]
+        visible = layout.sticky_height
+        end = int(plain.y[gap]) if band < gap else plain.total_height
+        assert visible == min(HEADER_HEIGHT, end - scroll)
+        top = int(layout.y[layout.sticky]) - scroll
+        assert top + HEADER_HEIGHT == visible
+        shown = [layout.band_at(scroll + line) for line in range(60)]
+        assert shown[:visible] == [layout.sticky] * visible
+        assert shown[visible:] == [plain.band_at(scroll + line) for line in range(visible, 60)]
+        expected = dict.fromkeys(band for band in shown if band >= 0)
+        assert layout.bands_between(scroll, scroll + 60).tolist() == list(expected)
 
 
 def test_all_pinned_alone_is_as_high_as_its_rows():

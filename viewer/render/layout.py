@@ -48,7 +48,10 @@ class TimelineLayout:
     the trace): -1 if none.
 
     The first `pinned` bands are the section of the pinned tracks. While it is `stuck`, it covers
-    the content at the line scrolled to (see `scrolled`), and hides what is below it.
+    the content at the line scrolled to (see `scrolled`), and hides what is below it. So does the
+    header of the process whose rows are there: `sticky` is its band, -1 without one, and
+    `sticky_height` how much of it is visible, since the next process pushes it out of view.
+    `plain_y`: y before both were moved, None if that is y.
     """
 
     kind: NDArray[np.uint8]
@@ -62,6 +65,9 @@ class TimelineLayout:
     counter: Ints
     pinned: int = 0
     stuck: bool = False
+    sticky: int = -1
+    sticky_height: int = 0
+    plain_y: Ints | None = None
     # By (trace, kind): the band of every row, computed on first use. A scrolled layout shares it,
     # because scrolling moves bands but does not renumber them.
     _of_row: dict[tuple[int, int], Ints] = field(default_factory=dict, repr=False, compare=False)
@@ -82,29 +88,73 @@ class TimelineLayout:
 
     @property
     def stuck_height(self) -> int:
-        """The number of lines below the scroll position that pinned tracks cover."""
-        return self.pinned_height if self.stuck else 0
+        """The number of lines below the scroll position that stay there and cover the content."""
+        return (self.pinned_height if self.stuck else 0) + self.sticky_height
 
-    def scrolled(self, y: int) -> TimelineLayout:
-        """Return a copy with the pinned section at line y, over the content there."""
-        if not self.pinned:
+    def home_of(self, band: int) -> int:
+        """Return the line of the content where a band is if nothing stays in view."""
+        return int((self.y if self.plain_y is None else self.plain_y)[band])
+
+    def scrolled(self, y: int, *, sticks: bool = True, has_header: bool = True) -> TimelineLayout:
+        """Return a copy with what stays in view at line y, over the content there.
+
+        That is the pinned section if it sticks, and the header of a process if there is room.
+        """
+        stuck = bool(self.pinned) and sticks
+        edge = y + (self.pinned_height if stuck else 0)
+        sticky, visible = self._sticky_at(edge) if has_header else (-1, 0)
+        if not stuck and sticky < 0:
             return self
         moved = self.y.copy()
-        moved[: self.pinned] += y - moved[0]
-        return replace(self, y=moved, stuck=True)
+        if stuck:
+            moved[: self.pinned] += y - moved[0]
+        if sticky >= 0:
+            moved[sticky] = edge + visible - int(self.height[sticky])
+        return replace(
+            self,
+            y=moved,
+            stuck=stuck,
+            sticky=sticky,
+            sticky_height=visible,
+            plain_y=self.y,
+        )
+
+    def _sticky_at(self, edge: int) -> tuple[int, int]:
+        """Return the header of the process around a line, unless it is in view, and its height."""
+        headers = self._of_row.get((-1, BandKind.PROCESS))
+        if headers is None:
+            headers = np.flatnonzero((self.kind == BandKind.PROCESS) & (self.process >= 0))
+            self._of_row[-1, BandKind.PROCESS] = headers
+        index = int(np.searchsorted(self.y[headers], edge)) - 1
+        if index < 0:
+            return -1, 0
+        band = int(headers[index])
+        is_last = index + 1 == len(headers)
+        # A process ends where the gap before the next one begins.
+        last = len(self.y) - 1 if is_last else int(headers[index + 1]) - 2
+        end = int(self.y[last] + self.height[last])
+        visible = min(int(self.height[band]), end - edge)
+        return (band, visible) if last > band and visible > 0 else (-1, 0)
 
     def bands_between(self, y0: int, y1: int) -> Ints:
         """Return the bands visible on the pixel lines [y0, y1), from top to bottom."""
-        if not self.stuck:
-            return self._touching(0, len(self.y), y0, y1)
-        edge = int(self.y[0]) + self.pinned_height
-        above = self._touching(0, self.pinned, y0, y1)
-        below = self._touching(self.pinned, len(self.y), max(y0, edge), y1)
-        return np.concatenate([above, below])
+        if self.plain_y is None:
+            return self._touching(self.y, 0, y0, y1)
+        parts: list[Ints] = []
+        first, edge = 0, y0
+        if self.stuck:
+            first, edge = self.pinned, int(self.y[0]) + self.pinned_height
+            parts.append(self._touching(self.y[:first], 0, y0, min(y1, edge)))
+        if self.sticky >= 0:
+            edge = int(self.y[self.sticky] + self.height[self.sticky])
+            if y0 < edge and y1 > edge - self.sticky_height:
+                parts.append(np.array([self.sticky], np.int64))
+        parts.append(self._touching(self.plain_y, first, max(y0, edge), y1))
+        return np.concatenate(parts)
 
-    def _touching(self, first: int, last: int, y0: int, y1: int) -> Ints:
-        """Return the bands in [first, last), ordered by y, that touch the lines."""
-        y = self.y[first:last]
+    def _touching(self, lines: Ints, first: int, y0: int, y1: int) -> Ints:
+        """Return the bands from `first` on that touch lines; lines: of the bands, ascending."""
+        y, last = lines[first:], len(lines)
         none = np.empty(0, np.int64)
         if y1 <= y0 or not len(y) or y1 <= y[0] or y0 >= y[-1] + self.height[last - 1]:
             return none

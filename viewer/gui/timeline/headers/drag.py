@@ -56,7 +56,8 @@ def _places(scene: Scene, part: HeaderPart, pinned: bool) -> list[DropPlace]:
     if track_list.track_of(part) < 0:
         bands = np.flatnonzero((layout.kind == BandKind.PROCESS) & (layout.process >= 0))
         processes = [track_list.processes[i].part for i in layout.process[bands].tolist()]
-        places = [DropPlace(int(y), p) for y, p in zip(layout.y[bands], processes, strict=True)]
+        lines = map(layout.home_of, bands.tolist())
+        places = [DropPlace(y, p) for y, p in zip(lines, processes, strict=True)]
         return [*places, DropPlace(layout.total_height, None)]
     process = -1 if pinned else track_list.process_of(part)
     bands = np.flatnonzero((layout.process == process) & (layout.track >= 0))

@@ -100,7 +100,7 @@ class FramePainter:
         image = self._buffer
         self.plans.start()
         sections = scene.sections(height)
-        self._kept_rows = [*self._kept_rows, KeptRows(), KeptRows()][: len(sections)]
+        self._kept_rows = [*self._kept_rows, *(KeptRows() for _ in sections)][: len(sections)]
         for number, (top, bottom) in enumerate(sections):
             self._enter(top, bottom)
             part = image[canvas.device(top) : canvas.device(bottom)]

@@ -33,7 +33,7 @@ from viewer.render.axis.ticks import Ruler, Scale
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.frames.frame import RasterSource
-from viewer.render.layout import BandKind, TimelineLayout
+from viewer.render.layout import HEADER_HEIGHT, BandKind, HeaderPart, TimelineLayout
 from viewer.render.stacking import Density, is_single, stack
 from viewer.render.track_table import (
     NO_TRACKS,
@@ -50,6 +50,7 @@ from viewer.view.ties import Range
 
 # Pinned tracks stay in view as long as they take no more than this share of the viewport.
 _MOST_PINNED = 2 / 3
+_LEAST_BELOW_HEADER = 4 * HEADER_HEIGHT  # px of a view in which the header of a process stays
 
 FRAME_MS = 8
 DURATION_MS = 140
@@ -185,6 +186,7 @@ class Scene(QObject):
         self._counting.answered.connect(self._counted)
         self._counting.late.connect(self.changed)
         self._counting.failed.connect(self.changed)  # the order then stays as it was
+        self._sticky_part: HeaderPart | None = None  # the process whose header stays in view
         self.scroll = 0
         self._scroll_rest = 0.0  # fractions of a px from a high-resolution wheel
         self.viewport_height = 0
@@ -349,17 +351,30 @@ class Scene(QObject):
         self.scrolled.emit()
 
     def _place_pinned(self) -> None:
-        """Keep pinned tracks at the top of the view, unless they would take too much of it."""
-        fits = self._unscrolled.pinned_height <= self.viewport_height * _MOST_PINNED
-        self.layout = self._unscrolled.scrolled(self.scroll) if fits else self._unscrolled
+        """Keep pinned tracks at the top of the view, unless they would take too much of it.
+
+        Below them is the header of the process that the first row in view belongs to.
+        """
+        pinned, room = self._unscrolled.pinned_height, self.viewport_height
+        fits = pinned <= room * _MOST_PINNED
+        has_room = room - (pinned if fits else 0) >= _LEAST_BELOW_HEADER
+        self.layout = layout = self._unscrolled.scrolled(
+            self.scroll, sticks=fits, has_header=has_room
+        )
+        has_header = layout.sticky >= 0
+        self._sticky_part = (
+            self.processes[int(layout.process[layout.sticky])].part if has_header else None
+        )
 
     def sections(self, height: int) -> list[tuple[int, int]]:
-        """The (top, bottom) lines of the scrolling section of the canvas, then of the fixed one.
+        """The (top, bottom) lines of the scrolling section of the canvas, then of the fixed ones.
 
-        Pinned tracks are fixed and come last, because they are drawn over the others.
+        Pinned tracks and the header of a process are fixed. They come last, because they are drawn
+        over the others.
         """
         stuck = min(self.layout.stuck_height, height)
-        parts = [(stuck, height), (0, stuck)]
+        pinned = min(self.layout.stuck_height - self.layout.sticky_height, height)
+        parts = [(stuck, height), (0, pinned), (pinned, stuck)]
         return [(top, bottom) for top, bottom in parts if bottom > top]
 
     def band_of(self, ref: SliceRef) -> int:
@@ -373,7 +388,8 @@ class Scene(QObject):
         """Scroll the first header of a file to the top."""
         headers = (self.layout.kind == BandKind.PROCESS) & (self.layout.trace == trace)
         if headers.any():
-            self.scroll_to(int(self.layout.y[headers].min()) - self.layout.stuck_height)
+            first = min(map(self.layout.home_of, np.flatnonzero(headers).tolist()))
+            self.scroll_to(first - self.layout.stuck_height + self.layout.sticky_height)
 
     # -- following the session ---------------------------------------------------------------
 
@@ -465,9 +481,15 @@ class Scene(QObject):
             full = self._stacked(self._density)
         self.full_height = full.total_height
         # Limit the scroll position by the plain layout first: pinned tracks are placed at it.
+        sticky, above = self._sticky_part, self.layout.stuck_height - self.layout.sticky_height
         self.layout = self._unscrolled
         self.scroll = min(self.scroll, self.scroll_limit)
         self._place_pinned()
+        band = -1 if sticky is None else self.header_bands.first_band(sticky)
+        if band >= 0 and sticky in tracks.collapsed:
+            # The rows below the header are gone, and it stays where it is.
+            self.scroll = min(max(self.layout.home_of(band) - above, 0), self.scroll_limit)
+            self._place_pinned()
 
     def _stacked(self, density: Density) -> TimelineLayout:
         return stack(
@@ -503,8 +525,8 @@ class Scene(QObject):
         """Scroll as little as possible to bring a band into view."""
         if band < 0:
             return
-        top, height = int(self.layout.y[band]), int(self.layout.height[band])
-        if self.layout.stuck and band < self.layout.pinned:
+        top, height = self.layout.home_of(band), int(self.layout.height[band])
+        if (self.layout.stuck and band < self.layout.pinned) or band == self.layout.sticky:
             return
         if top < self.scroll + self.layout.stuck_height:
             self.scroll_to(top - height - self.layout.stuck_height)
