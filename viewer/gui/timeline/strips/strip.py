@@ -18,6 +18,7 @@ from viewer.gui.qt.wheel import SCROLL_PER_NOTCH
 from viewer.gui.timeline.bookmarks_bar import BookmarksBar
 from viewer.gui.timeline.corner import Corner
 from viewer.gui.timeline.headers.headers import TITLE_INDENT, Headers
+from viewer.gui.timeline.minimap import Minimap
 from viewer.gui.timeline.overview import FULL_SIZES, Overview
 from viewer.gui.timeline.ruler import HEIGHT as RULER_HEIGHT
 from viewer.gui.timeline.ruler import RulerBar, RulerDrag
@@ -53,31 +54,34 @@ class ClockStrip(QWidget):
         self.edge = StripEdge(self.scene, self.view, self.view.frames.tails, theme)
         self._bar = QScrollBar(Qt.Orientation.Vertical)
         self._bar.setSingleStep(SCROLL_PER_NOTCH)
+        self.minimap = Minimap(self.scene, theme)
         self.band = RibbonBand(self.scene, theme)
         grid = self._grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(0)
-        grid.addWidget(self.header, 0, 0, 1, 3)
+        grid.addWidget(self.header, 0, 0, 1, 4)
         grid.addWidget(self.band, 0, 1)
         grid.addWidget(self.corner, 1, 0, 2, 1)
         grid.addWidget(self.overview, 1, 1)
         grid.addLayout(_stacked(self.ruler, self.bookmarks_bar), 2, 1)
         grid.addWidget(self.headers, 3, 0)
         grid.addWidget(self.view, 3, 1)
-        grid.addWidget(self._bar, 3, 2)
-        grid.addWidget(self.edge, 4, 0, 1, 3)
+        grid.addWidget(self.minimap, 3, 2)
+        grid.addWidget(self._bar, 3, 3)
+        grid.addWidget(self.edge, 4, 0, 1, 4)
         grid.setRowStretch(3, 1)
         self.view.setMinimumHeight(1)  # its hint would take the room of the parts above low rows
         grid.setColumnStretch(1, 1)
         self._bar.valueChanged.connect(self.scene.scroll_to)
         self.scene.arranged.connect(self._fit_bar)
         self.scene.arranged.connect(self._check_height)
+        self.scene.arranged.connect(self._fit_minimap)
         self.scene.scrolled.connect(self._fit_bar)
         self.scene.session.bookmarks_changed.connect(self._fit_overview)
         self.scene.session.bookmarks_changed.connect(self._check_height)
         self.corner.filter.left.connect(self.view.setFocus)
         self.bookmarks_bar.left.connect(self.view.setFocus)
-        for part in (self.header, self.ruler, self.overview, self.corner):
+        for part in (self.header, self.ruler, self.overview, self.corner, self.minimap):
             # A click on them makes the clock active, so that keys act on its canvas.
             part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
             part.setFocusProxy(self.view)
@@ -101,6 +105,7 @@ class ClockStrip(QWidget):
             self.band,
             self.view.viewport(),
             self.headers,
+            self.minimap,
             self.ruler,
             self.bookmarks_bar,
             self.overview,
@@ -132,7 +137,7 @@ class ClockStrip(QWidget):
         """Join it to the strip of the other arm, which is above or below; None: to none."""
         self.band.join(None if above is None else above.scene)
         self.header.set_narrow(above is not None)
-        self._grid.addWidget(self.header, 0, 0, 1, 3 if above is None else 1)
+        self._grid.addWidget(self.header, 0, 0, 1, 4 if above is None else 1)
         self.band.setVisible(above is not None)
         joined = above is not None or below is not None
         self.view.frames.tails.is_b = above is not None if joined else None
@@ -169,6 +174,7 @@ class ClockStrip(QWidget):
             self.header.fold.setFocus()  # otherwise Qt gives the focus to the next strip
         for part in (self.headers, self.view):
             part.setVisible(visible)
+        self._fit_minimap()
         for above in (self.corner, self.overview, self.ruler):
             above.setVisible(visible and not self.is_joined)
         self.bookmarks_bar.follow(is_expanded=visible)
@@ -177,6 +183,10 @@ class ClockStrip(QWidget):
             named.setAccessibleName(name if self.is_alone else f"{name}, {self.header.title}")
         self.edge.setVisible(visible and not self.is_alone)
         self._fit_bar()
+
+    def _fit_minimap(self) -> None:
+        # Beside others, the columns of all strips line up.
+        self.minimap.setVisible(self.is_alone and not self.is_collapsed and self.minimap.has_use)
 
     @property
     def fixed_height(self) -> int:
