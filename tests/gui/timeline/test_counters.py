@@ -5,14 +5,15 @@ import re
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QApplication
 
 from tests.gui.events import canvas, column, drag, middle_of, move, place_of
 from viewer.gui.session import navigation
 from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.painting.frame import COUNTER_AIR
-from viewer.gui.timeline.scene.titles import counter_title, counter_value
+from viewer.gui.timeline.scene.titles import counter_reading, counter_title, counter_value
 from viewer.render.layout import BandKind
 from viewer.view.state import SliceRef
 
@@ -215,3 +216,36 @@ def test_the_planned_memory_of_a_program_file_comes_with_the_file(harness, data)
     harness.settle()
     harness.open(data / "pte/llama.etdp")
     assert bands(harness) == {}
+
+
+def test_headers_have_the_value_under_the_mouse(compiled):
+    scene, headers = compiled.timeline.scene, compiled.timeline.headers
+    found = bands(compiled)
+    rest = headers.grab().toImage()
+    pictures, values = set(), set()
+    band = found["DMA busy"]
+    for x in range(40, canvas(compiled).width(), 60):
+        move(canvas(compiled), QPoint(x, 20))  # over slices, not over the counter
+        place = scene.xmap(canvas(compiled).width()).place_at(x)
+        view_canvas = compiled.timeline.view.canvas
+        assert headers._pointed == (place, view_canvas)
+        reading = counter_reading(scene, band, place, view_canvas)
+        assert reading == counter_value(scene, band, x, view_canvas)[1].partition(", mean ")[0]
+        picture = headers.grab(headers._room(band)).toImage()
+        pictures.add(bytes(picture.constBits()))
+        values.add(reading)
+    assert len(values) > 1
+    assert len(pictures) == len(values)
+    QApplication.sendEvent(compiled.timeline.view, QEvent(QEvent.Type.Leave))
+    assert headers._pointed is None
+    assert headers.grab().toImage() == rest
+
+
+def test_a_mouse_move_repaints_only_the_headers_of_counters(compiled, monkeypatch):
+    headers, updated = compiled.timeline.headers, []
+    monkeypatch.setattr(headers, "update", lambda *room: updated.append(room))
+    move(canvas(compiled), QPoint(300, 20))
+    move(canvas(compiled), QPoint(310, 20))
+    rooms = [headers._room(band) for band in bands(compiled).values()]
+    assert updated
+    assert all(room in rooms for (room,) in updated)

@@ -234,6 +234,7 @@ class Timeline(QWidget):
                 other_place = None if place is None else same_place(ties, clock, place, other)
                 strip.view.show_cursor(other_place)
                 strip.ruler.point(other_place)
+                strip.show_pointed(other_place)
 
     def _focus_active(self) -> None:
         """Show the active strip, and move the keyboard focus from another strip to it.

@@ -37,6 +37,7 @@ from viewer.gui.timeline.scene.plan_texts import plan_header_tip
 from viewer.gui.timeline.scene.row_heights import grow_rows
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import full_title
+from viewer.render.canvas import Canvas
 from viewer.render.layout import BandKind, HeaderPart
 
 WIDTH, NARROWEST, WIDEST = 196, 120, 640  # px
@@ -70,6 +71,7 @@ class Headers(HeaderColumn):
         self._scene = scene
         self._painter = HeaderPainter(scene, theme, TITLE_INDENT)
         self._mouse: QPoint | None = None
+        self._pointed: tuple[int, Canvas] | None = None  # on the canvas
         self._press: QPoint | None = None
         self._pressed = HeaderZone.NOTHING
         self._order: Reorder | None = None
@@ -187,7 +189,7 @@ class Headers(HeaderColumn):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the headers of the visible bands."""
-        look = HeaderLook(current=self.current)
+        look = HeaderLook(current=self.current, pointed=self._pointed)
         if self._order is not None and self._order.place is not None:
             look.dragged, look.line = self._order.part, self._order.place.y - self._scene.scroll
         elif self._mouse is not None and self._press is None:
@@ -196,6 +198,17 @@ class Headers(HeaderColumn):
                 look.hovered = band
                 look.buttons = [(spot.value, room) for spot, room in self._buttons(band)]
         self._painter.paint(self, look)
+
+    def point(self, place: int | None, canvas: Canvas) -> None:
+        """Show the values of counters at a place on screen in ns, None for none."""
+        pointed = None if place is None else (place, canvas)
+        if pointed == self._pointed:
+            return
+        self._pointed = pointed
+        scene = self._scene
+        in_view = scene.layout.bands_between(scene.scroll, scene.scroll + self.height())
+        for band in in_view[scene.layout.kind[in_view] == BandKind.COUNTER].tolist():
+            self.update(self._room(band))
 
     # -- mouse -----------------------------------------------------------------------------------
 

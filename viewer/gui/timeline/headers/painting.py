@@ -13,8 +13,9 @@ from viewer.gui.qt.widgets.elided_text import elided_text, measurable
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.scene.plan_texts import plan_title
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.gui.timeline.scene.titles import counter_title, track_title
+from viewer.gui.timeline.scene.titles import counter_reading, counter_title, track_title
 from viewer.model.trace import KeyKind, Trace
+from viewer.render.canvas import Canvas
 from viewer.render.layout import BandKind, HeaderPart
 
 BUTTON = 20  # px
@@ -35,7 +36,8 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 class HeaderLook:
     """What mouse and keyboard add to the column.
 
-    That is: the band under the mouse and its buttons, the part with the keyboard focus, the dragged
+    pointed: the place on screen in ns under the mouse on the canvas, and that canvas. The others
+    are: the band under the mouse and its buttons, the part with the keyboard focus, the dragged
     part, and the column line where it would be dropped.
     """
 
@@ -44,6 +46,7 @@ class HeaderLook:
     current: HeaderPart | None = None
     dragged: HeaderPart | None = None
     line: int | None = None
+    pointed: tuple[int, Canvas] | None = None
 
 
 class HeaderPainter:
@@ -107,7 +110,7 @@ class HeaderPainter:
                     painter.fillRect(room, theme.color("hover"))
                 self._row(painter, band, room, hovered=band == look.hovered)
             elif kind == _COUNTER:
-                self._two_lines(painter, *counter_title(scene, band), room)
+                self._counter(painter, band, room, look.pointed)
             elif kind == _PLAN:
                 # A row of plans is tall: both lines are at its top.
                 lines = round(_PLAN_TITLE * scene.font_scale)
@@ -173,6 +176,27 @@ class HeaderPainter:
             painter.drawText(room, _RIGHT, hint)
             hint_width += 8 if hint else 0
         self._text(painter, title, "process", "text1", room.adjusted(0, 0, -hint_width, 0))
+
+    def _counter(
+        self, painter: QPainter, band: int, room: QRect, pointed: tuple[int, Canvas] | None
+    ) -> None:
+        """Paint the name of a counter, its value at the mouse, and its extremes."""
+        name, extremes = counter_title(self._scene, band)
+        if pointed is None:
+            self._two_lines(painter, name, extremes, room)
+            return
+        value = counter_reading(self._scene, band, *pointed)
+        painter.setFont(self._theme.font("ruler"))
+        painter.setPen(self._theme.color("text1"))
+        value, wide = self._fitted(painter, value, "ruler", 0, room.width() * 2 // 3)
+        if room.height() < _TWO_LINES:
+            painter.drawText(room.adjusted(0, 0, -10, 0), _RIGHT, value)
+            self._two_lines(painter, name, "", room.adjusted(0, 0, -wide - 8, 0))
+            return
+        lower = room.adjusted(self._indent, 2 + (room.height() - 4) // 2, -10, -2)
+        painter.drawText(lower, _LINE, value)
+        self._two_lines(painter, name, "", room)
+        self._text(painter, f" · {extremes}", "ruler", "text3", lower.adjusted(wide, 0, 0, 0))
 
     def _two_lines(self, painter: QPainter, name: str, hint: str, room: QRect) -> None:
         """Paint a name with a hint below it, if there is room for two lines."""

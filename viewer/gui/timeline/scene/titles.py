@@ -114,6 +114,14 @@ def counter_value(scene: Scene, band: int, x: int, canvas: Canvas) -> tuple[floa
     return (greatest - plot.bottom) / height if height else 0.0, text
 
 
+def counter_reading(scene: Scene, band: int, place: int, canvas: Canvas) -> str:
+    """The value of a band's counter at a place on screen in ns: "12", "up to 12" if it varies."""
+    xmap = scene.xmap(canvas.columns)
+    column = xmap.column_at(place)
+    column += xmap.place_at(column + 1) <= place  # places are whole ns, so one may begin earlier
+    return counter_value(scene, band, int(canvas.x(column)), canvas)[1].partition(", mean ")[0]
+
+
 def counter_tip(scene: Scene, band: int, x: int, canvas: Canvas) -> list[str]:
     """The lines of the hover tip for the counter in a band at x."""
     open_trace, number = _counter(scene, band)

@@ -73,6 +73,7 @@ class ClockStrip(QWidget):
         self.view.setMinimumHeight(1)  # its hint would take the room of the parts above low rows
         grid.setColumnStretch(1, 1)
         self._bar.valueChanged.connect(self.scene.scroll_to)
+        self.scene.pointed.connect(self.show_pointed)
         self.scene.arranged.connect(self._fit_bar)
         self.scene.arranged.connect(self._check_height)
         self.scene.arranged.connect(self._fit_minimap)
@@ -250,6 +251,10 @@ class ClockStrip(QWidget):
         self.overview.fit()
         if self.overview.sizes != before:
             self.corner.fit()
+
+    def show_pointed(self, place: int | None) -> None:
+        """Show the values of counters at a place on screen in ns, where the mouse is."""
+        self.headers.point(place, self.view.canvas)
 
     def _fit_bar(self) -> None:
         self._bar.blockSignals(True)
