@@ -26,21 +26,23 @@ from viewer.gui.timeline.scene.titles import full_title
 from viewer.render.canvas import Canvas
 from viewer.render.frames.frame import draw_rows
 from viewer.render.layout import BandKind, TimelineLayout
-from viewer.render.palette import Pixels, canvas_rgb
+from viewer.render.palette import Pixels, canvas_rgb, mixed_pixels
 
 WIDTH = 56  # px
 LEAST_TRACKS = 60  # with fewer, the scroll bar is enough
 _LEAST_PROCESS = 4  # px from one line between processes to the next
+_FAINT = 0.4  # of the canvas color, in rows out of view
 _LOWEST = 6  # px of the frame around the rows in view
 
 
 @dataclass(frozen=True, slots=True)
 class _Map:
-    """Pixels, with the parameters and objects that they were made from."""
+    """Pixels, with the parameters and objects that they were made from; `faint`: out of view."""
 
     asked: tuple[object, ...]
     of: Sequence[object]
     pixels: Pixels
+    faint: Pixels
 
 
 class Minimap(QWidget):
@@ -50,11 +52,12 @@ class Minimap(QWidget):
         super().__init__(parent)
         self._scene, self._theme = scene, theme
         self._painted: _Map | None = None
+        self._shown_frame = QRect()  # as painted last
         self._grip: int | None = None  # px from the top of the frame, while it is dragged
         self.setFixedWidth(WIDTH)
         self.setAccessibleName("Map of all tracks")
         scene.changed.connect(self.update)
-        scene.scrolled.connect(self.update)
+        scene.scrolled.connect(self._follow_scroll)
         scene.arranged.connect(self._forget)
         theme.changed.connect(self.update)
 
@@ -62,6 +65,11 @@ class Minimap(QWidget):
     def has_use(self) -> bool:
         """Whether there are so many tracks that a map of them helps."""
         return len(self._scene.track_list.names) >= LEAST_TRACKS
+
+    def _follow_scroll(self) -> None:
+        room = self.frame_room()
+        if room != self._shown_frame:
+            self.update(room.united(self._shown_frame).adjusted(0, -1, 0, 1))
 
     def _forget(self) -> None:
         self._painted = None  # it may hold the last reference to a closed trace
@@ -101,14 +109,12 @@ class Minimap(QWidget):
         """Paint the rows, and the frame around those in view."""
         painter, theme = QPainter(self), self._theme
         canvas = Canvas(self.width(), self.height(), self.devicePixelRatioF())
-        pixels = self._pixels(canvas)
-        lines, columns = pixels.shape
-        image = QImage(pixels.data, columns, lines, 4 * columns, QImage.Format.Format_RGB32)
-        image.setDevicePixelRatio(canvas.ratio)
-        painter.drawImage(0, 0, image)
-        room, shade = self.frame_room(), theme.color("canvas", 0.35)
-        painter.fillRect(0, 0, self.width(), room.top(), shade)
-        painter.fillRect(0, room.bottom() + 1, self.width(), self.height(), shade)
+        drawn, room = self._map(canvas), self.frame_room()
+        self._shown_frame = room
+        painter.drawImage(0, 0, _image(drawn.faint, canvas))
+        painter.setClipRect(room)
+        painter.drawImage(0, 0, _image(drawn.pixels, canvas))
+        painter.setClipping(False)
         self._mark_selected(painter)
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, 0, 0, self.height())
@@ -128,7 +134,7 @@ class Minimap(QWidget):
                 self._theme.color("ring"),
             )  # fmt: skip
 
-    def _pixels(self, canvas: Canvas) -> Pixels:
+    def _map(self, canvas: Canvas) -> _Map:
         scene, dark = self._scene, self._theme.dark
         sources = scene.sources(dark=dark)
         members = [sources[number] for number in scene.group.traces]
@@ -137,8 +143,10 @@ class Minimap(QWidget):
         before = self._painted
         same = before is not None and before.asked == asked and len(before.of) == len(inputs)
         if before is None or not same or any(map(is_not, before.of, inputs)):
-            before = self._painted = _Map(asked, inputs, self._drawn(canvas))
-        return before.pixels
+            pixels = self._drawn(canvas)
+            faint = mixed_pixels(pixels, canvas_rgb(dark), _FAINT) | np.uint32(0xFF000000)
+            before = self._painted = _Map(asked, inputs, pixels, faint)
+        return before
 
     def _drawn(self, canvas: Canvas) -> Pixels:
         """Draw the row at the middle of each pixel line."""
@@ -217,6 +225,14 @@ class Minimap(QWidget):
             band = min(band + 1, len(self._scene.layout.kind) - 1)
         part = self._scene.header_bands.part_of(band)
         return "" if part is None else full_title(self._scene, part)
+
+
+def _image(pixels: Pixels, canvas: Canvas) -> QImage:
+    """An image of pixels, which have to outlive it."""
+    lines, columns = pixels.shape
+    image = QImage(pixels.data, columns, lines, 4 * columns, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(canvas.ratio)
+    return image
 
 
 def _bands_at(layout: TimelineLayout, lines: Ints) -> Ints:
