@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 from PySide6.QtCore import QEvent, QLineF, QObject, QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
@@ -42,11 +42,17 @@ class RulerBar(QWidget):
         self._scene, self._theme = scene, theme
         self._pointed: int | None = None
         self._taken: tuple[float, float] | None = None  # x extent of the frame's last chip
+        # All but the time under the mouse, and the extent of its last chip; None after a change.
+        self._rest: tuple[Canvas, QPixmap, tuple[float, float] | None] | None = None
         self.setFixedHeight(HEIGHT)
-        scene.changed.connect(self.update)
-        scene.moved.connect(self.update)
+        scene.changed.connect(self._refresh)
+        scene.moved.connect(self._refresh)
         scene.pointed.connect(self.point)
-        theme.changed.connect(self.update)
+        theme.changed.connect(self._refresh)
+
+    def _refresh(self) -> None:
+        self._rest = None
+        self.update()
 
     @property
     def caption(self) -> str:
@@ -72,8 +78,32 @@ class RulerBar(QWidget):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint ticks, labels, the extent of the selection and the time under the mouse."""
-        painter = QPainter(self)
-        theme, width, canvas = self._theme, self.width(), self._canvas
+        painter, canvas = QPainter(self), self._canvas
+        if self._pointed is None or not canvas.ratio.is_integer():
+            self._rest = None
+            self._paint_rest(painter, canvas)
+        else:
+            if self._rest is None or self._rest[0] != canvas:
+                picture = QPixmap(canvas.columns, canvas.lines)
+                picture.setDevicePixelRatio(canvas.ratio)
+                inner = QPainter(picture)
+                self._paint_rest(inner, canvas)
+                inner.end()
+                self._rest = canvas, picture, self._taken
+            _, picture, self._taken = self._rest
+            painter.drawPixmap(0, 0, picture)
+        if self._pointed is not None:
+            painter.setFont(self._theme.font("ruler"))
+            x = canvas.x(self._scene.xmap(canvas.columns).column_at(self._pointed))
+            time = self._scene.gaps.last_at(self._pointed)
+            text = self._scene.scale.text(time, self._scene.ns_per_pixel(self.width()))
+            self._chip(painter, x, text, "raised", "text1")
+            painter.setPen(QPen(self._theme.color("line"), 1))
+            painter.drawLine(0, HEIGHT - 1, self.width(), HEIGHT - 1)
+        painter.end()
+
+    def _paint_rest(self, painter: QPainter, canvas: Canvas) -> None:
+        theme, width = self._theme, self.width()
         painter.fillRect(self.rect(), theme.color("panel"))
         lines = self._scene.ruler(canvas)
         painter.setFont(theme.font("ruler"))
@@ -91,14 +121,8 @@ class RulerBar(QWidget):
         self._hits(painter, canvas)
         self._selection(painter, canvas)
         self._measured(painter, canvas)
-        if self._pointed is not None:
-            x = canvas.x(self._scene.xmap(canvas.columns).column_at(self._pointed))
-            time = self._scene.gaps.last_at(self._pointed)
-            text = self._scene.scale.text(time, self._scene.ns_per_pixel(width))
-            self._chip(painter, x, text, "raised", "text1")
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, HEIGHT - 1, width, HEIGHT - 1)
-        painter.end()
 
     def _hits(self, painter: QPainter, canvas: Canvas) -> None:
         """Mark where highlighted operators have slices, no matter how small."""

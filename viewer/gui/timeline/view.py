@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import cast
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt, QTimer, Signal
@@ -25,6 +26,8 @@ from PySide6.QtGui import (
     QMouseEvent,
     QNativeGestureEvent,
     QPainter,
+    QPaintEvent,
+    QRegion,
     QResizeEvent,
     QWheelEvent,
 )
@@ -41,6 +44,7 @@ from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.held_keys import HeldAxis, HeldKeys, HeldWay
 from viewer.gui.timeline.hover_text import plan_tip, slice_lines
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
+from viewer.gui.timeline.painting.rest_frame import RestFrame
 from viewer.gui.timeline.scene.pointing import plan_at, slice_at
 from viewer.gui.timeline.scene.row_heights import grow_rows
 from viewer.gui.timeline.scene.scene import Scene
@@ -72,6 +76,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         super().__init__(parent, useOpenGL=False, background=None)
         self.rows, self.session, self.theme = scene, scene.session, theme
         self.frames = FramePainter(scene, theme)
+        self._rest = RestFrame(self.frames)
         self._overlay = Overlay()
         self._tip_of: tuple[OpenTrace, float] | None = None  # trace and ns per px of the hover tip
         self.tip = HoverTip(self, theme)
@@ -112,6 +117,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if self._overlay.mouse is not None:
             # The mouse rests while times and rows move under it.
             self._point(self._overlay.mouse)
+        self.repaint_all()
+
+    def repaint_all(self) -> None:
+        """Repaint the whole canvas: something else than the mouse changed."""
+        self._rest.forget()
         self.viewport().update()
 
     def set_shortcut_hints(self, text: str) -> None:
@@ -276,19 +286,19 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         """Show a time range dragged elsewhere, as on the ruler; returns it as an area."""
         area = Area(first, last, self._tracks_between(-self.rows.scroll, _FAR_BELOW))
         self._overlay.dragged = area
-        self.viewport().update()
+        self.repaint_all()
         return area
 
     def drop_dragged(self) -> None:
         """Remove the area of a drag elsewhere."""
         self._overlay.dragged = None
-        self.viewport().update()
+        self.repaint_all()
 
     def show_cursor(self, place: int | None) -> None:
         """Draw a line at a place on screen in ns, where the mouse is in an aligned strip."""
         if place != self._overlay.cursor:
             self._overlay.cursor = place
-            self.viewport().update()
+            self._repaint_mouse()
 
     @property
     def pointed_time(self) -> int | None:
@@ -318,7 +328,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._overlay.hovered = self._overlay.mouse = self._tip_of = None
         self.tip.show_lines((), QPoint())
         self.rows.pointed.emit(None)
-        self.viewport().update()
+        self._repaint_mouse()
 
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -385,7 +395,15 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.tip.show_lines(lines, here)
         overlay.hovered = ref
         self.rows.pointed.emit(self.rows.xmap(self.viewport().width()).place_at(here.x()))
-        self.viewport().update()
+        self._repaint_mouse()
+
+    def _repaint_mouse(self) -> None:
+        """Repaint where the mouse was and is."""
+        region = self._rest.changes(self.canvas, self._overlay)
+        if region is None:
+            self.viewport().update()
+        else:
+            self.viewport().update(region)
 
     # -- wheel and gestures --------------------------------------------------------------------
 
@@ -409,9 +427,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     def viewportEvent(self, event: QEvent) -> bool:
         """Paint a frame; on a pinch, zoom around the mouse, known since it entered."""
         if event.type() == QEvent.Type.Paint:
-            painter = QPainter(self.viewport())
+            port, painter = self.viewport(), QPainter(self.viewport())
+            region = cast(QPaintEvent, event).region()
+            part = None if region == QRegion(port.rect()) else region
             try:
-                self.frames.paint(painter, self.canvas, self._overlay)
+                self._rest.paint(painter, self.canvas, self._overlay, part)
             finally:
                 painter.end()
             return True
@@ -495,5 +515,5 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             self.session.set_range(*self._press_range, now=time.monotonic())
         if going:
             self._press, self._dragging, self._overlay.dragged = None, "", None
-            self.viewport().update()
+            self.repaint_all()
         return going

@@ -7,15 +7,17 @@ depends on the number of slices in a trace.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen, QRegion
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.timeline.painting.bookmarks import paint_bookmarks
+from viewer.gui.session.bookmarks import measured_on
+from viewer.gui.timeline.painting.bookmarks import measured_span, paint_bookmarks
 from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
@@ -87,6 +89,27 @@ class FramePainter:
 
     def paint(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
         """Paint the visible range on the canvas; `painter` uses logical pixels."""
+        self.paint_rest(painter, canvas, overlay)
+        self.paint_mouse(painter, canvas, overlay)
+
+    def rest_of(self, overlay: Overlay) -> Hashable:
+        """What `paint_rest` paints of an overlay: it has to paint again if that changes."""
+        hovered, mouse = overlay.hovered, overlay.mouse
+        mark = hovered if hovered is not None and self._is_mark(hovered) else None
+        chip = None if mouse is None else self.edge_chips.chip_at(mouse)
+        scene = self.scene
+        measured = measured_on(scene.session, scene.group.key)
+        # The end of a span that is being measured follows the mouse.
+        span = None if measured is None else measured_span(scene, self._canvas, mouse)
+        return mark, None if chip is None else chip.room.getRect(), span, overlay.dragged
+
+    def _is_mark(self, ref: SliceRef) -> bool:
+        """Whether a slice has no length."""
+        slices = self.scene.rasters[ref.trace].open_trace.trace.slices
+        return bool(slices.start[ref.index] == slices.end[ref.index])
+
+    def paint_rest(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
+        """Paint everything but what follows each move of the mouse."""
         scene, theme = self.scene, self.theme
         self._canvas = canvas
         width, height = canvas.width, canvas.height
@@ -153,21 +176,66 @@ class FramePainter:
             self.labels.paint_bookmarks(painter, canvas, xmap, strips, overlay.hovered)
             self.plans.paint(painter, self._bands(BandKind.PLAN), canvas, xmap)
             self._headers(painter, width)
-            self._outline(painter, xmap, overlay)
+            self._outline(painter, xmap)
             self._area(painter, xmap, overlay.dragged or self._selected_area())
         painter.setClipping(False)
         self.flows.paint(painter, canvas, xmap, self.labels.taken, self.labels.selected_label)
         self.edge_chips.paint(painter, canvas, self.flows.taken, overlay.mouse)
         paint_bookmarks(painter, scene, canvas, theme, overlay.mouse)
-        if overlay.mouse is None and overlay.cursor is not None:
-            x = canvas.x(xmap.column_at(overlay.cursor))
-            painter.setPen(QPen(theme.color("line"), 1))
+
+    def paint_mouse(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
+        """Paint what follows the mouse over the rest: a slice in a lighter color, and lines."""
+        self._canvas, height = canvas, canvas.height
+        room = self._hovered_room(canvas, overlay)
+        if room is not None:
+            lift = QColor("#FFFFFF" if self.theme.dark else "#000000")
+            lift.setAlphaF(0.10)
+            painter.fillRect(room, lift)
+        x = self._cursor_x(canvas, overlay)
+        if x is not None:
+            painter.setPen(QPen(self.theme.color("line"), 1))
             painter.drawLine(QPointF(x, 0), QPointF(x, height))
         if overlay.mouse is not None:
-            painter.setPen(QPen(theme.color("line"), 1))
+            painter.setPen(QPen(self.theme.color("line"), 1))
             painter.drawLine(overlay.mouse.x(), 0, overlay.mouse.x(), height)
             if overlay.counter is not None:
                 self._dot(painter, overlay.counter, overlay.mouse.x())
+
+    def places_of(self, canvas: Canvas, overlay: Overlay) -> QRegion:
+        """Where `paint_mouse` paints an overlay."""
+        self._canvas = canvas
+        region, height = QRegion(), canvas.height
+        room = self._hovered_room(canvas, overlay)
+        if room is not None:
+            region += room.toAlignedRect()
+        x = self._cursor_x(canvas, overlay)
+        if x is not None:
+            region += QRect(int(x) - 1, 0, 4, height)
+        if overlay.mouse is not None:
+            region += QRect(overlay.mouse.x() - 1, 0, 3, height)
+            if overlay.counter is not None:
+                y, tall = self._plot(overlay.counter)
+                air = int(_DOT) + 2
+                region += QRect(overlay.mouse.x() - air, y - air, 2 * air + 1, tall + 2 * air)
+        return region
+
+    def _hovered_room(self, canvas: Canvas, overlay: Overlay) -> QRectF | None:
+        """The visible part of the slice under the mouse, None without one that is not selected."""
+        hovered, scene = overlay.hovered, self.scene
+        if hovered is None or hovered == scene.session.state.slice:
+            return None
+        room = self._room(hovered, scene.xmap(canvas.columns))
+        if room is None:
+            return None
+        band, layout = scene.band_of(hovered), scene.layout
+        above = 0 if layout.stuck and band < layout.pinned else layout.stuck_height
+        return room.intersected(QRectF(0, above, canvas.width, canvas.height - above))
+
+    def _cursor_x(self, canvas: Canvas, overlay: Overlay) -> float | None:
+        """Where the line for the mouse in an aligned strip is."""
+        if overlay.mouse is not None or overlay.cursor is None:
+            return None
+        return canvas.x(self.scene.xmap(canvas.columns).column_at(overlay.cursor))
 
     def _enter(self, top: int, bottom: int) -> None:
         """Start painting the section of the canvas between two lines."""
@@ -247,16 +315,9 @@ class FramePainter:
                 painter, self.scene, self.theme, process, room, self.title_indent, with_note=True
             )
 
-    def _outline(self, painter: QPainter, xmap: XMap, overlay: Overlay) -> None:
-        session = self.scene.session
+    def _outline(self, painter: QPainter, xmap: XMap) -> None:
         self._underline(painter, xmap)
-        hovered, selected = overlay.hovered, session.state.slice
-        if hovered is not None and hovered != selected:
-            room = self._room(hovered, xmap)
-            if room is not None:
-                lift = QColor("#FFFFFF" if self.theme.dark else "#000000")
-                lift.setAlphaF(0.10)
-                painter.fillRect(room, lift)
+        selected = self.scene.session.state.slice
         if selected is not None:
             room = self._room(selected, xmap)
             if room is not None:

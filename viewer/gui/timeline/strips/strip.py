@@ -238,7 +238,7 @@ class ClockStrip(QWidget):
         self.corner.setFixedWidth(self.headers.width())
         # Titles of processes extend from the headers onto the canvas.
         self.view.frames.title_indent = TITLE_INDENT - self.headers.width()
-        self.view.viewport().update()
+        self.view.repaint_all()
 
     @guard(QSize(800, 400))
     def sizeHint(self) -> QSize:
