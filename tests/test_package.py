@@ -103,6 +103,7 @@ TESTS_OF_MANY = {
     "tests/gui/qt/test_qt_guards.py": "which PySide6 the project accepts",
     "tests/gui/timeline/test_counters.py": "counters, from the scene to the mouse",
     "tests/gui/timeline/test_pinned.py": "pinned tracks, from the scene to the mouse",
+    "tests/gui/timeline/test_sticky_headers.py": "headers in view, from the layout to the mouse",
     "tests/gui/timeline/test_wheel.py": "wheels of every kind over the timeline",
     "tests/gui/window/test_accessibility.py": "every control of the window",
     "tests/gui/window/test_closing_frees.py": "what the whole window keeps in memory",

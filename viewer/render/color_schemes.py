@@ -298,8 +298,10 @@ def operator_colors(scheme: str, table: LinkTable, turns: Turns = NO_TURNS) -> P
         for operator, backends in ran.items():
             # An operator that is partly delegated and partly a kernel has no single color.
             color[operator] = backends.pop() if len(backends) == 1 else SLAB
-    elif program is not None and (own := turns.get(DEFAULT)):
-        return _taken_turns(color, [t for t, _ in _operator_classes(DEFAULT, program)], own)
+    elif program is not None and (of_operators := turns.get(DEFAULT)):
+        return _taken_turns(
+            color, [t for t, _ in _operator_classes(DEFAULT, program)], of_operators
+        )
     return color.astype(np.uint8)
 
 

@@ -92,16 +92,16 @@ def turns_of(every: Sequence[Mapping[str, Ranked]]) -> Turns:
 def chosen_colors(every: Sequence[Ranked]) -> dict[str, int]:
     """Return the colors of names that do not keep theirs: of each list, all get different ones."""
     usual: dict[str, int] = {}
-    beside: dict[str, set[str]] = {}
+    neighbors: dict[str, set[str]] = {}
     for ranked in every:
         titles = [title for title, _ in ranked]
         for title, color in ranked:
             usual.setdefault(title, color)
-            beside.setdefault(title, set()).update(titles)
+            neighbors.setdefault(title, set()).update(titles)
     chosen: dict[str, int] = {}
 
     def around(title: str) -> list[int]:
-        return [chosen[name] for name in beside[title] if name in chosen]
+        return [chosen[name] for name in neighbors[title] if name in chosen]
 
     for title, color in usual.items():
         if color not in around(title):

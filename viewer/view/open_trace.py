@@ -330,7 +330,7 @@ def views_of(
     prepare: functions to run on each newly created view, while nobody is waiting for it.
     """
     views: dict[tuple[Trace, Inferences], OpenTrace] = {}
-    made: list[tuple[Trace, Inferences]] = []
+    new_views: list[tuple[Trace, Inferences]] = []
     for trace in space.traces:
         table, rate = space.links(trace), space.clocks.rate(trace)
         place = space.clocks.place(trace)
@@ -345,16 +345,16 @@ def views_of(
                 opened = views[trace, view] = _opened(trace, table, (axis, place, rate), view)
                 if old is not None and old.trace is opened.trace:
                     opened.drawing = old.drawing
-                made.append((trace, view))
-    _take_turns(views, made)
-    for key in made:
+                new_views.append((trace, view))
+    _take_turns(views, new_views)
+    for key in new_views:
         for work in prepare:
             work(views[key])
     return views
 
 
 def _take_turns(
-    views: dict[tuple[Trace, Inferences], OpenTrace], made: list[tuple[Trace, Inferences]]
+    views: dict[tuple[Trace, Inferences], OpenTrace], new_views: list[tuple[Trace, Inferences]]
 ) -> None:
     """Give the most expensive names of all traces colors that differ.
 
@@ -367,8 +367,8 @@ def _take_turns(
     turns = turns_of(list(ranked.values()))
     for key, opened in views.items():
         if opened.turns != turns:
-            if key not in made:
-                made.append(key)
+            if key not in new_views:
+                new_views.append(key)
             views[key] = replace(
                 opened, turns=turns, palettes={}, classes={}, drawing=None, _operators={}
             )

@@ -1,4 +1,4 @@
-"""The map of all tracks beside the canvas: where the rows in view are among all of them.
+"""The map of all tracks next to the canvas: where the rows in view are among all of them.
 
 Its lines are the rows from top to bottom, over the whole time axis; a frame marks those in view.
 A click or a drag scrolls there. It is shown if there are many tracks. Its pixels are made once for
