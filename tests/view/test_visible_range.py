@@ -128,3 +128,22 @@ def test_a_first_view_names_only_what_lies_before_it(tmp_path):
     """Three inferences far apart, without any load."""
     seen, _ = view_of_runs(tmp_path, (0, 100), (5_000, 5_100), (9_000, 9_100))
     assert seen.note == "Showing run 2 of 3 (skipping run 1)"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted((DATA / "etdump").glob("[!BS]*.etdp")), ids=lambda p: p.stem)
+def test_the_first_inference_in_view_is_whole_and_as_long_as_its_slice(path):
+    """So the headline of the picked inference is the length that its slice states."""
+    space = Workspace()
+    space.open(str(path))
+    (shown,) = views_of(space, {Inferences.AS_RUN}, {}).values()
+    first = first_view([shown], shown.axis.to_ns(shown.trace.end))
+    runs = list(shown.trace.inferences()) if first.run is None else [shown.trace.runs[first.run]]
+    spanned, slices = run_slices(shown.trace)
+    for run in runs:
+        start, end = run_span_ns(shown, run)
+        assert first.t0 <= start
+        assert end <= first.t1
+        if run in spanned:
+            index = int(slices[spanned.index(run)])
+            assert shown.span_ns(index) == (start, end)

@@ -15,7 +15,9 @@ from viewer.gui.session.comparison import compare
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.tracks import toggle_strip
 from viewer.gui.timeline.strips.header import BAND_HEIGHT, HEIGHT, Together
+from viewer.model.times import format_time
 from viewer.render.layout import BandKind
+from viewer.view.visible_range import run_span_ns
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -224,3 +226,25 @@ def test_a_point_in_a_gap_has_no_slice(compared):
     # What is there contains the moment of the gap, and does not end or begin at it.
     assert all(first < gaps.at[widest] < last for first, last in lengths)
     assert None in found
+
+
+def test_headers_state_the_inference_in_view_and_the_median(compared):
+    """The inference whose parts are typical may be shorter than the median that headlines have."""
+    answer = ComparisonFeed.of(compared.session).answer
+    figures = answer.calls.inference
+    for strip, side, median in zip(
+        compared.timeline.strips, (0, 1), (figures.a_ns, figures.b_ns), strict=True
+    ):
+        path, run = answer.typical(side)
+        number = next(
+            i for i, profile in enumerate(compared.session.traces) if profile.file.path == path
+        )
+        first, last = run_span_ns(compared.session.traces[number], run)
+        expected = f"{format_time(last - first)} in view, median {format_time(median)}"
+        assert strip.header.caption.startswith(expected)
+        t0, t1 = strip.scene.gaps.times(*strip.scene.visible)
+        assert t0 <= first
+        assert last <= t1
+    compare(compared.session, None)
+    compared.settle()
+    assert "median" not in compared.timeline.strip.header.caption

@@ -24,8 +24,9 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.tracks import toggle_strip
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import process_note, process_title
-from viewer.model.times import format_span
+from viewer.model.times import format_span, format_time
 from viewer.view.clock_groups import group_caption, group_title
+from viewer.view.visible_range import run_span_ns
 
 HEIGHT = 26
 BAND_HEIGHT = 36  # of the header next to a band of ribbons
@@ -119,10 +120,33 @@ class StripHeader(QWidget):
 
     @property
     def caption(self) -> str:
-        """The files of the clock and its ticks."""
+        """The files of the clock and its ticks; of a compared arm first the inference in view."""
         scene = self._scene
         caption = group_caption(scene.group, scene.session.traces)
-        return f"{caption} · {process_title(scene, 0)[1]}" if scene.is_titled else caption
+        record = process_title(scene, 0)[1] if scene.is_titled else ""
+        return " · ".join(filter(None, (self._typical, caption, record)))
+
+    @property
+    def _typical(self) -> str:
+        """How long the inference that stands for a compared arm took, next to the median.
+
+        Where single calls run long, its parts are typical and it is shorter than the median.
+        """
+        session = self._scene.session
+        letter, open_comparison = letter_of(session, self._scene.group), None
+        if letter and joined_clocks(session) is not None:
+            open_comparison = ComparisonFeed.of(session).answer
+        if open_comparison is None or open_comparison.problem:
+            return ""
+        typical = open_comparison.typical("AB".index(letter))
+        figures = open_comparison.calls.inference
+        median = figures.a_ns if letter == "A" else figures.b_ns
+        members = [session.traces[number] for number in self._scene.group.traces]
+        profile = next((t for t in members if typical and t.file.path == typical[0]), None)
+        if typical is None or profile is None or median is None:
+            return ""
+        first, last = run_span_ns(profile, typical[1])
+        return f"{format_time(last - first)} in view, median {format_time(median)}"
 
     @property
     def note(self) -> str:
@@ -264,7 +288,8 @@ class StripHeader(QWidget):
         self._text(painter, QRect(_INDENT, 2, wide, half - 2), self.title)
         painter.setFont(theme.font("caption"))
         painter.setPen(theme.color("text2"))
-        self._text(painter, QRect(_INDENT, half, wide, half - 2), self.caption)
+        caption = self._typical or self.caption
+        self._text(painter, QRect(_INDENT, half, wide, half - 2), caption)
 
     def _range_room(self) -> QRect:
         """The place of the visible range, which is as wide as the longest one needs."""
