@@ -5,6 +5,8 @@ from itertools import accumulate, pairwise
 
 import pytest
 
+from tests.paths import DATA
+from viewer.analysis.links.labels import run_slices
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import plain_spaces
 from viewer.render.axis.xmap import Axis
@@ -17,6 +19,7 @@ from viewer.view.visible_range import (
     first_state,
     first_view,
     limited,
+    run_span_ns,
     zoomed,
 )
 from viewer.workspace.workspace import Workspace
@@ -131,7 +134,9 @@ def test_a_first_view_names_only_what_lies_before_it(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", sorted((DATA / "etdump").glob("[!BS]*.etdp")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted((DATA / "etdump").glob("[!BS]*.etdp")), ids=lambda p: p.stem
+)
 def test_the_first_inference_in_view_is_whole_and_as_long_as_its_slice(path):
     """So the headline of the picked inference is the length that its slice states."""
     space = Workspace()
