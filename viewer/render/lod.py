@@ -82,7 +82,9 @@ class DrawnSlices:
         return DrawnSlices.of_rows(start, end, row_ptr, rows.index[position])
 
     @staticmethod
-    def of_rows(start: Ints, end: Ints, row_ptr: Ints, index: Ints | None = None) -> DrawnSlices:
+    def of_rows(
+        start: Ints, end: Ints, row_ptr: Ints, index: Ints | Codes | None = None
+    ) -> DrawnSlices:
         """Return boxes of any kind, sorted by (row, start); row_ptr: rows + 1 offsets into them.
 
         index: their numbers, None if these are 0, 1, 2 ....

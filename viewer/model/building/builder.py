@@ -483,7 +483,11 @@ class TraceBuilder:
             where = f"{tracks[number].process} > {tracks[number].thread}, slice {fault}"
             self.problem("levels contradict the times: nested by time instead", len(faults), where)
         slices = Slices(
-            **final,
+            start=final["start"],
+            end=final["end"],
+            name=final["name"],
+            key=final["key"],
+            source_row=final["source_row"],
             order=layout.order,
             row_ptr=layout.row_ptr,
             row_track=layout.row_track,

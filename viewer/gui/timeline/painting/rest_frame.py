@@ -7,7 +7,8 @@ that a whole repaint shows is the same: the mouse adds its own over the rest.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
+from typing import cast
 
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage, QPainter, QRegion
@@ -53,10 +54,9 @@ class RestFrame:
                 self._keep(canvas, overlay)
             ratio = int(canvas.ratio)
             # Faster than a clipped copy of all of it.
-            for room in region:
-                x, y, wide, tall = room.getRect()
-                source = QRect(x * ratio, y * ratio, wide * ratio, tall * ratio)
-                painter.drawImage(room, self._image, source)
+            for room in cast(Iterable[QRect], region):
+                corner, size = room.topLeft() * ratio, room.size() * ratio
+                painter.drawImage(room, self._image, QRect(corner, size))
         frames.paint_mouse(painter, canvas, overlay)
         self._painted = frames.places_of(canvas, overlay)
 
