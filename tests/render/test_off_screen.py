@@ -154,11 +154,17 @@ def test_the_pinned_tracks_are_apart_and_cover_the_others():
     layout = stack(tracks_of(trace), view)
     row = int(layout.y[layout.band_of(0, int(layout.row[layout.track == 0][0]))])
     scroll = row - layout.pinned_height + 5  # the first 5 px of that row are below the section
-    scrolled = layout.scrolled(scroll)
-    found = TracksInView(scrolled, (scroll, scroll + 1000), COMPACT_ROW)
     traces = [(raster_of(trace), Axis())]
-    tracks = found.blank(tracks_of(trace), traces, XMap(40, 70, 100))
-    assert [(one.track, one.band >= 0) for one in tracks] == [(1, True), (0, False), (2, True)]
+
+    def blank(scrolled):
+        found = TracksInView(scrolled, (scroll, scroll + 1000), COMPACT_ROW)
+        tracks = found.blank(tracks_of(trace), traces, XMap(40, 70, 100))
+        return [(one.track, one.band >= 0) for one in tracks]
+
+    without_header = layout.scrolled(scroll, has_header=False)
+    assert blank(without_header) == [(1, True), (0, False), (2, True)]
+    # The header of the process covers all of that row, and 1 px of the next one.
+    assert blank(layout.scrolled(scroll)) == [(1, True), (2, False)]
 
 
 def test_a_folded_track_is_blank_only_if_its_folded_rows_are():
