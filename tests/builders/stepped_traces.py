@@ -14,20 +14,23 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.trace import Clock, KeyKind, RunKind, Trace
+from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace
 
 NAMES = ("conv", "relu", "add", "copy")
+CATEGORIES = ("kernel", "", "host")  # one in three has none
+BATCHES = ("1", "8", "", "32")
 
 
 @dataclass
 class Piece:
-    """A slice of a generated trace, with those directly inside it."""
+    """A slice of a generated trace, with those directly inside it, and its group by each key."""
 
     name: str
     start: int
     end: int
     thread: int
     inside: list[Piece] = field(default_factory=list)
+    facts: dict[str, str | None] = field(default_factory=dict)
 
 
 @dataclass
@@ -57,11 +60,16 @@ class Means:
         return statistics.median(self.of_each)
 
 
-def stepped(seed: int, *, phases: int = 1, threads: int = 1) -> Stepped:
-    """Return a trace of 2 to 9 inferences of some phases, on some threads."""
+def stepped(
+    seed: int, *, phases: int = 1, threads: int = 1, all_tracks: bool = False
+) -> Stepped:
+    """Return a trace of 2 to 9 inferences of some phases, on some threads.
+
+    all_tracks: whether an inference is one of all threads, not of the first one.
+    """
     chance = random.Random(seed)
     builder = TraceBuilder(f"stepped_{seed}.json", "test", "", Clock())
-    tracks = [builder.track("p", f"thread {i}") for i in range(threads)]
+    tracks = [builder.track(f"process {i % 2}", f"thread {i}") for i in range(threads)]
     scope = builder.scope("forward")
     at = chance.randrange(50)
     pieces: list[Piece] = []
@@ -76,16 +84,31 @@ def stepped(seed: int, *, phases: int = 1, threads: int = 1) -> Stepped:
         at = max([at, *(one.end for one in pieces)]) + chance.randrange(5)
         end = at + chance.randrange(20, 400)
         phase = f"phase {number % phases}" if phases > 1 else ""
-        builder.run(RunKind.INFERENCE, "step", tracks[0], scope, at, end, phase=phase)
+        builder.run(
+            RunKind.INFERENCE, "step", tracks[0], scope, at, end, phase=phase,
+            all_tracks=all_tracks,
+        )  # fmt: skip
         pieces += _grown(chance, at, end, 0, 3)
         at = end
     pieces += _grown(chance, at, at + 50, 0, 2)
     for thread in range(1, threads):
         pieces += _grown(chance, 0, at + 60, thread, 3, parts=3 * count)
-    for one in _each(pieces):
+    for piece in _each(pieces):
+        piece.facts = {
+            "name": piece.name,
+            "thread": f"process {piece.thread % 2} > thread {piece.thread}",
+            "process": f"process {piece.thread % 2}",
+            "category": CATEGORIES[piece.start % len(CATEGORIES)],
+            "arg:batch": BATCHES[piece.end % len(BATCHES)],
+        }
+        columns = {
+            "category": Column.of_texts([piece.facts["category"]]),
+            "batch": Column.of_texts([piece.facts["arg:batch"]]),
+        }
         builder.add(
-            track=tracks[one.thread], start=np.array([one.start]), end=np.array([one.end]),
-            name=builder.intern(one.name), key=builder.key(KeyKind.PLAIN, one.name),
+            track=tracks[piece.thread], start=np.array([piece.start]), end=np.array([piece.end]),
+            name=builder.intern(piece.name), key=builder.key(KeyKind.PLAIN, piece.name),
+            columns=columns,
         )  # fmt: skip
     return Stepped(builder.build(), pieces)
 
@@ -115,6 +138,37 @@ def _grown(
 
 def _each(pieces: list[Piece]) -> list[Piece]:
     return [one for piece in pieces for one in (piece, *_each(piece.inside))]
+
+
+def self_times(
+    pieces: list[Piece], spans: list[tuple[int, int]], key: str
+) -> dict[str, list[int]]:
+    """Return the self ticks of every group of a key in each inference, slice by slice.
+
+    A slice without a group is a part of the slice around it that has one, if all between them start
+    in an inference, too. By thread, the outermost slices have all of the time inside them.
+    """
+    of_groups: dict[str, list[int]] = {}
+
+    def step_of(piece: Piece) -> int:
+        return next((i for i, (a, b) in enumerate(spans) if a <= piece.start < b), -1)
+
+    def walk(piece: Piece, group: str, step: int) -> None:
+        if piece.facts[key]:
+            group, step = piece.facts[key] or "", step_of(piece)
+        elif step_of(piece) < 0:
+            group = ""
+        left = piece.end - piece.start
+        if key != "thread":
+            left -= sum(part.end - part.start for part in piece.inside)
+        if group and step >= 0:
+            of_groups.setdefault(group, [0] * len(spans))[step] += left
+        for part in piece.inside if key != "thread" else ():
+            walk(part, group, step)
+
+    for piece in pieces:
+        walk(piece, "", -1)
+    return of_groups
 
 
 def means(pieces: list[Piece], spans: list[tuple[int, int]]) -> dict[str, Means]:

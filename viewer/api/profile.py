@@ -142,6 +142,7 @@ class Profile(ProfileTables):
         inference: int | None = None,
         span: tuple[int, int] | None = None,
         phase: str = "",
+        per_inference: bool = False,
     ) -> pd.DataFrame:
         """Return the time of groups of slices: the rows of `opscope stats --by`.
 
@@ -154,6 +155,9 @@ class Profile(ProfileTables):
             inference: Only inferences of this number, from 1.
             span: Only this range, in ns from the start of the clock.
             phase: Only inferences of this phase or method, such as "decode".
+            per_inference: Only inferences after the warm-up, with the mean and the median per
+                inference as `self_per_inference_ns`, `p50_per_inference_ns` and the like. For one
+                key, without `inference` and `span`.
 
         Returns:
             A row for each group, most wall time first; times in ns.
@@ -166,8 +170,13 @@ class Profile(ProfileTables):
 
         _check_span(span)
         key = by if isinstance(by, str) else ",".join(by)
+        if per_inference and (span or inference is not None):
+            raise ValueError("per_inference covers all inferences: no inference and no span")
         try:
-            rows = stats(self.workspace, key, span, inference, phase)["rows"]
+            facts = stats(
+                self.workspace, key, span, inference, phase, per_inference=per_inference
+            )
+            rows = facts["rows"]
         except NoSuchGroups as error:
             raise ValueError(str(error)) from error
         return self._rows(ANSWERS["stats"], rows)

@@ -20,6 +20,7 @@ from viewer.analysis.statistics.group_keys import KEYS, keys_named
 from viewer.analysis.statistics.group_table import GroupTable, clock_title
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.pivot import pivot, refused
+from viewer.analysis.statistics.run_medians import medians_per_inference
 from viewer.model.figure_base import FigureBase, figure_base
 from viewer.model.inferences.logged_methods import only_inferences
 from viewer.model.scope import STEADY, LeftOut, left_out
@@ -48,6 +49,7 @@ from viewer.tables.statistics import (
     group_row,
     in_ticks_and_ns,
     is_below_rounding,
+    per_inference_row,
     pivot_rows,
     time_text,
     titled_columns,
@@ -190,24 +192,15 @@ def _mean_rows(
     grouping: Grouping, table: GroupTable, base: FigureBase, rows: list[Facts]
 ) -> list[Facts]:
     """Return rows with their means per inference, rounded down so that wall times add up."""
-    rate = base.rate / base.divisor
-    wall = wall_times(table, rate)
-    medians = grouping.medians(table.key)
+    wall = wall_times(table, base.rate / base.divisor)
+    medians = medians_per_inference(grouping, table.key)
     return [
         row
-        | {
-            f"{name}_per_inference_ns": tick_to_ns(row[f"{name}_ticks"], rate)
-            for name in ("total", "self")
-            if row.get(f"{name}_ticks") is not None
-        }
-        | ({"wall_per_inference_ns": wall[group.key or group.number]} if "wall_ns" in row else {})
-        | (
-            {
-                "p50_per_inference_ticks": medians[group.number],
-                "p50_per_inference_ns": tick_to_ns(Fraction(medians[group.number]), base.rate),
-            }
-            if group.number in medians
-            else {}
+        | per_inference_row(
+            row,
+            base,
+            wall[group.key or group.number] if "wall_ns" in row else None,
+            None if group.is_apart else medians.get(group.number, 0.0),
         )
         for group, row in zip(table.groups, rows, strict=True)
     ]
@@ -215,7 +208,8 @@ def _mean_rows(
 
 def _missing(grouping: Grouping, keys: tuple[str, ...], *, per_inference: bool) -> str:
     if len(keys) == 1:
-        return grouping.missing(keys[0])
+        why_no_mean = grouping.why_no_mean(keys[0]) if per_inference else ""
+        return grouping.missing(keys[0]) or why_no_mean
     if per_inference:
         return "Means per inference need one key alone"
     return refused(grouping, (keys[0], keys[1]))

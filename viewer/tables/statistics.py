@@ -13,6 +13,8 @@ By `kernel`, a row on another clock has the columns of `OTHER_CLOCKS`. If its un
 is its sum too. Otherwise the row has no time, and lengths in that unit. Self times, shares and the
 whole never include such a row.
 
+Per inference, rows also have the columns of `PER_INFERENCE`.
+
 By two keys, the rows are those of the first key divided by the second, which is `then`. Their times
 are rounded so that those of a group add up to its row.
 """
@@ -29,6 +31,7 @@ from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import Group, Groups, GroupTable
 from viewer.analysis.statistics.pivot import PivotTable
+from viewer.model.figure_base import FigureBase
 from viewer.model.times import format_bounded, format_in, tick_to_ns
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.tables.spec import OF_FILE, ColumnSpec, TableSpec, ticks_and_ns
@@ -67,6 +70,15 @@ STATISTICS = TableSpec("stats", (
     ColumnSpec("share_of", "category", "What the share is of"),
     *ticks_and_ns("wall", "Each instant of a thread once; groups add up", None, "Int64",
         term=figure_terms.WALL),
+))  # fmt: skip
+# Of rows of several inferences, if these are of one phase.
+PER_INFERENCE = TableSpec("per_inference", (
+    *(ColumnSpec(f"{name}_per_inference_ns", "Int64", f"Mean {name} time per inference, rounded down",
+        unit="ns") for name in ("total", "self", "wall")),
+    ColumnSpec("p50_per_inference_ticks", "float64", "Median self time per inference",
+        unit="ticks"),
+    ColumnSpec("p50_per_inference_ns", "Int64", "Median self time per inference, rounded down",
+        unit="ns"),
 ))  # fmt: skip
 # Of rows by two keys.
 THEN = ColumnSpec("then", "string", "The group by the second key", "label")
@@ -141,6 +153,29 @@ def group_row(
     return row
 
 
+def per_inference_row(
+    row: Mapping[str, Any],
+    base: FigureBase,
+    wall: int | None = None,
+    median: float | None = None,
+) -> dict[str, Any]:
+    """Return the columns of `PER_INFERENCE` of a row of `group_row`.
+
+    wall: the mean wall time in ns, rounded so that those of all rows add up. median: in ticks.
+    """
+    means: dict[str, Any] = {
+        f"{name}_per_inference_ns": tick_to_ns(row[f"{name}_ticks"], base.rate / base.divisor)
+        for name in ("total", "self")
+        if row.get(f"{name}_ticks") is not None
+    }
+    if wall is not None:
+        means["wall_per_inference_ns"] = wall
+    if median is not None:
+        means["p50_per_inference_ticks"] = median
+        means["p50_per_inference_ns"] = tick_to_ns(Fraction(median), base.rate)
+    return means
+
+
 def pivot_rows(
     file: str, rate: Fraction, table: PivotTable, wall: Mapping[str | int, int]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -210,29 +245,44 @@ def in_ticks_and_ns(name: str, ticks: int | float, rate: Fraction) -> dict[str, 
 
 
 def statistics_columns(
-    file: str, rate: Fraction, table: GroupTable, groups: Iterable[Group], *, rest: bool = True
+    file: str,
+    rate: Fraction,
+    table: GroupTable,
+    groups: Iterable[Group],
+    *,
+    rest: bool = True,
+    base: FigureBase | None = None,
+    medians: Mapping[int, float] | None = None,
 ) -> dict[str, list[Any]]:
     """Return the rows of a profile: column name -> list, of other clocks only if a row has them.
 
     groups: those of the table, or some of them, in any order. rest: add a row for ungrouped time.
+    base: if it is a mean, add the columns of `PER_INFERENCE`, with the medians by group number.
     """
     wall = wall_times(table, rate)
-    rows = [group_row(file, rate, group, wall) for group in groups]
+    free = Group(
+        table.ungrouped_label,
+        table.ungrouped,
+        table.ungrouped / (table.whole or 1),
+        table.ungrouped,
+        table.ungrouped,
+        key=UNGROUPED,
+    )
+    every = [*groups, *([free] if table.ungrouped and rest else [])]
+    rows = [group_row(file, rate, group, wall) for group in every]
     if table.ungrouped and rest:
-        share = table.ungrouped / table.whole
-        free = Group(
-            table.ungrouped_label,
-            table.ungrouped,
-            share,
-            table.ungrouped,
-            table.ungrouped,
-            key=UNGROUPED,
-        )
-        rows.append(group_row(file, rate, free, wall) | {"key": table.ungrouped_label})
+        rows[-1] |= {"key": table.ungrouped_label}
         # What is in no group has no outermost slice.
         for unit in ("ticks", "ns"):
             del rows[-1][f"total_{unit}"]
-    clocks = [name for name in OTHER_CLOCKS.names if any(name in row for row in rows)]
+    more = [name for name in OTHER_CLOCKS.names if any(name in row for row in rows)]
+    if base is not None and base.is_mean:
+        means = wall_times(table, rate / base.divisor)
+        medians = medians or {}
+        for group, row in zip(every, rows, strict=True):
+            each = None if group.wall is None else means[group.key or group.number]
+            row |= per_inference_row(row, base, each, medians.get(group.number))
+        more += PER_INFERENCE.names
     first, *names = (name for name in STATISTICS.names if name != "share_of")
-    every = (first, "by", *names, *clocks)
-    return {name: [table.key if name == "by" else row.get(name) for row in rows] for name in every}
+    columns = (first, "by", *names, *more)
+    return {name: [table.key if name == "by" else row.get(name) for row in rows] for name in columns}

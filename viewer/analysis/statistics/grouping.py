@@ -95,7 +95,6 @@ from viewer.analysis.statistics.group_table import (
 from viewer.analysis.statistics.kernels import OwnClocks, kernel_clocks, rated_clocks
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints, levels
-from viewer.model import quantiles
 from viewer.model.charging import (
     Charged,
     charge,
@@ -130,9 +129,6 @@ _PARTS = ("busy", "idle")
 
 # Statistics and Operators may show the same trace by different keys. More would take much memory.
 _KEPT_KEYS = 2
-_OF_RANGES = ("unit", "inference")
-# Slices × inferences; more have no medians per inference.
-MOST_OF_RUNS = 20_000_000
 
 
 class Grouping:
@@ -197,22 +193,45 @@ class Grouping:
         is_of_operators = self._keys.is_of_operators(key)
         return replace(found, share_of=self._share_of(key), is_of_operators=is_of_operators)
 
-    def medians(self, key: str) -> dict[int, float]:
-        """Return the median self time of every group per inference, in ticks.
+    def why_no_mean(self, key: str) -> str:
+        """Return why rows by a key have no mean per inference, as a sentence, or ""."""
+        if key == "inference":
+            return "Rows are inferences, so nothing is the mean of several"
+        if key == "unit" and not self._keys.is_stated(key):
+            return "Units are those of the whole range: choose one inference"
+        return ""
 
-        Empty for groups that are no part of an inference, and if that would take seconds: each
-        inference takes a pass over all slices.
+    def self_ticks_by(self, key: str, part: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return the self ticks of groups by what their slices are: group, part and ticks of each.
+
+        part: as for `parted`. The parts of a group add up to its self time in the whole trace.
         """
-        runs = counted_inferences(self._trace, warm_up=self._warm_up)
-        if key in _OF_RANGES or not runs or len(runs) * len(self._trace.slices) > MOST_OF_RUNS:
-            return {}
-        tables = [self.by(key, run.start, run.end) for run in runs]
-        numbers = sorted({group.number for table in tables for group in table.groups})
-        ticks = np.zeros((len(numbers), len(runs)), np.int64)
-        for column, table in enumerate(tables):
-            for group in table.groups:
-                ticks[np.searchsorted(numbers, group.number), column] = group.self_ticks or 0
-        return dict(zip(numbers, quantiles.medians(ticks, axis=1).tolist(), strict=True))
+        trace = self._trace
+        with self._computing:
+            if key != "thread":
+                group, of_part, cell = self._cells(key, part)
+                return group, of_part, self._charged_cells(key, cell, len(group), None, None)[0]
+            outer = np.flatnonzero(self._is_outer())
+        counted = counted_slices(trace, warm_up=self._warm_up)
+        outer = outer if counted is None else outer[counted[outer]]
+        many = int(part.max(initial=0)) + 1
+        pairs, place = np.unique(
+            trace.slices.tracks_of(outer).astype(np.int64) * many + part[outer],
+            return_inverse=True,
+        )
+        ticks = np.zeros(len(pairs), np.int64)
+        np.add.at(ticks, place, trace.slices.end[outer] - trace.slices.start[outer])
+        return *np.divmod(pairs, many), ticks
+
+    @property
+    def trace(self) -> Trace:
+        """The trace that is grouped."""
+        return self._trace
+
+    @property
+    def warm_up(self) -> bool:
+        """Whether figures of the whole trace cover the inferences that warm up."""
+        return self._warm_up
 
     def _share_of(self, key: str) -> str:
         """Return the base of a key's shares."""
@@ -507,28 +526,40 @@ class Grouping:
         part: a number per slice, from 0. A slice that time is charged to, an outermost one, or one
         that counts takes its figures to its part, so those of all parts are those of the group.
         """
-        trace, slices = self._trace, self._trace.slices
-        parts = self._keys.of(key)
+        slices, parts = self._trace.slices, self._keys.of(key)
+        group, of_part, cell = self._cells(key, part)
+        count = len(group)
+        self_ticks, wall = self._charged_cells(key, cell, count, first, last)
+        outer, _ = self._outer(key, is_whole=is_whole(first, last))
+        total = inclusive(slices, outer, cell[outer], count, first, last)
+        index, _ = self._counted(key)
+        names = [parts.clocks[number] for number in group.tolist()] if parts.clocks else None
+        spreads = self._spreads_of(index, cell[index], count, first, last, key, names)
+        return PartedGroups(group, of_part, self_ticks, wall, total, spreads)
+
+    def _cells(self, key: str, part: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return the group and the part of each cell, and the cell of each slice, -1 for none."""
+        parts, slices = self._keys.of(key), self._trace.slices
         of_slice = parts.of(slices, np.arange(len(slices)))
-        pairs = of_slice * (int(part.max(initial=0)) + 1) + part
-        pairs, cell = np.unique(np.where(of_slice < 0, -1, pairs), return_inverse=True)
+        many = int(part.max(initial=0)) + 1
+        pairs, cell = np.unique(
+            np.where(of_slice < 0, -1, of_slice * many + part), return_inverse=True
+        )
         bare = int(len(pairs) > 0 and pairs[0] < 0)
-        cell, pairs = cell.reshape(-1) - bare, pairs[bare:]
+        group, of_part = np.divmod(pairs[bare:], many)
+        return group, of_part, cell.reshape(-1) - bare
+
+    def _charged_cells(
+        self, key: str, cell: Ints, count: int, first: int | None, last: int | None
+    ) -> tuple[Ints, Ints]:
+        """Return the self and wall ticks of the cells of a key."""
         alone = cell.copy()
-        alone[made_of_others(trace)] = -1
-        is_of_operators = self._keys.is_of_operators(key)
-        if is_of_operators:
+        alone[made_of_others(self._trace)] = -1
+        if self._keys.is_of_operators(key):
             charged = self._cost.charged_to(alone)
         else:
-            charged = charge_groups(trace, alone, self._scopes)
-        self_ticks, wall = charged.per_group(len(pairs), first, last, warm_up=self._warm_up)
-        outer, _ = self._outer(key, is_whole=is_whole(first, last))
-        total = inclusive(slices, outer, cell[outer], len(pairs), first, last)
-        index, _ = self._counted(key)
-        group, of_part = np.divmod(pairs, int(part.max(initial=0)) + 1)
-        names = [parts.clocks[number] for number in group.tolist()] if parts.clocks else None
-        spreads = self._spreads_of(index, cell[index], len(pairs), first, last, key, names)
-        return PartedGroups(group, of_part, self_ticks, wall, total, spreads)
+            charged = charge_groups(self._trace, alone, self._scopes)
+        return charged.per_group(count, first, last, warm_up=self._warm_up)
 
     # -- durations of slices -----------------------------------------------------------------------
 

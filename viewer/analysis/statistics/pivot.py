@@ -20,6 +20,7 @@ import numpy as np
 
 from viewer.analysis.statistics.group_table import Group, GroupTable, PartedGroups
 from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.statistics.run_medians import medians_of_parts
 from viewer.analysis.statistics.slice_keys import ARGUMENT, PLACES
 from viewer.arrays import Ints
 from viewer.model.queries import innermost_around
@@ -73,14 +74,9 @@ def pivot(
         raise ValueError(why)
     key, then = keys
     table = grouping.by(key, first, last)
-    by_place = _is_place(grouping, key) and not _is_place(grouping, then)
-    owner, other = (then, key) if by_place else keys
-    part_labels, part = grouping.groups_of_slices(other)
-    if not _is_place(grouping, other):
-        around = innermost_around(slices, part >= 0)
-        part = np.where(around >= 0, part[around], -1)
-    cells = grouping.parted(owner, np.where(part < 0, len(part_labels), part), first, last)
-    labels: Sequence[str] = part_labels
+    owner, part, part_labels, by_place = _divided(grouping, slices, keys)
+    cells = grouping.parted(owner, part, first, last)
+    labels = part_labels
     group, within = cells.group, np.where(cells.part < len(labels), cells.part, -1)
     if by_place:
         labels, group, within = grouping.groups_of_slices(then)[0], within, group
@@ -98,6 +94,38 @@ def pivot(
             listed.append(_rest(row, listed, name, whole))
         rows.append(PivotRow(row, tuple(filter(_has_any, listed))))
     return PivotTable(table, then, tuple(rows))
+
+
+def cell_medians(
+    grouping: Grouping, slices: Slices, keys: tuple[str, str]
+) -> dict[tuple[int, int], float]:
+    """Return the median self time per counted inference of cells, by the numbers of both groups.
+
+    The rest of a place has none. In ticks.
+    """
+    owner, part, labels, by_place = _divided(grouping, slices, keys)
+    of_cells = medians_of_parts(grouping, owner, part)
+    cells = ((group, of if of < len(labels) else -1) for group, of in of_cells)
+    numbers = (cell[::-1] if by_place else cell for cell in cells)
+    return dict(zip(numbers, of_cells.values(), strict=True))
+
+
+def _divided(
+    grouping: Grouping, slices: Slices, keys: tuple[str, str]
+) -> tuple[str, Ints, Sequence[str], bool]:
+    """Return the key whose groups are divided, the part of each slice, and the labels of parts.
+
+    Slices of no part have the number after the last one. Last, whether the keys are exchanged,
+    because the first one is a place.
+    """
+    key, then = keys
+    by_place = _is_place(grouping, key) and not _is_place(grouping, then)
+    owner, other = (then, key) if by_place else keys
+    labels, part = grouping.groups_of_slices(other)
+    if not _is_place(grouping, other):
+        around = innermost_around(slices, part >= 0)
+        part = np.where(around >= 0, part[around], -1)
+    return owner, np.where(part < 0, len(labels), part), labels, by_place
 
 
 def slices_of_cell(

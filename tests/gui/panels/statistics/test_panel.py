@@ -39,6 +39,11 @@ def table(panel):
     }
 
 
+def count_column(panel):
+    """The place of the number of slices."""
+    return [heading.title for heading in panel.model.contents.headings].index("Count, sum")
+
+
 def plain(text):
     """A text with plain spaces for the narrow ones."""
     return text.replace(THIN, " ").replace(NARROW_SPACE, " ")
@@ -207,7 +212,7 @@ def test_a_click_selects_the_slices_that_the_row_counts(attention, key):
     pick(attention, key)
     shown = session.traces[0]
     for number, row in enumerate(list(attention.model.rows)):
-        count = int(row.texts[4].replace(THIN, ""))
+        count = int(row.texts[count_column(attention)].replace(THIN, ""))
         if not count:
             continue
         attention.table.chosen.emit(number)
@@ -277,7 +282,7 @@ def test_the_shown_rows_are_exported_as_they_stand(attention, tmp_path):
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["label"] for row in rows] == [row.op for row in attention.model.rows]
-    counts = [row.texts[4].replace(THIN, "") for row in attention.model.rows]
+    counts = [row.texts[count_column(attention)].replace(THIN, "") for row in attention.model.rows]
     assert [row["count"] for row in rows] == counts
     assert {row["by"] for row in rows} == {"name"}
     attention.filter.setText("delegate")

@@ -5,7 +5,7 @@ Shared by all panels that show a `GroupTable`, so that a figure is the same in e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -20,6 +20,7 @@ from viewer.gui.panels.base.operator_tables.contents import (
     TableRow,
     cells_of,
     headings_of,
+    median_heading,
     summed_heading,
     term_heading,
     width_of_title,
@@ -58,12 +59,15 @@ def group_contents(
     title: str,
     base: FigureBase | None = None,
     cells: Sequence[Sequence[Group]] = (),
+    medians: Mapping[int, float] | None = None,
+    cell_medians: Mapping[tuple[int, int], float] | None = None,
 ) -> OperatorContents:
     """Return the rows of other groups: self, wall and total time, and statistics of the slices.
 
     base: what the times are per; by default they are sums, which their titles do not say. cells:
     what each group is divided into, as rows below it; the group of the first one is -2, of the next
-    one -3, and so on.
+    one -3, and so on. medians: per inference, of each group by its number; without them, there is
+    no such column. cell_medians: those of cells, by the numbers of their group and their own.
 
     About `MOST_ROWS`, the first groups of the table.
 
@@ -109,6 +113,15 @@ def group_contents(
         text = MISSING if group.is_apart else base.sum_text(group.total, _spread(group).zeros)
         return text, base.ns_of_one(group.total)
 
+    of_cell: dict[int, float | None] = {}
+    has_medians = any(not group.is_apart for group in groups) and bool(medians)
+
+    def median(group: Group) -> Cell:
+        ticks = of_cell[id(group)] if id(group) in of_cell else (medians or {}).get(group.number)
+        if group.is_apart:
+            ticks = None
+        return (MISSING, -1) if ticks is None else (base.median_text(ticks), base.ns_of_one(ticks))
+
     def apart(group: Group) -> Cell:
         clock = group.clock
         length = group.delegate_ns if clock is None else clock.total
@@ -135,6 +148,7 @@ def group_contents(
         *(((_with_base(base, OTHER_CLOCKS[DELEGATE_NS], 92, tip=_OWN_CLOCK), apart),)
             if has_apart else ()),
         (term_heading(figure_terms.share(table.share_of, of=base), ColumnKind.SHARE, 132), share),
+        *(((median_heading(base), median),) if has_medians else ()),
         *(((_with_base(base, STATISTICS["self_ns"], 92),
             lambda g: time(g.self_ticks, g, is_known=not g.is_apart)),) if has_wall else ()),
         (_with_base(base, STATISTICS["total_ns"], 96), total),
@@ -163,6 +177,7 @@ def group_contents(
             TableRow(operators, module, name, "", *texts, part, "accent", group=group.number)
         )
         for cell in cells[place] if cells else ():
+            of_cell[id(cell)] = (cell_medians or {}).get((group.number, cell.number))
             part = max((cell.wall or 0) / most, 0.0) if most else 0.0
             texts = cells_of(columns, cell, cell.label.lower())
             rows.append(TableRow((), "", cell.label, "", *texts, part, "text3", 1, group=number))

@@ -17,6 +17,7 @@ from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.statistics.run_medians import medians_per_inference
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_panel import FILTER_HINT, CostPanel
 from viewer.gui.panels.base.group_rows import group_contents, show_whole
@@ -91,7 +92,9 @@ def list_names(open_trace: OpenTrace, scope: TimeScope) -> ListedNames:
     """Group the slices of a trace by name."""
     grouping = open_trace.grouping_for(scope)
     table = grouping.by(GROUP_KEY, *scope.span)
-    contents = group_contents(open_trace, table, "Name", open_trace.base_of(scope))
+    base = open_trace.base_of(scope)
+    medians = medians_per_inference(grouping, GROUP_KEY) if base.is_mean else None
+    contents = group_contents(open_trace, table, "Name", base, medians=medians)
     return ListedNames(open_trace, scope, grouping, table, contents)
 
 

@@ -9,7 +9,8 @@ highlighted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Union
 
 from PySide6.QtCore import QModelIndex, Slot
@@ -18,7 +19,8 @@ from PySide6.QtWidgets import QPushButton
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.analysis.statistics.pivot import PivotTable, pivot, slices_of_cell
+from viewer.analysis.statistics.pivot import PivotTable, cell_medians, pivot, slices_of_cell
+from viewer.analysis.statistics.run_medians import medians_per_inference
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter
@@ -201,7 +203,9 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         contents = (
             unit_contents(open_trace, table, TITLES[table.key])
             if table.is_overview
-            else group_contents(open_trace, table, TITLES[table.key], base, answer.cells)
+            else group_contents(
+                open_trace, table, TITLES[table.key], base, answer.cells, *answer.medians
+            )
         )
         self._color()
         self.table.show_contents(contents, sorted_by=-1)
@@ -350,7 +354,13 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
 
         def job_of(path: str) -> ExportJob:
             columns = statistics_columns(
-                shown.trace.path, shown.axis.ns_per_tick, table, groups, rest=complete
+                shown.trace.path,
+                shown.axis.ns_per_tick,
+                table,
+                groups,
+                rest=complete,
+                base=answer.base,
+                medians=answer.medians[0],
             )
             return table_job(path, tuple(columns), columns)
 
@@ -359,12 +369,18 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
 
 @dataclass(frozen=True, slots=True)
 class StatisticsAnswer:
-    """The groups of a trace in a scope."""
+    """The groups of a trace in a scope.
+
+    medians: per inference of the groups, and of what these are divided into; empty without a mean.
+    """
 
     shown: OpenTrace
     table: GroupTable
     scope: TimeScope
     pivoted: PivotTable | None = None
+    medians: tuple[Mapping[int, float], Mapping[tuple[int, int], float]] = field(
+        default=({}, {}), repr=False
+    )
 
     @property
     def cells(self) -> tuple[tuple[Group, ...], ...]:
@@ -406,10 +422,14 @@ def _answer(shown: OpenTrace, key: str, scope: TimeScope, then: str) -> Statisti
     # All tracks: NPU units have their own tracks.
     first, last, _ = scope.span
     grouping = _grouping(shown, key, scope, then)
-    if then:
-        pivoted = pivot(grouping, shown.trace.slices, (key, then), first, last)
-        return StatisticsAnswer(shown, pivoted.table, scope, pivoted)
-    return StatisticsAnswer(shown, grouping.by(key, first, last), scope)
+    is_mean = _is_per_inference(key, then) and shown.base_of(scope).is_mean
+    medians = medians_per_inference(grouping, key) if is_mean else {}
+    if not then:
+        return StatisticsAnswer(shown, grouping.by(key, first, last), scope, None, (medians, {}))
+    slices, keys = shown.trace.slices, (key, then)
+    pivoted = pivot(grouping, slices, keys, first, last)
+    of_cells = cell_medians(grouping, slices, keys) if is_mean else {}
+    return StatisticsAnswer(shown, pivoted.table, scope, pivoted, (medians, of_cells))
 
 
 def _is_per_inference(key: str, then: str) -> bool:

@@ -9,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from viewer.analysis.cost.costs import Costs, CostTable
-from viewer.analysis.cost.modules import MOST_OF_RUNS
+from viewer.analysis.statistics.run_medians import medians_per_inference
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
-from viewer.model import quantiles
 from viewer.model.figure_base import FigureBase
 from viewer.model.scope import LeftOut, TimeScope
 from viewer.model.trace import Run
-from viewer.model.warm_up import counted_inferences
 from viewer.view.cost_scope import per_inference
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
@@ -97,13 +93,10 @@ def _answer(
 
 def _medians(open_trace: OpenTrace, scope: TimeScope) -> dict[tuple[int, ...], float]:
     """Return the median self time of every set of operators, in ticks per inference."""
-    base, table = open_trace.base_of(scope), open_trace.table
-    if base.divisor == 1 or base.count * len(table.node_sets) > MOST_OF_RUNS:
+    if not open_trace.base_of(scope).is_mean:
         return {}
-    runs = counted_inferences(open_trace.figures_for(scope).trace, warm_up=scope.warm_up)
-    ticks = np.zeros((len(table.sets), len(runs)), np.int64)
-    np.add.at(ticks, table.set_of_node_set, open_trace.costs.ticks_of_node_sets(runs).T)
-    return dict(zip(table.sets, quantiles.medians(ticks, axis=1).tolist(), strict=True))
+    medians = medians_per_inference(open_trace.grouping_for(scope), "operator")
+    return {open_trace.table.sets[number]: median for number, median in medians.items()}
 
 
 def _per_run(costs: Costs, runs: list[Run]) -> tuple[CostTable, ...]:
