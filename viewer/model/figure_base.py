@@ -45,11 +45,6 @@ class FigureBase:
         return self.count > 1
 
     @property
-    def whole_noun(self) -> str:
-        """What shares are of, if they are of inferences: "inference" of one, else "inferences"."""
-        return self.unit.noun if self.count == 1 else self.unit.plural
-
-    @property
     def name(self) -> str:
         """The base in words: "mean of 4", "sum of 12"; "" if there is only one of everything."""
         if not self.is_of_several:

@@ -19,8 +19,8 @@ def test_what_is_special_in_a_table_follows_the_definition():
 @pytest.mark.parametrize(
     ("base", "title", "whole"),
     [
-        ("Method::execute", "% of inferences", "the time of Method::execute."),
-        ("inferences", "% of inferences", "the time of all inferences that are counted."),
+        ("Method::execute", "% of inference time", "the time of Method::execute."),
+        ("inferences", "% of inference time", "the time of all inferences that are counted."),
         ("busy time", "% of busy time", "the time in which each thread was busy, added up."),
         ("range", "% of range", "the time from the earliest start to the latest end."),
     ],

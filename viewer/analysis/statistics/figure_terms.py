@@ -48,17 +48,17 @@ MIN = FigureTerm("Min", "The shortest of the counted durations.")
 MAX = FigureTerm("Max", "The longest of the counted durations.")
 SUM = FigureTerm("Sum", "All counted durations added up, also those inside one another.")
 PER_INFERENCE = FigureTerm(
-    "Per inference", "Median per inference: half of the inferences have a smaller total."
+    "Per inference",
+    "Median per inference: half of the counted inferences have less, where none of it counts as 0.",
 )
 TERMS = (TOTAL, SELF, WALL, SHARED, COUNT, MEAN, MEDIAN, P10, P90, MIN, MAX, SUM, PER_INFERENCE)
 
 BUSY_TIME, SELF_TIME = "busy time", "self time"
-_INFERENCES = "inferences"
 # What shares are of, as `GroupTable.share_of` has it: its short name, and what it is exactly.
 _BASES = {
-    EXECUTE: (_INFERENCES, f"the time of {EXECUTE}"),
-    MODEL_RUN: (_INFERENCES, f"the time of {MODEL_RUN}"),
-    _INFERENCES: (_INFERENCES, "the time of all inferences that are counted"),
+    EXECUTE: ("inference time", f"the time of {EXECUTE}"),
+    MODEL_RUN: ("inference time", f"the time of {MODEL_RUN}"),
+    "inferences": ("inference time", "the time of all inferences that are counted"),
     BUSY_TIME: (BUSY_TIME, "the time in which each thread was busy, added up"),
     SELF_TIME: (SELF_TIME, "the self time of all slices, added up"),
     "range": ("range", "the time from the earliest start to the latest end"),
@@ -66,13 +66,12 @@ _BASES = {
 
 
 def share(base: str, what: str = f"{WALL.title} time", of: FigureBase | None = None) -> FigureTerm:
-    """Return the term for the percentage of a whole: "% of inferences", "% of inference".
+    """Return the term for the percentage of a whole: "% of inference time", "% of step time".
 
     base: "Method::execute", "model_run", "inferences", "busy time", "self time" or "range". what:
     what is compared with it. of: the base of the figures, which says what they are of.
     """
     title, whole = _BASES[base]
     if of is not None:
-        title = of.whole_noun if title == _INFERENCES else title
-        whole = of.unit.worded(whole)
+        title, whole = of.unit.worded(title), of.unit.worded(whole)
     return FigureTerm(f"% of {title}", f"{what} as a percentage of {whole}.")

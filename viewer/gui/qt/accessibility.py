@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -59,6 +59,11 @@ def announce(widget: QWidget, text: Callable[[], str]) -> None:
     """Announce what a painted widget shows now, if it has the focus."""
     if widget.hasFocus() and QAccessible.isActive():
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, text()))
+
+
+# With these modifiers a key is never a widget's own. With Ctrl it is one in lists and fields only.
+OF_WINDOW = Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+OF_COMMANDS = OF_WINDOW | Qt.KeyboardModifier.ControlModifier
 
 
 def claims_key(event: QEvent, is_own: Callable[[QKeyEvent], bool]) -> bool:

@@ -28,7 +28,7 @@ def test_a_module_tells_what_all_in_it_cost(panel):
     }
     assert panel.model.rows.hint(block) == "AttentionBlock"
     assert panel.model.rows.title(ModelColumn.TOTAL) == "Total"
-    assert panel.model.rows.title(ModelColumn.SHARE) == "% of inference"
+    assert panel.model.rows.title(ModelColumn.SHARE) == "% of inference time"
 
 
 def test_modules_of_a_training_have_forward_and_backward(show_files):

@@ -52,7 +52,7 @@ def test_the_dearest_operator_comes_first_with_its_time_share_and_line(panel):
     assert row.name == "blocks.0 · scaled_dot_product_attention"
     assert row.texts[1:4] == ("8.544\u202fµs", "15.5", "6.539\u202fµs")
     assert row.texts[-1] == "52"
-    assert panel.model.titles[1:] == ("Self", "% of inference", "Kernel", "Count", "Line")
+    assert panel.model.titles[1:] == ("Self", "% of inference time", "Kernel", "Count", "Line")
 
 
 def test_a_shared_call_is_one_row_that_names_how_many_share_it(panel):
@@ -137,7 +137,7 @@ def test_copying_gives_plain_tab_separated_text(panel):
     panel.table.mark(0)
     panel.table.copy()
     heading, row = QGuiApplication.clipboard().text().splitlines()
-    assert heading.startswith("Operator\tSelf, ns\t% of inference\tKernel, ns\tCount")
+    assert heading.startswith("Operator\tSelf, ns\t% of inference time\tKernel, ns\tCount")
     assert row.split("\t")[:3] == ["blocks.0 · scaled_dot_product_attention", "8544", "15.5"]
 
 

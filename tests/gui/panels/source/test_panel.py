@@ -520,7 +520,7 @@ def test_shares_of_the_inference_stand_beside_self_times(panel):
     assert {line: note.of_all for line, note in notes.items()} == {
         48: f"9.8{NARROW}%", 52: f"29.0{NARROW}%", 54: f"2.2{NARROW}%"
     }  # fmt: skip
-    assert panel.gutter_title.text() == "  Self, % of inference"
+    assert panel.gutter_title.text() == "  Self, % of inference time"
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QMenu
 
 from viewer.gui.panels.base.box_painting import paint_ring
-from viewer.gui.qt.accessibility import announce, claims_key
+from viewer.gui.qt.accessibility import OF_COMMANDS, announce, claims_key
 from viewer.gui.qt.clipboard import can_save, copy_picture, save_picture
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.image_files import painted_image, png_bytes, svg_bytes
@@ -38,7 +38,6 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _ZOOMS = {
     Qt.Key.Key_Plus: _KEY_STEP, Qt.Key.Key_Equal: _KEY_STEP, Qt.Key.Key_Minus: 1 / _KEY_STEP,
 }  # fmt: skip
-_ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 if TYPE_CHECKING:
     ScrollArea = QAbstractScrollArea
@@ -366,7 +365,7 @@ class RangeView(ScrollArea):
 
     def _is_own(self, event: QKeyEvent) -> bool:
         key = Qt.Key(event.key())
-        if event.modifiers() & _ELSEWHERE or not self._is_filled:
+        if event.modifiers() & OF_COMMANDS or not self._is_filled:
             return False
         if key == Qt.Key.Key_Escape:
             return self._takes_escape

@@ -30,7 +30,7 @@ from viewer.gui.panels.graph.minimap import Minimap
 from viewer.gui.panels.graph.painting import BADGE, GraphPainter
 from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.panels.graph.tips import edge_tip, node_tip
-from viewer.gui.qt.accessibility import announce, claims_key, has_role
+from viewer.gui.qt.accessibility import OF_COMMANDS, announce, claims_key, has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
@@ -60,7 +60,6 @@ _KEYS = frozenset((
     *_ZOOMS, *_SIDES, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space, Qt.Key.Key_Backspace,
     Qt.Key.Key_0, Qt.Key.Key_F,
 ))  # fmt: skip
-_ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
 @has_role(QAccessible.Role.Graphic)
@@ -332,7 +331,7 @@ class GraphView(QWidget):
         return bool(super().event(event))
 
     def _handles(self, event: QKeyEvent) -> bool:
-        return Qt.Key(event.key()) in _KEYS and not event.modifiers() & _ELSEWHERE
+        return Qt.Key(event.key()) in _KEYS and not event.modifiers() & OF_COMMANDS
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.gui.qt.accessibility import OF_WINDOW
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.timeline.view import TimelineView
 
@@ -38,7 +39,6 @@ NAVIGATION = _SIDEWAYS | {
     Qt.Key.Key_PageUp,
     Qt.Key.Key_PageDown,
 }
-_ELSEWHERE = Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 _KEEP_ALL = (
     QAbstractItemView, QAbstractSpinBox, QAbstractSlider, QComboBox, QLineEdit, QMenuBar,
     QRadioButton, QTabBar,
@@ -47,7 +47,7 @@ _KEEP_ALL = (
 
 def keeps(widget: QWidget | None, key: Qt.Key, held: Qt.KeyboardModifier) -> bool:
     """Whether the focused widget handles a key itself, instead of a command."""
-    if key not in NAVIGATION or held & _ELSEWHERE or widget is None:
+    if key not in NAVIGATION or held & OF_WINDOW or widget is None:
         return False
     if isinstance(widget, _KEEP_ALL):
         return True
