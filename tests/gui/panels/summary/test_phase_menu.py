@@ -6,17 +6,18 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QMenu
 
 from tests.paths import DATA
 from viewer.formats import open_file
-from viewer.gui.panels.summary.card import PHASES
 from viewer.gui.panels.summary.course import CourseStrip
 from viewer.gui.panels.summary.links import FigureLink, TextLink
 from viewer.gui.panels.summary.panel import SummaryPanel
-from viewer.gui.panels.summary.phase_menu import PhaseActions
+from viewer.gui.panels.summary.phase_menu import PhaseActions, phase_entry
 from viewer.gui.session import workspace_edits
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.inferences import choose_phase, pick_run
 from viewer.gui.session.phases import choose_phases
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.inferences.logged_methods import times_of_methods
+from viewer.model.scope import STEADY, WHOLE
 from viewer.model.times import plain_spaces
+from viewer.view.cost_scope import per_inference
 from viewer.view.sessions.option_texts import OptionTexts
 from viewer.view.sessions.saved_choices import kept_choices
 
@@ -128,7 +129,9 @@ def test_phases_are_merged_and_the_times_decide_again(panel):
 
 
 def test_the_summary_offers_all_phases(panel, answer):
-    link = next(one for one in panel.card.findChildren(TextLink) if one.text() == PHASES)
+    entry = phase_entry(panel.session.traces[0].file)
+    assert entry == "Name, merge or split phases…"
+    link = next(one for one in panel.card.findChildren(TextLink) if one.text() == entry)
     link.click()
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
@@ -217,3 +220,48 @@ def test_choices_in_large_traces_follow_one_another(panel, qtbot, monkeypatch):
     qtbot.waitUntil(lambda: phases(panel) == {"prefill": 1, "decode": 200})
     panel.session.redo()
     qtbot.waitUntil(lambda: phases(panel) == {"prefill": 1, "decode": 199, "first": 1})
+
+
+def test_of_one_phase_only_what_has_an_effect_is_offered(opened, show_panel, answer):
+    session = opened(str(DATA / "etdump" / "cnn_portable_x10.etdp"))
+    panel = show_panel(SummaryPanel, session, 372, 900)
+    assert phase_entry(session.traces[0].file) == "Split into phases…"
+    assert texts(menu_for(panel, None)) == ["Split before inference…", "Let the times decide"]
+    first = next(i for i, run in enumerate(session.traces[0].file.runs) if run.number == 4)
+    assert "Name" not in " ".join(texts(menu_for(panel, first)))
+    answer(5)
+    choose(panel, None, "Split before inference")
+    assert phases(panel) == {"phase 1": 4, "phase 2": 6}
+    assert phase_entry(session.traces[0].file) == "Name, merge or split phases…"
+
+
+@pytest.mark.parametrize(
+    ("steps", "name"),
+    [
+        (("Name",), "late"),
+        (("Merge", "prefill"), ""),  # the only one has no name
+        (("Split",), "decode"),
+        (("Phase of inference 101", "New"), "decode"),
+    ],
+)
+def test_the_phase_that_figures_are_of_stays_chosen(panel, answer, steps, name):
+    session = panel.session
+    choose_phase(session, "decode")
+    answer("late")
+    choose(panel, 101, *steps)
+    assert session.state.phase == name
+    offered = session.traces[0].phases_of(STEADY)
+    assert name in offered or not (name or offered)
+    session.undo()
+    assert session.state.phase == "decode"
+    assert phases(panel) == {"prefill": 1, "decode": 200}
+
+
+def test_of_the_shorter_phase_figures_stay_its_own_under_another_name(panel, answer):
+    session = panel.session
+    choose_phase(session, "prefill")
+    first = next(i for i, run in enumerate(session.traces[0].file.runs) if run.phase == "prefill")
+    answer("prompt")
+    choose(panel, first, "Name")
+    assert session.state.phase == "prompt"
+    assert "prompt" in session.traces[0].phases_of(per_inference(WHOLE, session.state))

@@ -47,7 +47,7 @@ from viewer.gui.panels.summary.course import (
     wall_parts,
 )
 from viewer.gui.panels.summary.links import FigureLink, FindingLink
-from viewer.gui.panels.summary.phase_menu import PhaseActions
+from viewer.gui.panels.summary.phase_menu import PhaseActions, phase_entry
 from viewer.gui.panels.summary.sections import Action, IconMark, SectionColumn
 from viewer.gui.panels.summary.sessions import SessionsSection
 from viewer.gui.qt.crash_report import guard
@@ -82,7 +82,6 @@ _BAR, _MARK = 8, 8
 
 OPEN_PROFILE = "Open a profile…"
 TIME_TITLE = "Time of an inference"
-PHASES = "Name, merge or split phases…"
 NEXT_STEP = "A profile of this model shows how long each operator takes."
 
 
@@ -349,7 +348,7 @@ class SummaryCard(SectionColumn):
 
     def _phases_link(self) -> None:
         """A link to the menu of all phases."""
-        link = self.text(PHASES, lambda: self._open_phases(link), "accent")
+        link = self.text(phase_entry(self._shown.file), lambda: self._open_phases(link), "accent")
         self.column.addWidget(link)
 
     def _open_phases(self, link: QWidget) -> None:

@@ -33,8 +33,11 @@ class PhaseActions:
     def fill(self, menu: QMenu, run: int | None) -> None:
         """Add the actions of an inference, by its position in `Trace.runs`, or of all phases."""
         session, trace = self._session, self._trace
-        if run is None:
-            for name, first in _phases(trace):
+        every = _phases(trace)
+        if run is None and len(every) == 1:
+            self._add_phase(menu, every[0][1], asks=True)
+        elif run is None:
+            for name, first in every:
                 count = counted(len(of_same_phase(trace, first)), "inference")
                 self._add_phase(menu.addMenu(literal(f"{name} · {count}")), first, asks=True)
         else:
@@ -50,7 +53,8 @@ class PhaseActions:
         trace = self._trace
         members, phase = of_same_phase(trace, run), trace.runs[run].phase
         what = literal(f"\u201c{phase}\u201d") if phase else f"these {self._trace.unit.plural}"
-        self._offer(menu, f"&Name {what}…", phase, lambda name: dict.fromkeys(members, name))
+        if phase or len(_phases(trace)) > 1:  # the name of the only phase is nowhere
+            self._offer(menu, f"&Name {what}…", phase, lambda name: dict.fromkeys(members, name))
         if beside := phases_beside(trace, run):
             merge = menu.addMenu(f"&Merge {what} with")
             for other in beside:
@@ -109,6 +113,14 @@ class PhaseActions:
 
     def _choose(self, phases: dict[int, str], *_: object) -> None:
         choose_phases(self._session, self._trace.path, phases)
+
+
+def phase_entry(trace: Trace) -> str:
+    """Return what the menu of all phases can do: without a second phase, nothing merges."""
+    every = _phases(trace)
+    if any(phases_beside(trace, first) for _, first in every):
+        return "Name, merge or split phases…"
+    return "Name or split phases…" if len(every) > 1 else "Split into phases…"
 
 
 def _phases(trace: Trace) -> list[tuple[str, int]]:
