@@ -31,7 +31,7 @@ from viewer.model.trace import Slices
 class PivotRow:
     """A group of the first key, and its cells: groups of the second key, largest wall time first.
 
-    A cell with the number -1 is what is in no group of the second key.
+    Inferences are in their order. A cell with the number -1 is what is in no group of the second key.
     """
 
     group: Group
@@ -81,7 +81,8 @@ def pivot(
     if by_place:
         labels, group, within = grouping.groups_of_slices(then)[0], within, group
     name = f"(no {then.removeprefix(ARGUMENT)})"
-    order = np.lexsort((-cells.self_ticks, -cells.total, -cells.wall, within < 0, group))
+    sizes = (within,) if then == "inference" else (-cells.self_ticks, -cells.total, -cells.wall)
+    order = np.lexsort((*sizes, within < 0, group))
     ordered = group[order]
     rows, whole = list[PivotRow](), table.whole or 1
     for row in table.groups:

@@ -144,7 +144,22 @@ def test_an_inference_of_a_dump_is_picked_by_its_row(show_files):
     panel.table.chosen.emit(3)
     run = panel.session.state.run
     assert panel.session.traces[0].trace.runs[run[1]].number == 4
-    assert panel.subtitle.text().startswith("run 4")
+    assert len(panel.model.rows) == 10  # the others stay
+    assert marked_rows(panel.table) == [3]
+    navigation.step_run(panel.session, 1)
+    assert marked_rows(panel.table) == [4]
+
+
+def test_time_per_inference_of_modules_is_listed_whichever_inference_is_picked(attention):
+    pick(attention, "module")
+    run = next(i for i, run in enumerate(attention.session.traces[0].trace.runs) if run.number == 2)
+    pick_run(attention.session, (0, run))
+    attention.then.setCurrentIndex(attention.then.findData("inference"))
+    attention.then.activated.emit(attention.then.currentIndex())
+    first, *cells = attention.model.rows[:6]
+    assert [row.op for row in cells] == [f"forward · run {n} of 5" for n in range(1, 6)]
+    assert attention.model.contents.headings[1].title == "Self, sum of 5"
+    assert sum(row.keys[1] for row in cells) == first.keys[1]
 
 
 def test_the_chosen_key_stays_for_the_next_file_that_has_it(panel, data):

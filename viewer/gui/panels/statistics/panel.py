@@ -57,7 +57,7 @@ from viewer.gui.session.selection import (
 )
 from viewer.model.figure_base import FigureBase
 from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import LeftOut, TimeScope, left_out
+from viewer.model.scope import WHOLE, LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits, tick_to_ns
 from viewer.tables.statistics import statistics_columns
@@ -115,9 +115,14 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             self._mark()
 
     def _current(self) -> TraceScope:
-        """The current trace and the scope of its figures, per inference unless rows are these."""
-        by_inference = _is_per_inference(self.key, self.then.chosen_key)
-        return current_scope(self._session, ranges=True, by_inference=by_inference)
+        """The current trace and the scope of its figures, per inference unless rows are these.
+
+        Rows that are inferences cover all of them, whichever is picked.
+        """
+        keys = self.key, self.then.chosen_key
+        by_inference = _is_per_inference(*keys)
+        shown, scope = current_scope(self._session, ranges=True, by_inference=by_inference)
+        return shown, WHOLE if scope.run is not None and "inference" in keys else scope
 
     @Slot()
     def refresh(self) -> None:
@@ -209,13 +214,14 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         )
         self._color()
         self.table.show_contents(contents, sorted_by=-1)
+        is_each = base is None or answer.then == "inference"
         whole = left_out(open_trace.trace, answer.scope)
-        uncounted = whole if base is None else open_trace.left_out_of(answer.scope)
+        uncounted = whole if is_each else open_trace.left_out_of(answer.scope)
         if table.is_overview:
             _show_units(self.footer, open_trace, table, uncounted)
         else:
             show_whole(self.footer, open_trace, table, uncounted, answer.scope, base)
-        where = scope_text(open_trace, answer.scope, loads=True, per_inference=base is not None)
+        where = scope_text(open_trace, answer.scope, loads=True, per_inference=not is_each)
         parts = [where, display_name(open_trace.trace.path)]
         if (found := self._comparison.in_tables) is not None:
             parts.insert(0, not_compared(found, open_trace.file.path))
@@ -270,8 +276,14 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         """Return the group of the selected slice, else of the selected operators; -1 for none."""
         state, key, shown = self._session.state, answer.table.key, answer.shown
         ref = state.slice if state.inferences is Inferences.AS_RUN else None
-        if answer.table.is_overview or key == "inference":
+        if answer.table.is_overview:
             return -1
+        if key == "inference":
+            number = self._session.number_of(shown)
+            if state.run is None or state.run[0] != number:
+                return -1
+            run, runs = shown.trace.runs[state.run[1]], shown.trace.inferences()
+            return next((i for i, inference in enumerate(runs) if inference is run), -1)
         if ref is not None and self._session.as_run(ref.trace) is shown:
             return answer.shown.grouping.group_of_slice(key, ref.index)
         operators = (
@@ -398,9 +410,16 @@ class StatisticsAnswer:
 
     @property
     def base(self) -> FigureBase | None:
-        """What the figures are per, None if rows are the inferences or units themselves."""
-        is_mean = _is_per_inference(self.table.key, self.then)
-        return self.shown.base_of(self.scope) if is_mean else None
+        """What the figures are per, None if rows are the inferences or units themselves.
+
+        Of what is divided into inferences, the rows above these are sums.
+        """
+        if _is_per_inference(self.table.key, self.then):
+            return self.shown.base_of(self.scope)
+        if self.then != "inference" or not self.scope.is_whole:
+            return None
+        count = sum(1 for _ in self.shown.trace.inferences())
+        return FigureBase(self.shown.axis.ns_per_tick, count)
 
     @property
     def then(self) -> str:
