@@ -60,9 +60,7 @@ class Means:
         return statistics.median(self.of_each)
 
 
-def stepped(
-    seed: int, *, phases: int = 1, threads: int = 1, all_tracks: bool = False
-) -> Stepped:
+def stepped(seed: int, *, phases: int = 1, threads: int = 1, all_tracks: bool = False) -> Stepped:
     """Return a trace of 2 to 9 inferences of some phases, on some threads.
 
     all_tracks: whether an inference is one of all threads, not of the first one.
@@ -140,9 +138,7 @@ def _each(pieces: list[Piece]) -> list[Piece]:
     return [one for piece in pieces for one in (piece, *_each(piece.inside))]
 
 
-def self_times(
-    pieces: list[Piece], spans: list[tuple[int, int]], key: str
-) -> dict[str, list[int]]:
+def self_times(pieces: list[Piece], spans: list[tuple[int, int]], key: str) -> dict[str, list[int]]:
     """Return the self ticks of every group of a key in each inference, slice by slice.
 
     A slice without a group is a part of the slice around it that has one, if all between them start

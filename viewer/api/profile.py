@@ -173,9 +173,7 @@ class Profile(ProfileTables):
         if per_inference and (span or inference is not None):
             raise ValueError("per_inference covers all inferences: no inference and no span")
         try:
-            facts = stats(
-                self.workspace, key, span, inference, phase, per_inference=per_inference
-            )
+            facts = stats(self.workspace, key, span, inference, phase, per_inference=per_inference)
             rows = facts["rows"]
         except NoSuchGroups as error:
             raise ValueError(str(error)) from error

@@ -285,4 +285,6 @@ def statistics_columns(
         more += PER_INFERENCE.names
     first, *names = (name for name in STATISTICS.names if name != "share_of")
     columns = (first, "by", *names, *more)
-    return {name: [table.key if name == "by" else row.get(name) for row in rows] for name in columns}
+    return {
+        name: [table.key if name == "by" else row.get(name) for row in rows] for name in columns
+    }

@@ -31,7 +31,7 @@ from viewer.model.trace import Slices
 class PivotRow:
     """A group of the first key, and its cells: groups of the second key, largest wall time first.
 
-    Inferences are in their order. A cell with the number -1 is what is in no group of the second key.
+    Inferences are in their order. A cell with the number -1 is in no group of the second key.
     """
 
     group: Group

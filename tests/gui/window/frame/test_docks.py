@@ -1,14 +1,12 @@
 """Where the panels lie: the timeline as tall as its rows, panels as tabs where room is short."""
 
-import random
-
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QSettings, Qt
 from PySide6.QtWidgets import QLabel, QMainWindow, QMenu, QToolButton
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import controller_of, open_files, open_sample, put_away, settle
-from tests.gui.window.shown import ATTENTION, CSV, DEMO, DOCKS, shown_docks
+from tests.gui.window.shown import ATTENTION, DOCKS, shown_docks
 from viewer.gui.panels.base.panel_host import Presence
 from viewer.gui.panels.base.panel_spec import PanelArea
 from viewer.gui.qt.settings import PANEL_LAYOUT, Settings
@@ -317,35 +315,6 @@ def opening(controller):
         for area, part in docks.areas.items()
         if part.isVisible()
     }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, pytest.param(1600, marks=pytest.mark.nightly)])
-def test_what_a_file_opens_with_depends_on_the_file_alone(controller, qtbot, width):
-    """Whatever was opened, visited, closed, dragged or floated before it."""
-    controller.window.resize(width, 900)
-    chance, first = random.Random(width), {}
-    files = {"attention_xnnpack": None, "delegate_handle_map": None, "torq_npu": None}
-    files |= {"demo": DEMO, "csv": CSV, "etdump": ATTENTION}
-    order = [*files, *chance.sample(list(files), len(files))]
-    for name in order:
-        if files[name] is None:
-            open_sample(qtbot, controller, name)
-        else:
-            open_files(qtbot, controller, files[name])
-        settle(qtbot, controller)
-        assert first.setdefault(name, opening(controller)) == opening(controller)
-        docks = controller.docks
-        for panel in chance.sample(list(docks.panels), 5):
-            docks.show_panel(panel, by_hand=True)
-        docks.close_panel(chance.choice(list(docks.panels)))
-        left = docks.areas[LEFT].parentWidget()
-        controller.window.resizeDocks([left], [chance.randint(300, 900)], Qt.Orientation.Horizontal)
-        docks.float_panel("operators")
-        controller.commands.run(f"layout.{chance.choice(['source', 'timeline', 'compare'])}")
-        settle(qtbot, controller)
-        controller.session.close_all()
-        settle(qtbot, controller)
 
 
 @pytest.mark.parametrize("width", [1024, 1280, 1600])

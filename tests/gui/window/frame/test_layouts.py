@@ -2,66 +2,145 @@
 
 import random
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QComboBox
 
 from tests.builders.compare_sessions import varied, write_sessions
-from tests.gui.events import open_files, open_sample, settle
+from tests.gui.events import controller_of, open_files, open_sample, put_away, settle
 from tests.paths import DATA
 from viewer.gui.panels.base.panel_spec import PanelArea
+from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.qt.widgets.segment_bar import SegmentBar
+from viewer.gui.qt.widgets.tables import FilterLine
 from viewer.gui.session.navigation import show_file
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 
 MOST = 30
-ENDINGS = ("*.etdp", "*.json", "*.json.gz", "*.etrecord", "*.pte", "*.speedscope.json")
+ENDINGS = (
+    "*.etdp", "*.json", "*.etrecord", "*.pte", "*.csv", "*.tsv", "*.txt", "*.pftrace", "*.mlir",
+)  # fmt: skip
+# Pixels that may differ: the mark of the tab that has the focus.
+FEW = 1_000
+# What users set for all files.
+PREFERENCES = ("Theme", "Font size")
 
 
-def opening(controller):
-    """The tabs of each area, those in front, the pages that they show, and the sizes."""
-    docks = controller.docks
+def opening(controller, qtbot):
+    """What a file opens with: panels and their sizes, what they show, the view, and the picture."""
+    docks, state = controller.docks, controller.session.state
     areas = {
         area: (part.names, part.front, part.width(), part.height())
         for area, part in docks.areas.items()
         if part.isVisible()
     }
-    return areas, docks.front_tabs, docks.floating
+    view = state.t0, state.t1, state.run, state.inferences, state.phase, state.scheme
+    selected = state.slice, state.operators, state.area, state.warm_up
+    image = controller.window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    front = docks.front_tabs
+    for name in ("operators", "calls"):  # in a narrow window they are behind Summary
+        if docks.is_open(docks.table.panel_of[name]):
+            docks.show_panel(name)
+    settle(qtbot, controller)
+    window = controller.window
+    boxes = {
+        (box.accessibleName(), box.currentText())
+        for box in window.findChildren(QComboBox)
+        if box.isVisible()
+    }
+    pressed = {
+        button.text()
+        for bar in window.findChildren(SegmentBar)
+        if bar.isVisible()
+        for button in bar.buttons.values()
+        if button.isChecked()
+    }
+    filters = {line.text() for line in window.findChildren(EscapeField)}
+    return (areas, front, docks.floating, view, selected, boxes, pressed, filters), image
 
 
-def visited(controller, chance):
+def differing(first, second):
+    """The number of pixels that differ."""
+    assert first.size() == second.size()
+    pixels = [np.frombuffer(image.constBits(), np.uint32) for image in (first, second)]
+    return int((pixels[0] != pixels[1]).sum())
+
+
+def visited(controller, chance, qtbot):
     """Do what a user may do in a window with a file."""
-    docks = controller.docks
+    docks, window = controller.docks, controller.window
     for panel in chance.sample(list(docks.by_name), 4):
         docks.show_panel(panel, by_hand=True)
+    settle(qtbot, controller)
+    boxes = [
+        box
+        for box in window.findChildren(QComboBox)
+        if box.isVisible() and box.isEnabled() and box.accessibleName() not in PREFERENCES
+    ]
+    for box in chance.sample(boxes, min(3, len(boxes))):
+        enabled = [i for i in range(box.count()) if box.model().flags(box.model().index(i, 0))]
+        if box.isVisible() and enabled:
+            box.setCurrentIndex(chance.choice(enabled))
+            box.activated.emit(box.currentIndex())
+    bars = [bar for bar in window.findChildren(SegmentBar) if bar.isVisible()]
+    for bar in bars:
+        offered = [button for button in bar.buttons.values() if button.isVisible()]
+        chance.choice(offered).click()
+    for line in window.findChildren(FilterLine):
+        if line.isVisible():
+            line.setText(chance.choice("abc"))
+    settle(qtbot, controller)
     docks.close_panel(chance.choice(list(docks.panels)))
     left = docks.areas[PanelArea.LEFT].parentWidget()
-    controller.window.resizeDocks([left], [chance.randint(300, 900)], Qt.Orientation.Horizontal)
+    window.resizeDocks([left], [chance.randint(300, 900)], Qt.Orientation.Horizontal)
     docks.float_panel(chance.choice(list(docks.panels)))
     controller.commands.run(f"layout.{chance.choice(['source', 'timeline', 'compare', 'default'])}")
+    settle(qtbot, controller)
 
 
-@pytest.mark.nightly
-def test_all_samples_and_files_of_all_kinds_open_at_home_in_any_order(controller, qtbot):
-    controller.window.resize(1280, 800)
-    chance, first = random.Random(62), {}
+@pytest.mark.parametrize(
+    ("width", "many"),
+    [
+        pytest.param(1280, 3, marks=pytest.mark.slow),
+        pytest.param(1280, MOST, marks=pytest.mark.nightly),
+        pytest.param(1920, MOST, marks=pytest.mark.nightly),
+    ],
+)
+def test_what_a_file_opens_with_depends_on_the_file_alone(
+    tmp_path, monkeypatch, qtbot, width, many
+):
+    """Samples and files of all kinds, in any order, in windows that keep their settings."""
+    chance, first = random.Random(width + many), {}
     files = sorted(path for ending in ENDINGS for path in DATA.rglob(ending))
     small = [path for path in files if path.stat().st_size < 200_000 and "damaged" not in str(path)]
-    names = [sample.key for sample in SAMPLES] + chance.sample(small, MOST)
-    for name in [*names, *chance.sample(names, len(names))]:
+    names = [sample.key for sample in SAMPLES] + chance.sample(small, many)
+    controller = None
+    for number, name in enumerate([*names, *chance.sample(names, len(names))]):
+        if number % len(names) == 0:
+            if controller is not None:
+                put_away(controller.window)
+            controller = controller_of(qtbot, tmp_path, monkeypatch, (width, 800), paints=True)
         if isinstance(name, str):
             open_sample(qtbot, controller, name)
         else:
-            controller.opener.open([str(name)])
-            qtbot.waitUntil(lambda: not controller.opener.is_busy, timeout=20_000)
+            opener = controller.opener
+            opener.open([str(name)])
+            qtbot.waitUntil(lambda opener=opener: not opener.is_busy, timeout=20_000)
         settle(qtbot, controller)
         if controller.session.is_empty:
-            continue  # a file that cannot be read alone
-        assert first.setdefault(name, opening(controller)) == opening(controller), name
-        visited(controller, chance)
-        settle(qtbot, controller)
+            continue  # a file that cannot be read alone, or that asks for its columns
+        shown, image = opening(controller, qtbot)
+        before, image_before = first.setdefault(name, (shown, image))
+        assert shown == before, name
+        assert differing(image, image_before) < FEW, name
+        visited(controller, chance, qtbot)
         controller.session.close_all()
         settle(qtbot, controller)
-    assert len(first) > MOST // 2
+    assert len(first) > len(names) // 2
+    put_away(controller.window)
 
 
 def test_a_file_that_is_added_keeps_what_the_user_arranged(attention, qtbot):

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from viewer.gui.panels.base.panel_host import Panel, PanelHost
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence
+from viewer.gui.qt.widgets.tables import FilterLine
 from viewer.gui.session.session import Session
 
 _FAINT = 0.6  # the opacity of stale figures
@@ -134,6 +135,10 @@ class PagePanel(Panel, QWidget):
     def refresh(self) -> None:
         """Show the current state of the session."""
         raise NotImplementedError
+
+    def forget(self) -> None:
+        for line in self.findChildren(FilterLine):
+            line.clear()
 
     def show_page(self) -> None:
         """Show the page."""

@@ -145,6 +145,9 @@ class Panel:
         """Stop what the user waits for, and return a text about it; "" if there was nothing."""
         return ""
 
+    def forget(self) -> None:
+        """Forget what the user chose for files that were closed: others start without it."""
+
     def marked_areas(self) -> Sequence[QRect]:
         """Where the panel shows what is selected, in its own coordinates."""
         return ()

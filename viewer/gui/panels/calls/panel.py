@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QWidget
 
 from viewer.codecs.reading import Cancelled, Progress
@@ -46,6 +47,7 @@ from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
 from viewer.gui.panels.calls.texts import CallTexts, ChangeTexts, NodeTexts
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.clipboard import copy_text
+from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.segment_bar import SegmentBar, tool_button
@@ -457,6 +459,11 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         again = answer.node_numbered(int(numbers[zoomed])) if zoomed >= 0 else -1
         return [node for node in nodes if node >= 0], again
 
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._split()
+
     def _split(self) -> None:
         """Give the flame graph the height of its rows, unless the user has divided it."""
         if self._is_split:
@@ -563,6 +570,11 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
             self._mode, self._is_mode_chosen = mode, True
         self.modes.buttons[mode].setChecked(True)
         self.refresh()
+
+    def forget(self) -> None:
+        super().forget()
+        self._is_mode_chosen = self._is_split = False
+        self._changes_by, self._focus = None, ()
 
     @Slot()
     def show_all_calls(self) -> None:

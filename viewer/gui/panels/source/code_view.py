@@ -101,7 +101,8 @@ class CodeView(QTextEdit):
         self._rows: dict[int, int] = {}  # line -> row, ascending
         self._marked: tuple[int, ...] = ()
         self._pressed = QPoint()
-        self._centered = 0, 0  # the line that `reveal` centered, and the scroll position then
+        # The line to reveal, and the scroll positions before and after.
+        self._revealed = 0, 0, 0
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setLineWrapMode(QTextEdit.LineWrapMode.NoWrap)
@@ -151,7 +152,7 @@ class CodeView(QTextEdit):
             return
         self._shown, self._numbers = lines, numbers
         self._rows = {number: row for row, number in enumerate(numbers) if number != GAP}
-        self._marked, self._centered = (), (0, 0)
+        self._marked, self._revealed = (), (0, 0, 0)
         self._highlighter.language = language
         self.setPlainText("\n".join(lines))
         cursor = QTextCursor(self.document())
@@ -189,17 +190,26 @@ class CodeView(QTextEdit):
         self.viewport().update()
         self._side.update()
 
+    def forget(self) -> None:
+        """Start the next text from its top, also if it is the same."""
+        self._shown, self._revealed = (), (0, 0, 0)
+        self.verticalScrollBar().setValue(0)
+
     def reveal(self, line: int) -> None:
         """Scroll to a line, unless it is well in view."""
         top = self._row(line) * self.line_height + _MARGIN
         bar, room = self.verticalScrollBar(), self.viewport().height()
+        known, before, after = self._revealed
+        if line != known or bar.value() != after:
+            before = bar.value()
+        bar.setValue(before)
         if not bar.value() + self.line_height <= top <= bar.value() + room - 2 * self.line_height:
             # Qt lays out the document up to the cursor; without this the scroll range is too short.
             block = self.document().findBlockByNumber(self._row(line))
             if block.isValid():
                 self.setTextCursor(QTextCursor(block))
             bar.setValue(top - room // 2)
-            self._centered = line, bar.value()
+        self._revealed = line, before, bar.value()
         self.horizontalScrollBar().setValue(0)
 
     def row_at(self, y: int) -> int:
@@ -279,14 +289,15 @@ class CodeView(QTextEdit):
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
+        line, before, after = self._revealed
+        bar = self.verticalScrollBar()
+        is_where_it_was = bar.value() == min(after, bar.maximum())
         super().resizeEvent(event)
         self._place()
-        line, value = self._centered
-        if line and self.verticalScrollBar().value() == value:
-            # The user has not scrolled: the line was centered before the panel had its size.
-            top = self._row(line) * self.line_height + _MARGIN
-            self.verticalScrollBar().setValue(top - self.viewport().height() // 2)
-            self._centered = line, self.verticalScrollBar().value()
+        if line and is_where_it_was:
+            # The user has not scrolled: the line was revealed before the panel had its size.
+            self._revealed = line, before, bar.value()
+            self.reveal(line)
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -337,6 +337,10 @@ class SourcePanel(PagePanel):
             self._place = (self._place[0], self._place[1] if is_opening_line else 0)
             self._recount()
 
+    def forget(self) -> None:
+        super().forget()
+        self.code.forget()
+
     def _why_empty(self) -> str:
         space = self._session.workspace
         answer = self._costs.answer

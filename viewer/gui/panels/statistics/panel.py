@@ -165,6 +165,10 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         self._offered = None
         self.then.forget()
 
+    def forget(self) -> None:
+        super().forget()
+        self._chosen, self.then.chosen = None, ""
+
     def _offer(self, grouping: Grouping) -> None:
         """Enable the keys that a trace has; disable the others and show why."""
         missing = {key: grouping.missing(key) for key in KEYS}

@@ -428,6 +428,8 @@ class Docks(QObject):
             self._arrange()
         else:
             self.restore(self.default)  # other files start at home
+            for page in self.by_name.values():
+                page.forget()
 
     # -- panels in windows of their own ----------------------------------------------------------
 
