@@ -73,8 +73,9 @@ STATISTICS = TableSpec("stats", (
 ))  # fmt: skip
 # Of rows of several inferences, if these are of one phase.
 PER_INFERENCE = TableSpec("per_inference", (
-    *(ColumnSpec(f"{name}_per_inference_ns", "Int64", f"Mean {name} time per inference, rounded down",
-        unit="ns") for name in ("total", "self", "wall")),
+    *(ColumnSpec(f"{name}_per_inference_ns", "Int64",
+        f"Mean {name} time per inference, rounded down", unit="ns")
+        for name in ("total", "self", "wall")),
     ColumnSpec("p50_per_inference_ticks", "float64", "Median self time per inference",
         unit="ticks"),
     ColumnSpec("p50_per_inference_ns", "Int64", "Median self time per inference, rounded down",
