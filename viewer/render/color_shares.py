@@ -10,11 +10,11 @@ If classes are operators, events without an operator inside a linked call count 
 matches the times in all other panels. They are still listed, as slices. In a plain profile every
 instant of a thread counts once (`viewer.analysis.cost.thread_time`).
 
-Without a selected run, time is that of the inferences, so that shares are relative to
-`Method::execute`, like those of operators; loads are included only if the runtime logs no such
-scope. Inferences that did not finish have no time then. A trace that does not support the scheme is
-colored by name: its classes come after all others, and their shares are relative to their own
-total.
+Without a selected run, time is that of the inferences that panels cover, so that shares are
+relative to `Method::execute`, like those of operators; loads are included only if the runtime logs
+no such scope. Inferences that did not finish have no time then. A trace that does not support the
+scheme is colored by name: its classes come after all others, and their shares are relative to their
+own total.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from viewer.arrays import Ints
 from viewer.model.charging import Segments, charge_slices
 from viewer.model.intervals import durations
 from viewer.model.queries import counted_slices, execute_keys, foreign, run_of_slices, tree
-from viewer.model.scope import WHOLE, TimeScope
+from viewer.model.scope import TimeScope
 from viewer.model.trace import RunKind, Trace
 from viewer.render.color_schemes import Classes, Numbers
 from viewer.render.palette import FRAME, OPERATORS, PLAIN, SLAB, UNATTRIBUTED, UNLINKED, Palette
@@ -74,7 +74,8 @@ class Counted:
     """The slices to count in one trace: all of them, or those that start in one of its runs.
 
     by_name: it is colored by name, because the scheme does not apply to it. threads: the busy time
-    of a plain profile, None for another.
+    of a plain profile, None for another. warm_up: whether times of all of it include the inferences
+    that warm up.
     """
 
     trace: Trace
@@ -83,6 +84,7 @@ class Counted:
     run: int | None = None
     by_name: bool = False
     threads: ThreadTime | None = None
+    warm_up: bool = True
 
 
 def shares(every: Iterable[Counted]) -> Shares:
@@ -123,7 +125,9 @@ def _of_classes(counted_trace: Counted) -> tuple[Ints, NDArray[np.float64]]:
     trace, slices = counted_trace.trace, counted_trace.trace.slices
     of_slice, number = counted_trace.classes.of(trace), len(counted_trace.classes.titles)
     if counted_trace.threads is not None:
-        scope = WHOLE if counted_trace.run is None else TimeScope(trace.runs[counted_trace.run])
+        scope = TimeScope(warm_up=counted_trace.warm_up)
+        if counted_trace.run is not None:
+            scope = TimeScope(trace.runs[counted_trace.run])
         busy = _sums(counted_trace.threads.within(scope), of_slice, number)
         of_run = (
             of_slice
@@ -139,7 +143,7 @@ def _of_classes(counted_trace: Counted) -> tuple[Ints, NDArray[np.float64]]:
         if execute_keys(trace).any():
             inferences = [i for i, run in enumerate(trace.runs) if run.kind is RunKind.INFERENCE]
             in_runs = np.isin(run_of_slices(trace), inferences) if inferences else chosen
-        counted = counted_slices(trace)
+        counted = counted_slices(trace, warm_up=counted_trace.warm_up)
         in_runs = in_runs if counted is None else in_runs & counted
     timed = np.ones(len(slices), np.bool_)
     timed[foreign(slices)] = False

@@ -144,10 +144,10 @@ class Grouping:
 
         warm_up: whether figures of the whole trace cover the inferences that warm up.
         """
-        self._warm_up = warm_up
+        self.warm_up = warm_up
         self._ns_per_tick = table.trace.clock.ns_per_tick if ns_per_tick is None else ns_per_tick
         self._table = table
-        self._trace = table.trace
+        self.trace = table.trace
         self._keys = GroupKeys(table)
         self._charged: dict[str, ChargedTime] = {}
         self._computing = Lock()
@@ -206,13 +206,13 @@ class Grouping:
 
         part: as for `parted`. The parts of a group add up to its self time in the whole trace.
         """
-        trace = self._trace
+        trace = self.trace
         with self._computing:
             if key != "thread":
                 group, of_part, cell = self._cells(key, part)
                 return group, of_part, self._charged_cells(key, cell, len(group), None, None)[0]
             outer = np.flatnonzero(self._is_outer())
-        counted = counted_slices(trace, warm_up=self._warm_up)
+        counted = counted_slices(trace, warm_up=self.warm_up)
         outer = outer if counted is None else outer[counted[outer]]
         many = int(part.max(initial=0)) + 1
         pairs, place = np.unique(
@@ -223,22 +223,12 @@ class Grouping:
         np.add.at(ticks, place, trace.slices.end[outer] - trace.slices.start[outer])
         return *np.divmod(pairs, many), ticks
 
-    @property
-    def trace(self) -> Trace:
-        """The trace that is grouped."""
-        return self._trace
-
-    @property
-    def warm_up(self) -> bool:
-        """Whether figures of the whole trace cover the inferences that warm up."""
-        return self._warm_up
-
     def _share_of(self, key: str) -> str:
         """Return the base of a key's shares."""
         if key in ("unit", "inference") and not self._keys.is_stated(key):
             return "range" if key == "unit" else "inferences"
         is_timed = self._keys.is_of_operators(key) or key == "delegate"
-        timed = timed_by(self._trace) if is_timed else ""
+        timed = timed_by(self.trace) if is_timed else ""
         return timed or BUSY_TIME
 
     def slices(
@@ -266,11 +256,11 @@ class Grouping:
     def groups_of_slices(self, key: str) -> tuple[Sequence[str], Ints]:
         """Return the labels of a key that the trace has, and per slice its group, -1 for none."""
         parts = self._keys.of(key)
-        return parts.labels, parts.of(self._trace.slices, np.arange(len(self._trace.slices)))
+        return parts.labels, parts.of(self.trace.slices, np.arange(len(self.trace.slices)))
 
     def group_of_slice(self, key: str, index: int) -> int:
         """Return the group of a slice by a key that the trace has, or -1; not for units or runs."""
-        slices = self._trace.slices
+        slices = self.trace.slices
         if key == "thread":
             return int(slices.track(index))
         return int(self._keys.of(key).of(slices, slice(index, index + 1))[0])
@@ -292,7 +282,7 @@ class Grouping:
     @cached_property
     def overview(self) -> UnitOverview:
         """The units of the trace, as shown for the key `unit`."""
-        return UnitOverview(self._trace)
+        return UnitOverview(self.trace)
 
     def _by_unit(self, first: int | None, last: int | None) -> GroupTable:
         rows = self.overview.rows(first, last)
@@ -308,9 +298,9 @@ class Grouping:
         In a plain profile, this is the busy time of `viewer.analysis.cost.thread_time`, and spread
         covers the slices that it counts.
         """
-        trace, slices = self._trace, self._trace.slices
+        trace, slices = self.trace, self.trace.slices
         at, track = self._outermost()
-        counted = counted_slices(trace, warm_up=self._warm_up)
+        counted = counted_slices(trace, warm_up=self.warm_up)
         counts = None if counted is None else counted[at]
         of_row, threads = thread_of_rows(trace)
         thread = of_row[slices.rows()[at]]
@@ -331,17 +321,17 @@ class Grouping:
 
     def _total_of_tracks(self, first: int | None, last: int | None) -> Ints:
         """Return per track the durations of its outermost slices in a range."""
-        slices, is_outer = self._trace.slices, self._is_outer()
-        counted = counted_slices(self._trace, warm_up=self._warm_up)
+        slices, is_outer = self.trace.slices, self._is_outer()
+        counted = counted_slices(self.trace, warm_up=self.warm_up)
         if counted is not None and is_whole(first, last):
             is_outer &= counted
         outer = np.flatnonzero(is_outer)
         track = slices.tracks_of(outer)
-        return inclusive(slices, outer, track, len(self._trace.tracks), first, last)
+        return inclusive(slices, outer, track, len(self.trace.tracks), first, last)
 
     def _is_outer(self) -> Bools:
         """Return which slices are inside no other one, without foreign ones."""
-        slices = self._trace.slices
+        slices = self.trace.slices
         is_outer: Bools = (slices.row_depth == 0)[slices.rows()]
         is_outer[foreign(slices)] = False
         return is_outer
@@ -356,20 +346,20 @@ class Grouping:
         if len(self._scopes):
             outer = _without_scopes(self._tree, outer, self._scopes)
         at = np.flatnonzero(outer)
-        return at, self._trace.slices.tracks_of(at).astype(np.int64)
+        return at, self.trace.slices.tracks_of(at).astype(np.int64)
 
     def _by_inference(self, first: int | None, last: int | None) -> GroupTable:
-        runs = list(self._trace.inferences())
+        runs = list(self.trace.inferences())
         start = np.array([run.start for run in runs], np.int64)
         end = np.array([run.end for run in runs], np.int64)
         durations = end - start
         lo = start if first is None else np.maximum(start, first)
         total = np.maximum((end if last is None else np.minimum(end, last)) - lo, 0)
-        started = np.flatnonzero(starts_between(self._trace, start, first, last))
+        started = np.flatnonzero(starts_between(self.trace, start, first, last))
         spread = Spreads(grouped(durations[started], started, len(runs)))
         labels = [run_label(self._table, run) for run in runs]
         wall = total
-        counted = counted_inferences(self._trace, warm_up=self._warm_up)
+        counted = counted_inferences(self.trace, warm_up=self.warm_up)
         if is_whole(first, last) and len(counted) < len(runs):
             # An inference that is left out is listed, but is no part of the whole.
             kept = set(map(id, counted))  # by identity: a damaged file may have equal runs
@@ -378,8 +368,8 @@ class Grouping:
 
     def by_phase(self, first: int | None = None, last: int | None = None) -> GroupTable:
         """Return the statistics of inferences by method and phase."""
-        runs = list(self._trace.inferences())
-        series = [series_of(self._trace, run) for run in runs]
+        runs = list(self.trace.inferences())
+        series = [series_of(self.trace, run) for run in runs]
         distinct = list(dict.fromkeys(series))
         names = series_names(self._table, distinct)
         group = np.array([distinct.index(one) for one in series], np.int64)
@@ -390,7 +380,7 @@ class Grouping:
             wall[group[one.number]] += one.wall
         start = np.array([run.start for run in runs], np.int64)
         end = np.array([run.end for run in runs], np.int64)
-        started = np.flatnonzero(starts_between(self._trace, start, first, last))
+        started = np.flatnonzero(starts_between(self.trace, start, first, last))
         order = started[np.argsort(group[started], kind="stable")]
         spread = Spreads(grouped((end - start)[order], group[order], len(distinct)))
         labels = [names[one] or scope_name(self._table, one[1]) for one in distinct]
@@ -402,7 +392,7 @@ class Grouping:
     def _by_slices(
         self, key: str, first: int | None, last: int | None, track: int | None
     ) -> GroupTable:
-        parts, slices = self._keys.of(key), self._trace.slices
+        parts, slices = self._keys.of(key), self.trace.slices
         count, of_operators = len(parts.labels), self._keys.is_of_operators(key)
         own = None if track is None else (slices.row_track == track)[slices.rows()]
 
@@ -415,7 +405,7 @@ class Grouping:
                 self_ticks, wall, ungrouped = self._costs(parts, first, last)
             else:
                 charged = self._charged_to(key)
-                self_ticks, wall = charged.per_group(first, last, track, warm_up=self._warm_up)
+                self_ticks, wall = charged.per_group(first, last, track, warm_up=self.warm_up)
                 ungrouped = charged.rest(self._scope(first, last))
             outer, group = those_in(own, *self._outer(key, is_whole=is_whole(first, last)))
             return self_ticks, wall, ungrouped, inclusive(slices, outer, group, count, first, last)
@@ -453,11 +443,11 @@ class Grouping:
         its group that does not: its time is in the total of the group, as it is in the self time.
         """
         known = dict(self._outer_by)
-        counted = counted_slices(self._trace, warm_up=self._warm_up) if is_whole else None
+        counted = counted_slices(self.trace, warm_up=self.warm_up) if is_whole else None
         made_for = key, counted is not None
         if made_for in known:
             return known[made_for]
-        slices, groups = self._trace.slices, self._occurring(self._keys.of(key))
+        slices, groups = self.trace.slices, self._occurring(self._keys.of(key))
         out = np.zeros(len(slices), np.bool_) if counted is None else ~counted
         out[foreign(slices)] = True
 
@@ -500,7 +490,7 @@ class Grouping:
     def _charged_to(self, key: str) -> ChargedTime:
         """Return the time charged to the groups of a key, and the rest."""
         if key not in self._charged:
-            parts, trace = self._keys.of(key), self._trace
+            parts, trace = self._keys.of(key), self.trace
             if parts.of_slice is None:
                 groups = stated_alone(trace, parts.of_key)
             else:  # each slice is a key
@@ -526,7 +516,7 @@ class Grouping:
         part: a number per slice, from 0. A slice that time is charged to, an outermost one, or one
         that counts takes its figures to its part, so those of all parts are those of the group.
         """
-        slices, parts = self._trace.slices, self._keys.of(key)
+        slices, parts = self.trace.slices, self._keys.of(key)
         group, of_part, cell = self._cells(key, part)
         count = len(group)
         self_ticks, wall = self._charged_cells(key, cell, count, first, last)
@@ -539,7 +529,7 @@ class Grouping:
 
     def _cells(self, key: str, part: Ints) -> tuple[Ints, Ints, Ints]:
         """Return the group and the part of each cell, and the cell of each slice, -1 for none."""
-        parts, slices = self._keys.of(key), self._trace.slices
+        parts, slices = self._keys.of(key), self.trace.slices
         of_slice = parts.of(slices, np.arange(len(slices)))
         many = int(part.max(initial=0)) + 1
         pairs, cell = np.unique(
@@ -554,31 +544,31 @@ class Grouping:
     ) -> tuple[Ints, Ints]:
         """Return the self and wall ticks of the cells of a key."""
         alone = cell.copy()
-        alone[made_of_others(self._trace)] = -1
+        alone[made_of_others(self.trace)] = -1
         if self._keys.is_of_operators(key):
             charged = self._cost.charged_to(alone)
         else:
-            charged = charge_groups(self._trace, alone, self._scopes)
-        return charged.per_group(count, first, last, warm_up=self._warm_up)
+            charged = charge_groups(self.trace, alone, self._scopes)
+        return charged.per_group(count, first, last, warm_up=self.warm_up)
 
     # -- durations of slices -----------------------------------------------------------------------
 
     def _counted_within(self, some: Ints | Codes, first: int | None, last: int | None) -> Bools:
         """Return which of some slices the figures of [first, last), or of the trace, count."""
-        trace = self._trace
+        trace = self.trace
         inside = starts_between(trace, trace.slices.start[some], first, last)
         is_open = unfinished(trace.slices)
         if is_open is not None:
             inside &= ~is_open[some]
         if not is_whole(first, last):
             return inside
-        counted = counted_slices(trace, warm_up=self._warm_up)
+        counted = counted_slices(trace, warm_up=self.warm_up)
         return inside if counted is None else inside & counted[some]
 
     def _scope(self, first: int | None, last: int | None) -> TimeScope:
         """Return the scope of a range; of the whole trace, with or without the warm-up."""
         if first is None or last is None:
-            return TimeScope(warm_up=self._warm_up)
+            return TimeScope(warm_up=self.warm_up)
         return TimeScope(ticks=(first, last))
 
     @cached_property
@@ -587,17 +577,18 @@ class Grouping:
         return Grouping(self._table, self._ns_per_tick, warm_up=False)
 
     @cached_property
-    def _threads(self) -> ThreadTime | None:
+    def threads(self) -> ThreadTime | None:
+        """The busy time of the threads of a plain profile, None for another."""
         return thread_time_of(self._table)
 
     @cached_property
     def _scopes(self) -> Ints:
         """The slices of a plain profile that have no wall time of their own, ascending."""
-        return np.empty(0, np.int64) if self._threads is None else self._threads.not_counted
+        return np.empty(0, np.int64) if self.threads is None else self.threads.not_counted
 
     @cached_property
     def _tree(self) -> Tree:
-        return tree(self._trace.slices)
+        return tree(self.trace.slices)
 
     def _occurring(self, parts: KeyGroups) -> KeyGroups:
         """Return the groups that slices are occurrences of.
@@ -606,12 +597,12 @@ class Grouping:
         counts only in a group without stated slices, as by name.
         """
         if parts.of_slice is not None:
-            if not made_of_others(self._trace).any():
+            if not made_of_others(self.trace).any():
                 return parts
             every = parts.of_slice
-            mixed = np.where(made_of_others(self._trace), -1, every)
+            mixed = np.where(made_of_others(self.trace), -1, every)
         else:
-            every, mixed = parts.of_key, stated_alone(self._trace, parts.of_key)
+            every, mixed = parts.of_key, stated_alone(self.trace, parts.of_key)
         has_stated = np.bincount(mixed[mixed >= 0], minlength=len(parts.labels) + 1) > 0
         occurring = np.where((every >= 0) & has_stated[every], mixed, every)
         if parts.of_slice is not None:
@@ -627,7 +618,7 @@ class Grouping:
         known = dict(self._counted_by)
         if key in known:
             return known[key]
-        slices = self._trace.slices
+        slices = self.trace.slices
         group = self._occurring(self._keys.of(key)).of(slices, np.arange(len(slices)))
         clocks = self._own(key)
         group[clocks.left_out] = group[clocks.values] = -1
@@ -662,7 +653,7 @@ class Grouping:
 
         clock_names: the clock of each group, if the groups are not those of the key.
         """
-        slices, started = self._trace.slices, self._counted_within(index, first, last)
+        slices, started = self.trace.slices, self._counted_within(index, first, last)
         found, of = index[started], group[started].astype(np.int64)
         durations = slices.end[found] - slices.start[found]
         clocks, zeros = self._own(key), self._zeros_of(found, of)
@@ -699,14 +690,14 @@ class Grouping:
         """Return how many of some slices the file cuts to 0, for each group that has any."""
         if not len(self._zeros):
             return {}
-        is_zero = np.zeros(len(self._trace.slices), np.bool_)
+        is_zero = np.zeros(len(self.trace.slices), np.bool_)
         is_zero[self._zeros] = True
         groups, counts = np.unique(group[is_zero[index]], return_counts=True)
         return dict(zip(groups.tolist(), counts.tolist(), strict=True))
 
     @cached_property
     def _zeros(self) -> Ints:
-        return rounded_zeros(self._trace.slices)
+        return rounded_zeros(self.trace.slices)
 
     @cached_property
     def _rated_clocks(self) -> OwnClocks:
@@ -756,7 +747,7 @@ class ChargedTime:
 
         groups: how many there are. scopes: as in `charge`.
         """
-        self._trace, self._group_of_key, self._groups = trace, group_of_key, groups
+        self.trace, self._group_of_key, self._groups = trace, group_of_key, groups
         self._scopes, self._within_calls = scopes, within_calls
         self._whole: dict[bool, tuple[Ints, Ints]] = {}
 
@@ -768,28 +759,28 @@ class ChargedTime:
         if is_all and not self._has_rest:
             if warm_up not in self._whole:
                 self._whole[warm_up] = total_charged(
-                    self._trace, self._group_of_key, self._groups, self._scopes, warm_up=warm_up
+                    self.trace, self._group_of_key, self._groups, self._scopes, warm_up=warm_up
                 )
             return self._whole[warm_up]
         return self._charged.per_group(self._groups, first, last, track, warm_up=warm_up)
 
     def rest(self, scope: TimeScope) -> int:
         """Return the ticks in a scope that no group has."""
-        return length_within(self._free, self._trace, scope) if self._has_rest else 0
+        return length_within(self._free, self.trace, scope) if self._has_rest else 0
 
     @cached_property
     def _has_rest(self) -> bool:
         """Whether any slice is in no group."""
         bare = self._group_of_key < 0
-        return bool(bare.any() and bare[self._trace.slices.key].any())
+        return bool(bare.any() and bare[self.trace.slices.key].any())
 
     @cached_property
     def _charged(self) -> Charged:
-        return charge(self._trace, self._group_of_key, self._scopes)
+        return charge(self.trace, self._group_of_key, self._scopes)
 
     @cached_property
     def _free(self) -> FreeTime:
-        trace, slices = self._trace, self._trace.slices
+        trace, slices = self.trace, self.trace.slices
         if self._within_calls:
             whole = whole_slices(trace)
         else:

@@ -39,7 +39,7 @@ from viewer.gui.timeline.legend_buttons import (
 )
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
-from viewer.model.scope import whole_scope_text
+from viewer.model.scope import WHOLE, TimeScope, inferences_text, whole_scope_text
 from viewer.model.text import capped, display_name, listed
 from viewer.model.times import group_digits
 from viewer.model.timing import MEASURED, TIMING_WORDS, kinds_of_time
@@ -47,6 +47,7 @@ from viewer.model.trace import RunKind, Trace
 from viewer.render.color_schemes import BY_ID, NAMES
 from viewer.render.color_shares import Counted, Share, Shares, shares
 from viewer.render.palette import RAMP
+from viewer.view.cost_scope import per_inference
 from viewer.view.open_trace import AT_ONCE
 
 MOST_BUTTONS = 40
@@ -105,17 +106,7 @@ class Legend(QWidget):
             self._forget()
             return
         trace, run = self._drawings.session.state.run or (None, None)
-        inputs = [
-            Counted(
-                p.open_trace.trace,
-                p.classes,
-                p.open_trace.axis.ns_per_tick,
-                run if i == trace else None,
-                self._is_by_name(p),
-                p.open_trace.findings.threads,
-            )
-            for i, p in self._rasters
-        ]
+        inputs = [self._input(p, run if i == trace else None) for i, p in self._rasters]
         if inputs == self._counted:
             return
         self._counted = inputs
@@ -124,6 +115,21 @@ class Legend(QWidget):
         self._latest.ask(small, shares, inputs)
         if not small:
             self._list(Shares())
+
+    def _input(self, drawn: TraceRasters, run: int | None) -> Counted:
+        """Return what to count of a trace: of all inferences, those that panels cover."""
+        open_trace, scope = drawn.open_trace, self._time_scope
+        figures = open_trace.figures_for(scope)
+        trace, threads = open_trace.trace, open_trace.findings.threads
+        if run is None and figures.trace is not trace:
+            trace, threads = figures.trace, figures.grouping.threads
+        rate, by_name = open_trace.axis.ns_per_tick, self._is_by_name(drawn)
+        return Counted(trace, drawn.classes, rate, run, by_name, threads, scope.warm_up)
+
+    @property
+    def _time_scope(self) -> TimeScope:
+        """The scope of figures of all inferences."""
+        return per_inference(WHOLE, self._drawings.session.state)
 
     @property
     def _rasters(self) -> list[tuple[int, TraceRasters]]:
@@ -150,7 +156,12 @@ class Legend(QWidget):
         if len(all_rasters) != 1:
             clocks = len(self._drawings.session.groups)
             return "all open files" if clocks == 1 else "all files of this clock"
-        return whole_scope_text(all_rasters[0].open_trace.trace)
+        open_trace, scope = all_rasters[0].open_trace, self._time_scope
+        base, trace = open_trace.base_of(scope), open_trace.figures_for(scope).trace
+        if not base.is_of_several:
+            return whole_scope_text(open_trace.trace, scope)
+        text = inferences_text(trace, scope)
+        return f"{text} of {base.phase}" if base.phase else text
 
     def _forget(self) -> None:
         self._latest.cancel()

@@ -49,6 +49,8 @@ class ArrangedView(RowTable):
         self._least = least
         self._sized: list[int] = []
         self._size_columns()
+        # Sections that come have the width of any section, whatever was set before.
+        self.horizontalHeader().sectionCountChanged.connect(self._forget_widths)
         model.modelReset.connect(self.fit_columns)
         model.headerDataChanged.connect(self.fit_columns)
 
@@ -73,6 +75,10 @@ class ArrangedView(RowTable):
     def least_width(self) -> int:
         """Return the least width of the column that takes the remaining space, in px at 100 %."""
         return self._least
+
+    @Slot(int, int)
+    def _forget_widths(self, _before: int, _now: int) -> None:
+        self._sized = []
 
     def _size_columns(self) -> None:
         """Set the widths of the columns, if the contents changed them."""
