@@ -285,7 +285,7 @@ def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attent
     runs = session.traces[0].trace.runs
     for run, scope in (
         (runs[session.state.run[1]], "run 2 of 5"),
-        (None, "4 inferences after warm-up"),
+        (None, "4 inferences"),
     ):
         pick_run(session, None if run is None else session.state.run)
         cost = table(STEADY) if run is None else session.traces[0].costs.of_run(run)

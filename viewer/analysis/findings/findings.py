@@ -191,13 +191,17 @@ class FindingsAnalysis:
             of_operators.no_operator,
         )
 
-    def phases_of(self, context: FindingContext) -> list[FindingContext]:
+    def phases_of(
+        self, context: FindingContext, *, only_inferences: bool = False
+    ) -> list[FindingContext]:
         """Return the context of each phase and method; empty for one of them, or if it is open.
 
-        The largest total first.
+        The largest total first. only_inferences: of nothing but inferences, also of a profile whose
+        inferences the runtime does not time.
         """
         trace = self.table.trace
-        if context.run is not None or not context.is_timed or not context.within.is_whole:
+        is_timed = context.is_timed or only_inferences
+        if context.run is not None or not is_timed or not context.within.is_whole:
             return []
         runs = counted_inferences(trace, warm_up=context.within.warm_up)
         total: dict[Series, int] = {}
@@ -208,13 +212,14 @@ class FindingsAnalysis:
             return []
         names = series_names(self.table, total)
         chosen = sorted(total, key=lambda series: -total[series])[:MOST_PHASES]
-        return [
-            replace(
-                self._of_phase(series).context(context.within, context.rate, context.estimates),
-                phase=names[series],
-            )
-            for series in chosen
-        ]
+        within = context.within, context.rate, context.estimates
+
+        def of_phase(series: Series) -> FindingContext:
+            analysis = self._of_phase(series)
+            analysis = analysis.of_inferences if only_inferences else analysis
+            return replace(analysis.context(*within), phase=names[series])
+
+        return [of_phase(series) for series in chosen]
 
     @cached_property
     def of_inferences(self) -> FindingsAnalysis:

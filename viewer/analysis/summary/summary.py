@@ -118,7 +118,7 @@ def summary_of(
     trace = findings.table.trace
     whole = context = findings.context(scope, rate, estimates)
     base = figure_base(trace, scope, rate)
-    phases = findings.phases_of(context)
+    phases = findings.phases_of(context, only_inferences=only_inferences)
     report = delegation.report(scope)
     if phases and scope.phase != EVERY_PHASE:
         context = next((one for one in phases if one.phase == scope.phase), phases[0])

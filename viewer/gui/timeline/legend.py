@@ -39,9 +39,9 @@ from viewer.gui.timeline.legend_buttons import (
 )
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
-from viewer.model.scope import WHOLE, TimeScope, inferences_text, whole_scope_text
+from viewer.model.scope import WHOLE, TimeScope, whole_scope_text
 from viewer.model.text import capped, display_name, listed
-from viewer.model.times import group_digits
+from viewer.model.times import counted, group_digits
 from viewer.model.timing import MEASURED, TIMING_WORDS, kinds_of_time
 from viewer.model.trace import RunKind, Trace
 from viewer.render.color_schemes import BY_ID, NAMES
@@ -157,10 +157,10 @@ class Legend(QWidget):
             clocks = len(self._drawings.session.groups)
             return "all open files" if clocks == 1 else "all files of this clock"
         open_trace, scope = all_rasters[0].open_trace, self._time_scope
-        base, trace = open_trace.base_of(scope), open_trace.figures_for(scope).trace
+        base = open_trace.base_of(scope)
         if not base.is_of_several:
             return whole_scope_text(open_trace.trace, scope)
-        text = inferences_text(trace, scope)
+        text = counted(base.count, "inference")  # there is no room to say which
         return f"{text} of {base.phase}" if base.phase else text
 
     def _forget(self) -> None:

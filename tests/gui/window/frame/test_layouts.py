@@ -32,11 +32,9 @@ PREFERENCES = ("Theme", "Font size")
 def opening(controller, qtbot):
     """What a file opens with: panels and their sizes, what they show, the view, and the picture."""
     docks, state = controller.docks, controller.session.state
-    areas = {
-        area: (part.names, part.front, part.width(), part.height())
-        for area, part in docks.areas.items()
-        if part.isVisible()
-    }
+    visible = [(area, part) for area, part in docks.areas.items() if part.isVisible()]
+    areas = {area: (part.names, part.front) for area, part in visible}
+    sizes = [size for _, part in visible for size in part.size().toTuple()]
     view = state.t0, state.t1, state.run, state.inferences, state.phase, state.scheme
     selected = state.slice, state.operators, state.area, state.warm_up
     image = controller.window.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
@@ -59,7 +57,7 @@ def opening(controller, qtbot):
         if button.isChecked()
     }
     filters = {line.text() for line in window.findChildren(EscapeField)}
-    return (areas, front, docks.floating, view, selected, boxes, pressed, filters), image
+    return (areas, front, docks.floating, view, selected, boxes, pressed, filters), sizes, image
 
 
 def differing(first, second):
@@ -132,10 +130,11 @@ def test_what_a_file_opens_with_depends_on_the_file_alone(
         settle(qtbot, controller)
         if controller.session.is_empty:
             continue  # a file that cannot be read alone, or that asks for its columns
-        shown, image = opening(controller, qtbot)
-        before, image_before = first.setdefault(name, (shown, image))
+        shown, sizes, image = opening(controller, qtbot)
+        before, sizes_before, image_before = first.setdefault(name, (shown, sizes, image))
         assert shown == before, name
-        assert differing(image, image_before) < FEW, name
+        assert sizes == pytest.approx(sizes_before, abs=1), name  # of what is divided
+        assert sizes != sizes_before or differing(image, image_before) < FEW, name
         visited(controller, chance, qtbot)
         controller.session.close_all()
         settle(qtbot, controller)

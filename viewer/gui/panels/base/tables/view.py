@@ -48,9 +48,8 @@ class ArrangedView(RowTable):
         self.opacity = 1.0
         self._least = least
         self._sized: list[int] = []
+        self._sections = 0  # of the header, when their widths were set
         self._size_columns()
-        # Sections that come have the width of any section, whatever was set before.
-        self.horizontalHeader().sectionCountChanged.connect(self._forget_widths)
         model.modelReset.connect(self.fit_columns)
         model.headerDataChanged.connect(self.fit_columns)
 
@@ -76,16 +75,13 @@ class ArrangedView(RowTable):
         """Return the least width of the column that takes the remaining space, in px at 100 %."""
         return self._least
 
-    @Slot(int, int)
-    def _forget_widths(self, _before: int, _now: int) -> None:
-        self._sized = []
-
     def _size_columns(self) -> None:
         """Set the widths of the columns, if the contents changed them."""
         model, header = self.arranged, self.horizontalHeader()
         widths = [column.room(model.contents) for column in model.columns]
-        if widths != self._sized:
-            self._sized = widths
+        if (widths, header.count()) != (self._sized, self._sections):
+            # The header can follow its model later; what it adds has the width of any section.
+            self._sized, self._sections = widths, header.count()
             for i, width in enumerate(widths):
                 if width:
                     header.resizeSection(i, self._theme.px(width))
