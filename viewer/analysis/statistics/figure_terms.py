@@ -49,7 +49,7 @@ MAX = FigureTerm("Max", "The longest of the counted durations.")
 SUM = FigureTerm("Sum", "All counted durations added up, also those inside one another.")
 PER_INFERENCE = FigureTerm(
     "Per inference",
-    "Median per inference: half of the counted inferences have less, where none of it counts as 0.",
+    "Median per inference: half of the counted inferences have less, and some may have 0.",
 )
 TERMS = (TOTAL, SELF, WALL, SHARED, COUNT, MEAN, MEDIAN, P10, P90, MIN, MAX, SUM, PER_INFERENCE)
 

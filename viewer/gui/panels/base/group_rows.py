@@ -148,9 +148,9 @@ def group_contents(
         *(((_with_base(base, OTHER_CLOCKS[DELEGATE_NS], 92, tip=_OWN_CLOCK), apart),)
             if has_apart else ()),
         (term_heading(figure_terms.share(table.share_of, of=base), ColumnKind.SHARE, 132), share),
-        *(((median_heading(base), median),) if has_medians else ()),
         *(((_with_base(base, STATISTICS["self_ns"], 92),
             lambda g: time(g.self_ticks, g, is_known=not g.is_apart)),) if has_wall else ()),
+        *(((median_heading(base), median),) if has_medians else ()),
         (_with_base(base, STATISTICS["total_ns"], 96), total),
         (replace(column_of(counts, width_of_title(base.summed(counts.title), 64)),
             title=base.summed(counts.title)),

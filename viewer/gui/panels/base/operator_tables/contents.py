@@ -68,8 +68,8 @@ def summed_heading(
 
 
 def median_heading(base: FigureBase) -> Heading:
-    """Return the column of a median per inference: "Median of 4"."""
-    tip = figure_terms.PER_INFERENCE.definition
+    """Return the column of the median self time per inference: "Median of 4"."""
+    tip = figure_terms.PER_INFERENCE.explained("Here of the self time.")
     return Heading(base.median_title, ColumnKind.TIME, 92, tip)
 
 
