@@ -392,3 +392,16 @@ def test_means_per_inference_need_one_key(capsys):
     code, out, err = run(capsys, "stats", *ATTENTION, "--by", "name,type", "--per", "inference")
     assert (code, out) == (1, "")
     assert "Means per inference need one key alone" in err
+
+
+def test_one_slice_per_inference_has_the_same_mean_and_median_in_both_columns(capsys):
+    by = "--by", "operator", "--per", "inference", "--unit", "us"
+    _, out, _ = run(capsys, "stats", *ATTENTION, *by)
+    head, *lines = out.splitlines()[3:]
+    titles = re.split(r"  +", head.strip())
+    rows = [dict(zip(titles, re.split(r"  +", line.strip()), strict=False)) for line in lines]
+    once = [row for row in rows if row.get("Count, sum") == "4"]
+    assert len(once) > 3
+    for row in once:
+        assert row["Self, mean of 4, µs"] == row["Mean, µs"]
+        assert row["Median of 4, µs"] == row["Median, µs"]

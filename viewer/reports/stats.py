@@ -44,6 +44,7 @@ from viewer.reports.info import HEAD, Facts, clock_facts, format_words
 from viewer.reports.phases import linked_phase, phase_names
 from viewer.tables.statistics import (
     DELEGATE_NS,
+    LENGTHS,
     ROUNDED_TO_NS,
     UNGROUPED,
     group_row,
@@ -379,6 +380,12 @@ def _as_mean(row: Facts, file: Facts) -> Facts:
         f"{name}_ns": float(row[f"{name}_ticks"] * rate / of)
         for name in ("total", "self", "wall")
         if row.get(f"{name}_ticks") is not None
+    }
+    # Of slices, too: one per inference has the same mean and median in both columns.
+    means |= {
+        f"{name}_ns": float(Fraction(row[f"{name}_ticks"]) * rate)
+        for name in LENGTHS
+        if f"{name}_ticks" in row
     }
     if (median := row.get("p50_per_inference_ticks")) is not None:
         means[MEDIAN_NS] = float(Fraction(median) * rate)
