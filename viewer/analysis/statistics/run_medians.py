@@ -68,9 +68,9 @@ def _medians_with_zeros(group: Ints, ticks: Ints, count: int) -> dict[int, float
     groups, first, listed = np.unique(group[order], return_index=True, return_counts=True)
     ordered = ticks[order]
 
-    def at(place: int) -> Ints:
+    def at_place(place: int) -> Ints:
         after = place - (count - listed)
         return np.where(after < 0, 0, ordered[first + np.maximum(after, 0)])
 
-    middle = (at((count - 1) // 2) + at(count // 2)) / 2
+    middle = (at_place((count - 1) // 2) + at_place(count // 2)) / 2
     return dict(zip(groups.tolist(), middle.tolist(), strict=True))

@@ -199,8 +199,8 @@ class CodeView(QTextEdit):
         """Scroll to a line, unless it is well in view."""
         top = self._row(line) * self.line_height + _MARGIN
         bar, room = self.verticalScrollBar(), self.viewport().height()
-        known, before, after = self._revealed
-        if line != known or bar.value() != after:
+        revealed, before, after = self._revealed
+        if line != revealed or bar.value() != after:
             before = bar.value()
         bar.setValue(before)
         if not bar.value() + self.line_height <= top <= bar.value() + room - 2 * self.line_height:

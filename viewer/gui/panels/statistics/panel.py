@@ -121,8 +121,8 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         """
         keys = self.key, self.then.chosen_key
         by_inference = _is_per_inference(*keys)
-        shown, scope = current_scope(self._session, ranges=True, by_inference=by_inference)
-        return shown, WHOLE if scope.run is not None and "inference" in keys else scope
+        open_trace, scope = current_scope(self._session, ranges=True, by_inference=by_inference)
+        return open_trace, WHOLE if scope.run is not None and "inference" in keys else scope
 
     @Slot()
     def refresh(self) -> None:
