@@ -192,7 +192,7 @@ class CodeView(QTextEdit):
 
     def forget(self) -> None:
         """Start the next text from its top, also if it is the same."""
-        self._shown, self._revealed = (), (0, 0, 0)
+        self._numbers, self._revealed = [], (0, 0, 0)
         self.verticalScrollBar().setValue(0)
 
     def reveal(self, line: int) -> None:
