@@ -90,7 +90,7 @@ class OperatorView(ArrangedView):
         names = (f"{row.module}{row.op}"[:_LONGEST] for row in rows)
         longest = max(map(metrics.horizontalAdvance, names), default=0)
         scale = theme.px(100) / 100
-        least, most = LEAST_NAME, int(_MOST_NAMES * self.viewport().width() / scale)
+        least, most = super().least_width(), int(_MOST_NAMES * self.viewport().width() / scale)
         return max(least, min(int(longest / scale) + _AROUND_NAME, most))
 
     def mark(self, row: int) -> None:
