@@ -225,7 +225,7 @@ def test_a_step_is_the_sum_of_all_threads_in_its_time():
     first, second = (analysis.context(TimeScope(run), NS) for run in trace.inferences())
     assert (first.whole_ticks, second.whole_ticks) == (70, 50)
     assert first.busy == "Busy time of 2 threads, added up"
-    assert first.whole == "the busy time of inference 1"
+    assert first.whole == "the busy time of step 1"
     assert [first.threads.threads(one.within) for one in (first, second)] == [2, 2]
     assert dict(second.work.by_thing(second.ticks)) == {"relu": 40, "kernel": 10}
 

@@ -230,7 +230,7 @@ def test_threads_have_their_busy_time_and_stand_in_their_own_order(c3):
 
 def test_units_are_the_rows_of_the_overview(c3):
     found = c3.by("unit", 1000, 60000)
-    rows = UnitOverview(c3._trace).rows(1000, 60000)
+    rows = UnitOverview(c3.trace).rows(1000, 60000)
     assert [(g.key, g.label, g.total, g.share) for g in found.groups] == [
         (r.key, r.label, r.ticks, r.share) for r in rows
     ]

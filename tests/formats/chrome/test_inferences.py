@@ -138,8 +138,8 @@ def test_steps_log_the_same_events_and_align():
 @pytest.mark.parametrize(
     ("view_of_runs", "label"),
     [
-        (typical_run, "ProfilerStep#3 · run 3 of 5"),
-        (mean_run, "ProfilerStep · mean of 5 inferences"),
+        (typical_run, "ProfilerStep#3 · step 3 of 5"),
+        (mean_run, "ProfilerStep · mean of 5 steps"),
     ],
 )
 def test_steps_keep_their_labels_in_views(view_of_runs, label):

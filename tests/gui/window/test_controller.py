@@ -110,7 +110,7 @@ def test_a_fault_in_painting_is_told_once_and_the_window_lives(attention, monkey
         given[0].save()
         return [][3]
 
-    monkeypatch.setattr(view.frames, "paint", broken)
+    monkeypatch.setattr(view._rest, "paint", broken)
     for _ in range(3):
         assert not canvas(attention).grab().isNull()
     told = capsys.readouterr().err

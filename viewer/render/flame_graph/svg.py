@@ -223,7 +223,7 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
 @lru_cache(1 << 12)
 def _name(name: str) -> str:
     """Return a name as it is shown: on one line, and not too long."""
-    return name_text(name[:_MOST_LETTERS] + ("…" if len(name) > _MOST_LETTERS else ""))
+    return one_line(name_text(name[:_MOST_LETTERS] + ("…" if len(name) > _MOST_LETTERS else "")))
 
 
 def _text(text: str) -> str:

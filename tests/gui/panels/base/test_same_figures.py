@@ -29,7 +29,7 @@ def opened(files):
 
 
 def summary_answer(shown, space):
-    return summary_panel._answer(shown, STEADY, False, space).summary
+    return summary_panel._answer(shown, STEADY, False, space, (), ()).summary
 
 
 def by_name(contents):

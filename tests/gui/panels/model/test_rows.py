@@ -50,7 +50,7 @@ def test_modules_of_a_training_have_forward_and_backward(show_files):
         "Total, mean of 5", "Forward",
     ]  # fmt: skip
     assert rows.text(rows.items[0], ModelColumn.P50) != "–"
-    assert rows.title_tip(ModelColumn.P50).startswith("Median per step: half of the steps")
+    assert rows.title_tip(ModelColumn.P50).startswith("Median per step: half of the counted steps")
     panel.resize(620, 400)
     assert ModelColumn.SHARE not in panel.view.shown_columns
     assert panel.view.columnWidth(0) >= 0.4 * panel.view.viewport().width()

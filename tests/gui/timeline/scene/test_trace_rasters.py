@@ -21,10 +21,11 @@ def test_by_operator_a_slice_has_the_color_of_its_operator(attention):
     palette = palette_of(attention, "operator")
     kinds = attention.trace.keys.kind[attention.trace.slices.key]
     assert len(palette) == len(attention.trace.slices)
+    of_operator = attention.operator_colors("operator")
     for i in range(len(palette)):
         operators = attention.link(i).operators
         if len(operators) == 1 and kinds[i] == KeyKind.OPERATOR_CALL:
-            assert palette[i] == operators[0] % 12
+            assert palette[i] == of_operator[operators[0]]
         elif len(operators) > 1:
             assert palette[i] == SLAB
         elif kinds[i] == KeyKind.FRAMEWORK:

@@ -91,6 +91,8 @@ class OperatorView(ArrangedView):
         longest = max(map(metrics.horizontalAdvance, names), default=0)
         scale = theme.px(100) / 100
         least, most = super().least_width(), int(_MOST_NAMES * self.viewport().width() / scale)
+        if least < LEAST_NAME:  # a table whose figures matter more
+            return least
         return max(least, min(int(longest / scale) + _AROUND_NAME, most))
 
     def mark(self, row: int) -> None:
