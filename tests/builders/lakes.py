@@ -71,6 +71,11 @@ def rows(lake: Path) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
+def outdated(lake: Path) -> set[str]:
+    """The keys whose sources have another key by now."""
+    return Lake(str(lake)).read().outdated()
+
+
 def files_on_disk(lake: Path) -> set[str]:
     """The Parquet files in the folders of tables, as a reader without the manifest finds them."""
     return {

@@ -21,6 +21,7 @@ from tests.builders.lakes import (
     command,
     environment,
     files_on_disk,
+    outdated,
     rows,
     sources_of,
     work_with_poison,
@@ -30,8 +31,8 @@ from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.lake import Lake, LakeSession, UnusableLake
-from viewer.fleet.manifest import ManifestWriter
 from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, REFUSED
+from viewer.fleet.manifest_log import FileWriter
 from viewer.fleet.query import connect
 from viewer.fleet.schemas import TABLES
 from viewer.fleet.sources import NoSource
@@ -166,7 +167,7 @@ def test_a_changed_profile_replaces_its_old_rows(copied, tmp_path):
     changed.write_bytes(Template.of(RECORDED[0][0]).variant(3.0, 9))
     assert built(lake, copied).states == {KEPT: 3, DONE: 1}
     assert len(rows(lake)["files"]) == 4
-    assert len(Lake(str(lake)).read().outdated) == 1
+    assert len(outdated(lake)) == 1
 
 
 def test_a_broken_file_is_tried_again_but_not_with_resume(copied, tmp_path):
@@ -257,7 +258,7 @@ def _killed_at(monkeypatch, point: int) -> None:
         left[0] -= 1
         return left[0] == 0
 
-    write, rename = ManifestWriter.append, os.replace
+    write, rename = FileWriter.append, os.replace
 
     def torn(self, lines):
         if is_now():
@@ -271,7 +272,7 @@ def _killed_at(monkeypatch, point: int) -> None:
             raise Killed
         rename(*paths, **folders)
 
-    monkeypatch.setattr(ManifestWriter, "append", torn)
+    monkeypatch.setattr(FileWriter, "append", torn)
     monkeypatch.setattr("viewer.fleet.lake.os.replace", never)
     monkeypatch.setattr(LakeSession, "close", lambda self: self._owner.release())
 

@@ -7,11 +7,11 @@ import duckdb
 import pytest
 
 from tests.builders.fleet_dumps import RECORDED, Template
-from tests.builders.lakes import built, check_whole, files_on_disk, rows
+from tests.builders.lakes import built, check_whole, files_on_disk, outdated, rows
 from viewer.fleet.compact import compact
 from viewer.fleet.lake import Lake, LakeSession
-from viewer.fleet.manifest import ManifestWriter
 from viewer.fleet.manifest_lines import DONE, KEPT
+from viewer.fleet.manifest_log import FileWriter
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +64,7 @@ def test_rows_of_changed_profiles_go_and_can_come_back(fleet, tmp_path):
     changed.write_bytes(Template.of(RECORDED[0][0]).variant(3.0, 9))
     built(lake, folder)
     compacted(lake)
-    assert Lake(str(lake)).read().outdated == set()
+    assert outdated(lake) == set()
     files = [str(lake / path) for path in files_on_disk(lake) if "table=files" in path]
     assert duckdb.sql(f"SELECT count(*) FROM read_parquet({files})").fetchall() == [(4,)]
     changed.write_bytes(data)
@@ -104,7 +104,7 @@ def test_a_killed_compaction_loses_and_doubles_nothing(lake, expected, monkeypat
         return changed
 
     with monkeypatch.context() as patched:
-        patched.setattr(ManifestWriter, "append", counted(ManifestWriter.append))
+        patched.setattr(FileWriter, "append", counted(FileWriter.append))
         patched.setattr("viewer.fleet.lake.os.replace", counted(os.replace))
         patched.setattr("viewer.fleet.lake.os.unlink", counted(os.unlink))
         patched.setattr(LakeSession, "close", lambda self: self._owner.release())

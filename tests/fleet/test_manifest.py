@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from viewer.fleet import manifest as module
+from viewer.fleet import manifest_log as module
 from viewer.fleet.lake_folder import LakeFolder
-from viewer.fleet.manifest import ManifestReader
 from viewer.fleet.manifest_lines import LakeFile
+from viewer.fleet.manifest_log import ManifestReader
 
 BATCH = "0123456789abcdef-0123456789ab"
 BUILD = "fedcba9876543210"
@@ -56,7 +56,7 @@ def read(folder, *lines):
 
 def test_a_batch_counts_with_its_units(tmp_path):
     found = read(tmp_path, unit(), files(file()))
-    assert (found.ignored, list(found.units), list(found.tables)) == (
+    assert (found.ignored, list(found.sources), list(found.rows)) == (
         0,
         ["a.etdp"],
         [key_of("a.etdp")],
@@ -79,7 +79,7 @@ def test_paths_of_another_form_are_ignored(tmp_path, wrong):
     parts = f"_tmp/{BUILD}/{BATCH}.files.parquet"
     for name, bad in (("path", wrong), ("part", wrong), ("part", f"{parts}{wrong or '/'}")):
         found = read(tmp_path, unit(), files(file(**{name: bad})))
-        assert (found.ignored, found.files, found.units) == (1, {}, {})
+        assert (found.ignored, found.files, found.sources) == (1, {}, {})
     if wrong != f"table=files/schema=2/{BATCH}.parquet":
         bad = {**compaction(1, []), "replaces": [wrong]}
         found = read(tmp_path, unit(), files(file()), bad)
@@ -109,7 +109,7 @@ def test_lines_that_cannot_be_read_are_counted_and_the_others_count(tmp_path, wr
         unit("b.etdp", batch=other),
         files(file(name=other), batch=other),
     )
-    assert (found.ignored, list(found.units)) == (1, ["b.etdp"])
+    assert (found.ignored, list(found.sources)) == (1, ["b.etdp"])
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_lines_that_cannot_be_read_are_counted_and_the_others_count(tmp_path, wr
 )
 def test_a_batch_whose_units_and_files_differ_counts_neither_way(tmp_path, lines):
     found = read(tmp_path, *lines)
-    assert (found.ignored, found.files, found.units) == (1, {}, {})
+    assert (found.ignored, found.files, found.sources) == (1, {}, {})
 
 
 def test_a_batch_counts_once(tmp_path):
     found = read(tmp_path, unit(), files(file()), unit(), files(file()))
-    assert (found.ignored, len(found.files), len(found.tables)) == (1, 1, 1)
+    assert (found.ignored, len(found.files), len(found.rows)) == (1, 1, 1)
 
 
 OWN = f"table=files/schema=1/{BATCH}.parquet"
@@ -205,7 +205,7 @@ def test_links_in_the_manifest_are_counted_once_and_not_read(tmp_path):
     (tmp_path / "_manifest" / "b.jsonl").symlink_to(tmp_path / "a.jsonl")
     reader = ManifestReader(LakeFolder(str(tmp_path)))
     for _ in range(2):
-        assert (reader.refresh().ignored, list(reader.manifest.units)) == (1, ["a.etdp"])
+        assert (reader.refresh().ignored, list(reader.manifest.sources)) == (1, ["a.etdp"])
 
 
 def test_a_line_without_an_end_is_not_read_for_ever(tmp_path, monkeypatch):
@@ -217,9 +217,9 @@ def test_a_line_without_an_end_is_not_read_for_ever(tmp_path, monkeypatch):
     reader = reader_of()
     for _ in range(2):
         assert reader.refresh().ignored == 1
-    assert list(reader.manifest.units) == ["a.etdp"]
+    assert list(reader.manifest.sources) == ["a.etdp"]
 
 
 def test_paths_that_are_not_utf_8_are_read(tmp_path):
     found = read(tmp_path, unit("a\udcff.etdp"), files(file()))
-    assert list(found.units) == ["a\udcff.etdp"]
+    assert list(found.sources) == ["a\udcff.etdp"]

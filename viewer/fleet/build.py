@@ -108,14 +108,13 @@ def build(
     """
     refuse_url(path)
     lake = Lake(path) if Lake.exists(path) else None
-    units = {} if lake is None else lake.read().units
+    if lake is not None:
+        lake.read(require=True)
     sources = find_profiles(
         options.sources,
         records=options.records,
         leave_out=os.path.abspath(path),
-        present={
-            source for source, unit_outcome in units.items() if unit_outcome.state in (DONE, KEPT)
-        },
+        is_present=lambda source: lake is not None and _is_read(lake, source),
     )
     unlabeled = _unlabeled(sources, options.pattern)
     lake = lake or Lake.create(path)  # not before: what cannot be listed leaves no empty lake
@@ -126,6 +125,11 @@ def build(
         return lake, running.run(sources, engine)
     finally:
         session.close()
+
+
+def _is_read(lake: Lake, source: str) -> bool:
+    outcome = lake.manifest.unit(source)
+    return outcome is not None and outcome.state in (DONE, KEPT)
 
 
 def _unlabeled(sources: Found, text: str | None) -> tuple[str, ...]:
@@ -164,6 +168,7 @@ class _Build:
         if batches:
             self._run_all(batches, engine(len(batches)))
         self._session.append([{"kind": "end", "at": time.time(), **self.progress.states}])
+        self._session.end()
         return self.progress
 
     def _to_read(self, sources: Found) -> list[Unit]:
@@ -180,7 +185,7 @@ class _Build:
                 self.progress.states[state] += 1
         for file, reason in sources.unreadable:
             outcome = UnitOutcome(file.path, file.size, _stamp_of(file), FAILED, reason=reason)
-            unit_outcome = self._lake.manifest.units.get(outcome.source)
+            unit_outcome = self._lake.manifest.unit(outcome.source)
             if (
                 self._given.resume
                 and unit_outcome is not None
@@ -219,7 +224,7 @@ class _Build:
     def _known_state(self, unit: Unit) -> str | None:
         """KEPT if the lake has all rows of a profile; with --resume also a failure; else None."""
         source = unit.profile.file.path
-        unit_outcome = self._lake.manifest.units.get(source)
+        unit_outcome = self._lake.manifest.unit(source)
         if unit_outcome is None or unit_outcome.stamp != unit.stamp:
             return None
         if unit_outcome.state in (DONE, KEPT):
@@ -275,7 +280,7 @@ class _Build:
 
     def _with_known(self, unit: Unit) -> Unit:
         """A unit with what the lake has for an earlier state of the same file."""
-        unit_outcome = self._lake.manifest.units.get(unit.profile.file.path)
+        unit_outcome = self._lake.manifest.unit(unit.profile.file.path)
         keys = {unit_outcome.key} if unit_outcome is not None and unit_outcome.key else set[str]()
         keys |= unit.known.keys()
         return replace(unit, known={key: tuple(self._present(key)) for key in keys})

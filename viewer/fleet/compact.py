@@ -33,7 +33,7 @@ def compact(lake: Lake, report: Callable[[str, int], None], target: int = TARGET
     gone = 0
     try:
         faults = lake.refuse_damage()
-        outdated = lake.manifest.outdated
+        outdated = lake.outdated()
         for table in TABLES:
             present = [
                 lake_file
@@ -45,6 +45,7 @@ def compact(lake: Lake, report: Callable[[str, int], None], target: int = TARGET
                 if file is not None and session.replace(file, files, outdated):
                     gone += len(files) - 1
                     report(table, len(files))
+        session.end(least=1)
     finally:
         session.close()
     return gone
@@ -100,7 +101,7 @@ def _joined(
 
 def _batches(lake: Lake, file: LakeFile) -> Iterator[pa.RecordBatch]:
     """The rows of a file. Raises FileNotFoundError, and UnusableLake if it is damaged."""
-    place = lake.place(file) or file.path
+    place = lake.places.get(file.path, file.path)
     with lake.folder.read(place) as opened:
         try:
             with parquet.ParquetFile(opened, page_checksum_verification=True) as content:

@@ -2,6 +2,7 @@
 
     LAKE/table=operators/schema=1/<batch>.parquet     rows of a batch of profiles
     LAKE/_manifest/<id>.jsonl                         what was read and written
+    LAKE/_snapshots/<lines>-<random>/                 what those lines add up to
     LAKE/_tmp/<id>/                                   files that are not part of the lake yet
     LAKE/_lock                                        held while something is published
 
@@ -18,8 +19,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from viewer.codecs.file_lock import OwnedLock
 from viewer.fleet.lake_folder import LakeFolder
-from viewer.fleet.losses import Fault, FileChecks, Losses, lost_files, lost_parts, stray_files
-from viewer.fleet.manifest import FOLDER, Manifest, ManifestReader, ManifestWriter
+from viewer.fleet.losses import Fault, FileChecks, Losses, lost_files, lost_parts, table_files
+from viewer.fleet.manifest import Manifest
 from viewer.fleet.manifest_lines import (
     PARTS,
     LakeFile,
@@ -28,7 +29,11 @@ from viewer.fleet.manifest_lines import (
     files_line,
     unit_line,
 )
+from viewer.fleet.manifest_log import FOLDER, FileWriter, ManifestReader
+from viewer.fleet.manifest_snapshot import FOLDER as SNAPSHOTS
+from viewer.fleet.manifest_snapshot import IS_NAME as IS_SNAPSHOT
 from viewer.fleet.remote import is_url
+from viewer.fleet.snapshot_writer import new_name, write_snapshot
 from viewer.model.text import one_line
 
 _LOCK, _OWNER = "_lock", ".lock"
@@ -37,6 +42,10 @@ _IS_OWNER = re.compile(rf"[0-9a-f]{{16}}{re.escape(_OWNER)}")
 # Publishing a batch takes milliseconds; only a file system that hangs takes longer.
 _PATIENCE_S = 60.0
 _ATTEMPTS = 5
+# A build writes a snapshot at its end if so many lines are not in one, and on its way if there are
+# many, and a tenth of all. Readers may still use the one before the last.
+_FEW_LINES, _MANY_LINES = 5_000, 50_000
+_MOST_SNAPSHOTS = 2
 
 
 class UnusableLake(Exception):
@@ -59,8 +68,9 @@ class Lake:
             )
         self._reader = ManifestReader(self.folder)
         self.checks = FileChecks(self.folder)
-        # What `check` found last.
+        # What `check` found last, and the files that are not renamed yet, with where they are.
         self.losses = Losses()
+        self.places: dict[str, str] = {}
 
     @staticmethod
     def exists(path: str) -> bool:
@@ -91,51 +101,75 @@ class Lake:
         """What the manifest stated at the last `read`."""
         return self._reader.manifest
 
-    def read(self) -> Manifest:
-        """Return what the manifest states now. Raises UnusableLake."""
+    @contextlib.contextmanager
+    def readable(self) -> Iterator[None]:
+        """Raises UnusableLake for an OSError of the block, which reads the manifest."""
         try:
-            return self._reader.refresh()
+            yield
         except OSError as error:
             raise UnusableLake(
                 f"{self.path}: its manifest cannot be read ({error.strerror or error})"
             ) from error
 
-    def place(self, file: LakeFile) -> str | None:
-        """Return where a file is below the lake, which may not be renamed yet; None if missing."""
-        for path in (file.path, file.part):
-            if self.folder.status(path) is not None:
-                return path
-        return None
+    def read(self, *, require: bool = False) -> Manifest:
+        """Return what the manifest states now. Raises UnusableLake.
+
+        require: verify all of a snapshot, so that nothing of it is found damaged later.
+        """
+        with self.readable():
+            return self._reader.refresh(require=require)
+
+    def outdated(self) -> set[str]:
+        """The keys whose sources have another key by now. Raises UnusableLake."""
+        with self.readable():
+            return self.manifest.outdated()
 
     def faults(self) -> dict[str, Fault]:
         """Read the manifest and return which of its files do not count, by path.
 
         Raises UnusableLake.
         """
+        return self._compared()[0]
+
+    def _compared(self) -> tuple[dict[str, Fault], set[str]]:
+        """As `faults`, and the files that are in the folders of tables."""
         faults: dict[str, Fault] | None = None
         for _ in range(_ATTEMPTS):
-            before, faults = faults, {}
-            for file in self.read().live_files():
-                fault = self.checks.fault(file)
+            before, faults, self.places = faults, {}, {}
+            manifest = self.read()
+            present = dict(table_files(self.folder))
+            files = manifest.live_files()
+            parts: dict[str, int] = {}
+            if any(file.path not in present for file in files):
+                parts = dict(self.folder.files_below(PARTS))
+            for file in files:
+                place, size = file.path, present.get(file.path)
+                if size is None and file.part in parts:
+                    place = self.places[file.path] = file.part
+                    size = parts[place]
+                fault = self.checks.fault(file, place, size)
                 if fault is not None:
                     faults[file.path] = fault
             if not faults or faults == before:
                 break  # else a compaction may have removed them since the manifest was read
-        return faults or {}
+        return faults or {}, set(present)
 
     def check(self) -> dict[str, Fault]:
         """Compare the lake with its manifest, as `faults`, and set `losses`.
 
         Raises UnusableLake.
         """
-        strays = stray_files(self.folder)  # first: what is published later is in the manifest
-        faults = self.faults()
+        faults, strays = self._compared()
         manifest = self.manifest
-        self.losses = Losses(
-            lost_files(manifest, faults),
-            manifest.ignored + manifest.unsettled,
-            tuple(sorted(strays - manifest.files.keys())),
-        )
+        if faults or not strays <= manifest.files.keys():
+            # What was published since; and lookups follow.
+            manifest = self.read(require=bool(faults))
+        with self.readable():
+            self.losses = Losses(
+                lost_files(manifest, faults),
+                manifest.ignored + manifest.unsettled,
+                tuple(sorted(path for path in strays if not manifest.is_named(path))),
+            )
         return faults
 
     def refuse_damage(self) -> dict[str, Fault]:
@@ -152,6 +186,27 @@ class Lake:
             f"{self.path}: {path} is damaged ({one_line(reason)}). Build the lake again from its "
             "profiles, or delete the file"
         )
+
+    def write_snapshot(self, parts: str) -> None:
+        """Write a snapshot of what was read. parts: a folder for its files until they are complete.
+
+        Raises OSError.
+        """
+        name = new_name(self.manifest)
+        place = f"{SNAPSHOTS}/{name}" if self.folder.is_bucket else f"{parts}/{name}"
+        self.folder.make(place)
+        reader = self._reader
+        write_snapshot(
+            lambda file: self.folder.create(f"{place}/{file}"),
+            reader.manifest, reader.positions, reader.number,
+        )  # fmt: skip
+        if not self.folder.is_bucket:
+            self.folder.make(SNAPSHOTS)
+            self.folder.rename_folder(place, f"{SNAPSHOTS}/{name}")
+        reader.rebase(name)
+        names = sorted(filter(IS_SNAPSHOT.fullmatch, self.folder.entries(SNAPSHOTS)))
+        for old in names[:-_MOST_SNAPSHOTS]:
+            self.folder.remove_folder(f"{SNAPSHOTS}/{old}")
 
     def session(self) -> LakeSession:
         """Return what may write to the lake; it also finishes what killed processes left.
@@ -195,7 +250,7 @@ class LakeSession:
         self.folder = lake.folder.full(self.parts)
         try:
             lake.folder.make(self.parts, is_new=True)
-            self._writer = ManifestWriter(lake.folder, self.id)
+            self._writer = FileWriter(lake.folder.append(f"{FOLDER}/{self.id}.jsonl"))
         except BaseException:
             owner.remove()
             raise
@@ -204,17 +259,12 @@ class LakeSession:
         self.has_company = False
 
     def present(self, key: str) -> tuple[str, ...]:
-        """The tables of which the lake has the rows of a profile, as of the last `read`."""
-        manifest = self.lake.manifest
-        of_key = manifest.tables.get(key, {})
-        return tuple(
-            table
-            for table, batches in of_key.items()
-            if any(
-                (batch, table) not in self._lost and manifest.is_in(key, batch, table)
-                for batch in batches
-            )
-        )
+        """The tables of which the lake has the rows of a profile, as of the last `read`.
+
+        Raises OSError.
+        """
+        rows = self.lake.manifest.rows_of(key)
+        return tuple({table: None for table, batch, _ in rows if (batch, table) not in self._lost})
 
     def append(self, lines: Sequence[dict[str, object]]) -> None:
         """Append lines that name no files. Raises OSError."""
@@ -234,7 +284,16 @@ class LakeSession:
             )
             for file in files:
                 self._rename(file)
+        if self.lake.manifest.tail > max(_MANY_LINES, self.lake.manifest.lines // 10):
+            self.end()
         return True
+
+    def end(self, *, least: int = _FEW_LINES) -> None:
+        """Write a snapshot if at least so many lines are not in one yet. Raises OSError."""
+        with self.lake.publishing():  # no batch is half written
+            manifest = self.lake.read(require=True)
+        if manifest.tail >= least and not manifest.unsettled:
+            self.lake.write_snapshot(self.parts)
 
     def replace(
         self, file: LakeFile, replaces: Sequence[LakeFile], dropped: Collection[str] = ()
@@ -245,23 +304,25 @@ class LakeSession:
         others. Readers of the folder never see both: the others go first. Raises OSError.
         """
         with self.lake.publishing():
-            replaced = self.lake.read().replaced
-            if any(lake_file.path in replaced for lake_file in replaces):
+            is_replaced = self.lake.read().is_replaced
+            if any(is_replaced(lake_file.path) for lake_file in replaces):
                 return False
             self._writer.append(
                 [compact_line(file, [lake_file.path for lake_file in replaces], dropped)]
             )
             for lake_file in replaces:
-                self._remove(lake_file)
+                self._remove(lake_file.path)
+                self._remove(lake_file.part)
             self._rename(file)
         return True
 
     def recover(self) -> None:
         """Finish what killed processes published, and remove what they did not. Raises OSError."""
         with self.lake.publishing():
-            manifest = self.lake.read()
-            for path in manifest.replaced.keys() & manifest.files.keys():
-                self._remove(manifest.files[path])
+            manifest = self.lake.read(require=True)
+            for path, _ in list(table_files(self.lake.folder)):
+                if manifest.is_replaced(path):
+                    self._remove(path)
             self._finish()
             self._lost = lost_parts(self.lake.manifest, self.lake.faults())
         for entry, size in self.lake.folder.entries(PARTS).items():
@@ -282,8 +343,10 @@ class LakeSession:
 
     def _finish(self) -> None:
         """Rename files of the manifest that are not in their places yet. Raises OSError."""
-        for file in self.lake.read().live_files():
-            if self.lake.folder.status(file.path) is None:
+        folder = self.lake.folder
+        parts = {path for path, _ in folder.files_below(PARTS)}
+        for file in self.lake.read().live_files() if parts else ():
+            if file.part in parts and folder.status(file.path) is None:
                 self._rename(file)
 
     def _rename(self, file: LakeFile) -> None:
@@ -291,10 +354,9 @@ class LakeSession:
             with contextlib.suppress(FileNotFoundError):
                 self.lake.folder.rename(file.part, file.path)
 
-    def _remove(self, file: LakeFile) -> None:
-        for path in (file.path, file.part):
-            with contextlib.suppress(FileNotFoundError):
-                self.lake.folder.remove(path)
+    def _remove(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self.lake.folder.remove(path)
 
     def _remove_parts(self, parts: str, owner: OwnedLock) -> None:
         """Remove the temporary folder of a build that ended, and its lock.

@@ -40,6 +40,8 @@ class LakeFolder:
     link in a path.
     """
 
+    is_bucket = False
+
     def __init__(self, path: str) -> None:
         self.path = path
 
@@ -80,6 +82,21 @@ class LakeFolder:
                         is_file = stat.S_ISREG(status.st_mode)
                         sizes[entry.name] = status.st_size if is_file else None
         return dict(sorted(sizes.items()))
+
+    def files_below(self, folder: str) -> Iterator[tuple[str, int]]:
+        """Yield the regular files in a folder and its folders, with their sizes.
+
+        Links are left out, and what is removed at that moment.
+        """
+        try:
+            entries = self.entries(folder)
+        except OSError:
+            return
+        for name, size in entries.items():
+            if size is None:
+                yield from self.files_below(f"{folder}/{name}")
+            else:
+                yield f"{folder}/{name}", size
 
     def make(self, path: str, *, is_new: bool = False) -> None:
         """Make a folder, unless it is there. is_new: it must not be there."""

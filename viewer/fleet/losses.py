@@ -8,7 +8,7 @@ damaged pages without a word.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -89,20 +89,26 @@ class FileChecks:
         self._folder = folder
         self._known: dict[LakeFile, tuple[tuple[object, ...], Fault | None]] = {}
 
-    def fault(self, file: LakeFile) -> Fault | None:
-        """Return why a file does not count, None if it does."""
-        path, status = file.path, self._folder.status(file.path)
-        if status is None:
-            path, status = file.part, self._folder.status(file.part)
+    def fault(self, file: LakeFile, place: str, size: int | None) -> Fault | None:
+        """Return why a file does not count, None if it does.
+
+        place, size: where a listing has it, and how large; None if nowhere. In a bucket, the size
+        is all that is compared: its contents cannot change but as a whole, and are verified by it.
+        """
+        if size is None:
+            return Fault(MISSING)
+        if size != file.size:
+            return Fault(f"{size:,} bytes in place of {file.size:,}")
+        if self._folder.is_bucket:
+            return None
+        status = self._folder.status(place)
         if status is None:
             return Fault(MISSING)
-        if status.st_size != file.size:
-            return Fault(f"{status.st_size:,} bytes in place of {file.size:,}")
-        stamp = (path, status.st_ino, status.st_mtime_ns)
+        stamp = (place, status.st_ino, status.st_mtime_ns)
         stamped = self._known.get(file)
         if stamped is None or stamped[0] != stamp:
             try:
-                with self._folder.read(path) as opened:
+                with self._folder.read(place) as opened:
                     stamped = stamp, _fault_of(opened, file)
             except FileNotFoundError:
                 return Fault(MISSING)
@@ -175,58 +181,41 @@ def _wrong_column(schema: object, table: str) -> str:
     return ""
 
 
-def stray_files(folder: LakeFolder) -> set[str]:
-    """The Parquet files in the folders of tables. Raises OSError."""
-    strays = set()
-    for table in _folders(folder, "."):
-        if table.startswith("table="):
-            for schema in _folders(folder, table):
-                for name, size in _entries(folder, f"{table}/{schema}").items():
-                    if size is not None and name.endswith(".parquet"):
-                        strays.add(f"{table}/{schema}/{name}")
-    return strays
-
-
-def _folders(folder: LakeFolder, path: str) -> list[str]:
-    return [name for name, size in _entries(folder, path).items() if size is None]
-
-
-def _entries(folder: LakeFolder, path: str) -> dict[str, int | None]:
-    try:
-        return folder.entries(path)
-    except OSError:  # a link, or it is gone
-        return {}
+def table_files(folder: LakeFolder) -> Iterator[tuple[str, int]]:
+    """Yield the Parquet files in the folders of tables, with their sizes. Raises OSError."""
+    for name, size in folder.entries(".").items():
+        if size is None and name.startswith("table="):
+            for path, file_size in folder.files_below(name):
+                if path.endswith(".parquet"):
+                    yield path, file_size
 
 
 def lost_parts(manifest: Manifest, faults: Mapping[str, Fault]) -> set[tuple[str, str]]:
     """The batches and tables whose rows do not count. faults: of files, by path."""
-    return {
-        (name, table)
-        for name, files in manifest.batches.items()
-        for table, file in files.items()
-        if manifest.path_of(file.path) in faults
-    }
+    if not faults:
+        return set()
+    return {(batch, table) for batch, table, path in manifest.places() if path in faults}
 
 
 def lost_files(manifest: Manifest, faults: Mapping[str, Fault]) -> tuple[LostFile, ...]:
-    """The files with a fault that have rows which no other file has."""
+    """The files with a fault that have rows which no other file has. Raises OSError."""
     if not faults:
         return ()
     lost = lost_parts(manifest, faults)
-    outdated = manifest.outdated
+    outdated = manifest.outdated()
     # A file whose profiles were read again is no loss; nor are rows that queries leave out.
     missing = {path: manifest.files[path].rows for path in faults}
-    for key, tables in manifest.tables.items():
-        for table, batches in tables.items():
-            batch_rows = {
-                batch: rows for batch, rows in batches.items() if manifest.is_in(key, batch, table)
-            }
+    for key in outdated | manifest.of_several_batches():
+        tables: dict[str, dict[str, int]] = {}
+        for table, batch, rows in manifest.rows_of(key):
+            tables.setdefault(table, {})[batch] = rows
+        for table, batch_rows in tables.items():
             is_elsewhere = key in outdated or any(
                 (batch, table) not in lost for batch, rows in batch_rows.items() if rows
             )
             for batch, rows in batch_rows.items():
                 if is_elsewhere and rows and (batch, table) in lost:
-                    missing[manifest.path_of(manifest.batches[batch][table].path)] -= rows
+                    missing[manifest.place_of(batch, table)] -= rows
     return tuple(
         LostFile(path, fault, missing[path]) for path, fault in faults.items() if missing[path] > 0
     )

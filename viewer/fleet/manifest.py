@@ -1,8 +1,9 @@
 """The manifest of a lake: append-only lines that state what every file is, and what was read.
 
-Every build and every compaction appends to a file of its own, `_manifest/<id>.jsonl`, so two
-processes never write to one file. A line that a killed process left incomplete is ignored. Kinds of
-lines:
+On a disk, every build and every compaction appends to a file of its own, `_manifest/<id>.jsonl`, so
+two processes never write to one file. In a bucket, where nothing can be appended to, each commit is
+an object with the next number, `_manifest/<number>.jsonl`, which is written only if there is none.
+A line that a killed process left incomplete is ignored. Kinds of lines:
 
     build     a build starts: its id, version and options
     unit      the outcome of one profile; one with rows names its batch
@@ -11,62 +12,69 @@ lines:
     end       a build ends: its numbers
 
 A batch is one `write` of its unit lines and then its files line. So it counts as a whole or not at
-all, wherever a process is killed.
+all, wherever a process is killed. A snapshot (`manifest_snapshot`) has what the lines up to some
+place add up to; then only those after it, the tail, are read.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from collections import deque
-from collections.abc import Iterable, Mapping
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from viewer.fleet.lake_folder import LakeFolder
 from viewer.fleet.manifest_lines import (
     DONE,
+    FAILED,
+    REFUSED,
     CompactLine,
+    EndLine,
     FilesLine,
     LakeFile,
     Line,
     UnitLine,
     UnitOutcome,
-    parsed,
 )
-
-FOLDER = "_manifest"
-# A compaction of a million profiles has a line of 70 MB. More would be a file to fill the memory.
-_LONGEST = 256 << 20
+from viewer.fleet.manifest_snapshot import Snapshot, SourceState
 
 
 @dataclass(slots=True)
 class Manifest:
-    """What the lines of a manifest add up to.
+    """What the lines of a manifest add up to, after those that a snapshot has.
 
-    units: source -> its last outcome. tables: key -> the batches that have each of its tables, with
-    the number of its rows; more than one only if files were lost. batches: name -> its files by
-    table. replaced: path -> the path of the file that replaced it. dropped: keys, each with a file
-    that lacks their rows. ignored: how many lines are damaged, contradict others, or are of a later
-    version; what they state does not count.
+    files: path -> each file, of a snapshot only those that are not replaced. replaced: path -> the
+    path of the file that replaced it. dropped: keys, each with a file that lacks their rows.
+    states: the number of sources by the state of their last outcome. lines: how many were read,
+    also for the snapshot. ignored: how many of them are damaged, contradict others, or are of a
+    later version; what they state does not count. fenced: builds that another one took for dead.
     """
 
-    units: dict[str, UnitOutcome] = field(default_factory=dict)
-    tables: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
-    batches: dict[str, dict[str, LakeFile]] = field(default_factory=dict)
+    base: Snapshot | None = None
     files: dict[str, LakeFile] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
     dropped: set[tuple[str, str]] = field(default_factory=set)
+    states: Counter[str] = field(default_factory=Counter)
+    fenced: set[str] = field(default_factory=set)
+    lines: int = 0
     ignored: int = 0
-    _at: dict[str, float] = field(default_factory=dict)
-    _key_of: dict[str, tuple[float, str]] = field(default_factory=dict)
+    # Those that the lines of the tail name: sources, the net number of sources by their key, the
+    # rows of keys by batch, and the files of batches by table.
+    sources: dict[str, SourceState] = field(default_factory=dict)
+    balance: Counter[str] = field(default_factory=Counter)
+    rows: dict[str, list[tuple[str, Mapping[str, int]]]] = field(default_factory=dict)
+    batches: dict[str, dict[str, LakeFile]] = field(default_factory=dict)
     _waiting: dict[str, list[UnitLine]] = field(default_factory=dict)
     _compactions: list[CompactLine] = field(default_factory=list)
     _blocked: dict[str, list[CompactLine]] = field(default_factory=dict)
     _now_at: dict[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.base is not None:
+            self.files |= self.base.files
+            self.states += self.base.states
+            self.lines, self.ignored = self.base.header.lines, self.base.header.ignored
+
     def add(self, line: Line) -> None:
-        """Add one line. Raises ValueError for one that contradicts others."""
+        """Add one line. Raises ValueError for one that contradicts others, and DamagedSnapshot."""
         if isinstance(line, UnitLine):
             if line.state == DONE:
                 self._waiting.setdefault(line.batch, []).append(line)
@@ -76,6 +84,8 @@ class Manifest:
             self._add_batch(line)
         elif isinstance(line, CompactLine):
             self._compactions.append(line)
+        elif isinstance(line, EndLine) and line.build:
+            self.fenced.add(line.build)
 
     def settle(self) -> None:
         """Add the compactions that were read, each after all that it replaces: lines of several
@@ -87,7 +97,7 @@ class Manifest:
             ready += self._blocked.pop(path)
         while ready:
             line = ready.popleft()
-            unknown = next((path for path in line.replaces if path not in self.files), None)
+            unknown = next((path for path in line.replaces if not self.is_named(path)), None)
             if unknown is not None:
                 self._blocked.setdefault(unknown, []).append(line)
                 continue
@@ -99,9 +109,22 @@ class Manifest:
                 ready += self._blocked.pop(line.file.path, ())
 
     @property
+    def tail(self) -> int:
+        """How many lines no snapshot has."""
+        return self.lines - (0 if self.base is None else self.base.header.lines)
+
+    @property
     def unsettled(self) -> int:
         """How many compactions replace files that no line names. They do not count either."""
         return sum(map(len, self._blocked.values()))
+
+    def is_named(self, path: str) -> bool:
+        """Whether any line names a file, also one that is replaced."""
+        return path in self.files or (self.base is not None and path in self.base.replaced)
+
+    def is_replaced(self, path: str) -> bool:
+        """Whether another file has the rows of a file."""
+        return path in self.replaced or (self.base is not None and path in self.base.replaced)
 
     def _add_batch(self, line: FilesLine) -> None:
         """Add a batch, whole or not at all: its units have exactly the rows of its files."""
@@ -118,7 +141,8 @@ class Manifest:
         keys = {unit.key for unit in units}
         if len(keys) < len(units) or "" in keys:
             raise ValueError(f"batch {line.batch}: its profiles have no keys of their own")
-        if line.batch in self.batches or len(files) < len(line.files):
+        is_present = self.base is not None and self.base.has_name(line.batch)
+        if is_present or line.batch in self.batches or len(files) < len(line.files):
             raise ValueError(f"batch {line.batch} is twice in the manifest")
         if any(file.name != line.batch or file.path in self.files for file in line.files):
             raise ValueError(f"batch {line.batch} has files of another one")
@@ -126,17 +150,16 @@ class Manifest:
         self.files |= {file.path: file for file in line.files}
         for unit in units:
             self._add_unit(unit)
-            of_key = self.tables.setdefault(unit.key, {})
-            for table, count in unit.rows.items():
-                of_key.setdefault(table, {})[line.batch] = count
+            self.rows.setdefault(unit.key, []).append((line.batch, unit.rows))
 
     def _add_compaction(self, line: CompactLine) -> None:
         """Add the file of a compaction. It replaces nothing twice, and has the rows of all."""
         file, replaces = line.file, line.replaces
-        if file.path in self.files or any(path in self.replaced for path in replaces):
+        is_present = self.base is not None and self.base.has_name(file.name)
+        if is_present or file.path in self.files or any(map(self.is_replaced, replaces)):
             raise ValueError(f"{file.path} replaces what another file has replaced")
         rows = sum(self.files[path].rows for path in set(replaces))
-        rows -= self._rows_of(set(line.dropped), file.table, set(replaces))
+        rows -= self._rows_in(set(line.dropped), file.table, set(replaces))
         if file.rows != rows:
             raise ValueError(f"{file.path} has {file.rows} rows in place of {rows}")
         self.files[file.path] = file
@@ -144,44 +167,120 @@ class Manifest:
         self._now_at |= dict.fromkeys(replaces, file.path)
         self.dropped |= {(key, file.path) for key in line.dropped}
 
-    def _rows_of(self, keys: Iterable[str], table: str, paths: set[str]) -> int:
+    def _rows_in(self, keys: Iterable[str], table: str, paths: set[str]) -> int:
         """How many rows profiles have in files."""
         return sum(
             rows
             for key in keys
-            for batch, rows in self.tables.get(key, {}).get(table, {}).items()
-            if rows
-            and self.path_of(self.batches[batch][table].path) in paths
-            and self.is_in(key, batch, table)
+            for of_table, batch, rows in self.rows_of(key)
+            if rows and of_table == table and self.place_of(batch, table) in paths
         )
 
     def _add_unit(self, line: UnitLine) -> None:
-        unit, moment = line.outcome, line.at
-        if moment >= self._at.get(unit.source, 0.0):
-            self.units[unit.source], self._at[unit.source] = unit, moment
-        if unit.key and moment >= self._key_of.get(unit.source, (0.0, ""))[0]:
-            self._key_of[unit.source] = moment, unit.key
+        former, outcome = self.source(line.source), line.outcome
+        state = SourceState(outcome, line.at, outcome.key, line.at)
+        if former is not None:
+            if line.at < former.at:
+                state = SourceState(former.outcome, former.at, state.key, state.key_at)
+            if not outcome.key or line.at < former.key_at:
+                state = SourceState(state.outcome, state.at, former.key, former.key_at)
+            self.states[former.outcome.state] -= 1
+            self.balance[former.key] -= 1
+        self.states[state.outcome.state] += 1
+        self.balance[state.key] += 1
+        self.sources[line.source] = state
 
-    @property
+    # -- what the lines state --------------------------------------------------------------------
+
+    def source(self, source: str) -> SourceState | None:
+        """What is known of a source. Raises DamagedSnapshot."""
+        state = self.sources.get(source)
+        return self.base.source(source) if state is None and self.base is not None else state
+
+    def unit(self, source: str) -> UnitOutcome | None:
+        """The last outcome of a source; of a snapshot, without a reason. Raises DamagedSnapshot."""
+        state = self.source(source)
+        return None if state is None else state.outcome
+
+    def failures(self) -> list[UnitOutcome]:
+        """The last outcomes that are failures. Raises DamagedSnapshot."""
+        former = () if self.base is None else self.base.failures()
+        failures = [outcome for outcome in former if outcome.source not in self.sources]
+        last = (state.outcome for state in self.sources.values())
+        return failures + [outcome for outcome in last if outcome.state in (FAILED, REFUSED)]
+
+    def key_count(self) -> int:
+        """How many profiles have ever had rows. Raises DamagedSnapshot."""
+        if self.base is None:
+            return len(self.rows)
+        return self.base.header.keys + sum(not self.base.has_key(key) for key in self.rows)
+
+    def has_key(self, key: str) -> bool:
+        """Whether a profile has ever had rows. Raises DamagedSnapshot."""
+        return key in self.rows or (self.base is not None and self.base.has_key(key))
+
+    def rows_of(self, key: str) -> Iterator[tuple[str, str, int]]:
+        """Yield table, batch and number of rows of what the files have of a profile.
+
+        Raises DamagedSnapshot.
+        """
+        former = () if self.base is None else self.base.rows_of(key)
+        for batch, rows in (*former, *self.rows.get(key, ())):
+            for table, count in rows.items():
+                if self._is_in(key, batch, table):
+                    yield table, batch, count
+
+    def source_count(self, key: str) -> int:
+        """How many sources have this key now. Raises DamagedSnapshot."""
+        return self.balance[key] + (0 if self.base is None else self.base.source_count(key))
+
     def outdated(self) -> set[str]:
-        """The keys whose sources have another key by now: changed files, or changed labels."""
-        current = {key for _, key in self._key_of.values()}
-        return {key for key in self.tables.keys() - current if self.has_rows(key)}
+        """The keys whose sources have another key by now: changed files, or changed labels.
+
+        Raises DamagedSnapshot.
+        """
+        former = set() if self.base is None else self.base.outdated
+        touched = self.balance.keys() | self.rows.keys()
+        outdated = {key for key in former - touched if not self.dropped or self.has_rows(key)}
+        outdated |= {key for key in touched if self.source_count(key) <= 0 and self.has_rows(key)}
+        return outdated
 
     def has_rows(self, key: str) -> bool:
-        """Whether any file still has rows of a profile."""
-        return any(
-            table in self.batches[batch] and self.is_in(key, batch, table)
-            for table, batches in self.tables.get(key, {}).items()
-            for batch in batches
-        )
+        """Whether any file still has rows of a profile. Raises DamagedSnapshot."""
+        return any(self.place_of(batch, table) for table, batch, _ in self.rows_of(key))
 
-    def is_in(self, key: str, batch: str, table: str) -> bool:
+    def of_several_batches(self) -> set[str]:
+        """The keys that may have rows of one table in several batches, as after a loss."""
+        if self.base is None:
+            return {key for key, rows in self.rows.items() if len(rows) > 1}
+        return self.base.several | self.rows.keys()
+
+    def places(self) -> Iterator[tuple[str, str, str]]:
+        """Yield each batch and table, and the path of the file that has its rows now."""
+        if self.base is not None:
+            for batch, tables in self.base.place_of.items():
+                for table, path in tables.items():
+                    yield batch, table, self.path_of(path)
+        for batch, files in self.batches.items():
+            for table, file in files.items():
+                yield batch, table, self.path_of(file.path)
+
+    def place_of(self, batch: str, table: str) -> str:
+        """The path of the file that has the rows of a batch now; "" if it has none."""
+        return self.path_of(self._first_place(batch, table))
+
+    def _first_place(self, batch: str, table: str) -> str:
+        """As `place_of`, at the time of the snapshot."""
+        if batch in self.batches:
+            file = self.batches[batch].get(table)
+            return "" if file is None else file.path
+        return "" if self.base is None else self.base.place_of.get(batch, {}).get(table, "")
+
+    def _is_in(self, key: str, batch: str, table: str) -> bool:
         """Whether the rows of a profile that a batch wrote were not dropped since."""
         if not self.dropped:
             return True
-        file = self.batches[batch].get(table)
-        path = "" if file is None else file.path
+        path = self._first_place(batch, table)
         while path:
             if (key, path) in self.dropped:
                 return False
@@ -204,56 +303,3 @@ class Manifest:
             for path, file in self.files.items()
             if path not in self.replaced and table in (None, file.table)
         ]
-
-
-class ManifestReader:
-    """Reads the manifest of a lake; `refresh` adds what was appended since."""
-
-    def __init__(self, folder: LakeFolder) -> None:
-        self.manifest = Manifest()
-        self._folder = folder
-        self._read: dict[str, int] = {}
-
-    def refresh(self) -> Manifest:
-        """Read new lines. Raises OSError."""
-        for name, size in self._folder.entries(FOLDER).items():
-            if size is None:  # a link, or a folder
-                self.manifest.ignored += name not in self._read
-                self._read[name] = 0
-            elif name.endswith(".jsonl") and size > self._read.get(name, 0):
-                self._read_file(name)
-        self.manifest.settle()
-        return self.manifest
-
-    def _read_file(self, name: str) -> None:
-        with self._folder.read(f"{FOLDER}/{name}") as file:
-            file.seek(self._read.get(name, 0))
-            while (text := file.readline(_LONGEST)).endswith(b"\n"):
-                try:
-                    self.manifest.add(parsed(text))
-                except (ValueError, RecursionError):
-                    self.manifest.ignored += 1
-                self._read[name] = file.tell()
-        if len(text) == _LONGEST:
-            self.manifest.ignored += 1
-            self._read[name] = sys.maxsize
-
-
-class ManifestWriter:
-    """Appends to one file of a manifest."""
-
-    def __init__(self, folder: LakeFolder, name: str) -> None:
-        """Create the file. Raises OSError."""
-        self._descriptor = folder.append(f"{FOLDER}/{name}.jsonl")
-
-    def append(self, lines: Iterable[Mapping[str, object]]) -> None:
-        """Append lines at once and write them to the disk. Raises OSError."""
-        data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._descriptor, view) :]
-        os.fsync(self._descriptor)
-
-    def close(self) -> None:
-        """Close the file."""
-        os.close(self._descriptor)

@@ -67,8 +67,8 @@ def _connected(
     listed: dict[str, list[str]] = {table: [] for table in TABLES}
     for file in lake.manifest.live_files():
         if file.path not in faults:
-            listed[file.table].append(lake.place(file) or file.path)
-    outdated = sorted(lake.manifest.outdated)
+            listed[file.table].append(lake.places.get(file.path, file.path))
+    outdated = sorted(lake.outdated())
     files = ReadOnlyFiles(lake.folder, [path for paths in listed.values() for path in paths])
     with duckdb.connect() as connection:
         connection.register_filesystem(files)

@@ -8,7 +8,7 @@ hidden files, and what is not a regular file, are left out.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from viewer.codecs.atomic_file import is_same_file
@@ -77,13 +77,13 @@ def find_profiles(
     *,
     records: str | None = None,
     leave_out: str | None = None,
-    present: Collection[str] = (),
+    is_present: Callable[[str], bool] = lambda _: False,
 ) -> Found:
     """Return all profiles in folders, files and URLs, sorted by path.
 
     records: a folder or URL whose ETRecords are for all profiles, instead of those next to each.
-    leave_out: a folder to ignore. present: paths of which it is known that they are profiles: their
-    first bytes are not read. Raises NoSource.
+    leave_out: a folder to ignore. is_present: whether a path is known to be a profile: its first
+    bytes are not read. Raises NoSource.
     """
     profiles: dict[str, FoundFile] = {}
     nearby: dict[str, list[FoundFile]] = {}
@@ -97,7 +97,7 @@ def find_profiles(
             if file.name == SIDECAR or file.name.endswith(f".{SIDECAR}"):
                 sidecars[file.path.replace(os.sep, "/")] = file
                 others += 1
-            elif file.path in present:
+            elif is_present(file.path):
                 profiles[file.path] = file
             else:
                 kind = _kind(file, is_named=file.path == os.path.abspath(source))

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,59 @@ def _replace(path: Path, lake: Path, dice: Dice) -> None:
             kept.unlink()
 
 
+# -- snapshots -------------------------------------------------------------------------------------
+
+
+def _snapshot_part(lake: Path, dice: Dice) -> Path:
+    """A part of a snapshot, or its header."""
+    return dice.choice(sorted(path for path in lake.glob("_snapshots/*/*") if _is_plain(path)))
+
+
+def _bytes_of_a_snapshot(lake: Path, dice: Dice) -> None:
+    path = _snapshot_part(lake, dice)
+    others = [_snapshot_part(lake, dice).read_bytes() for _ in range(2)]
+    path.write_bytes(byte_changes.changed(path.read_bytes(), others, dice))
+
+
+def _other_kind_of_snapshot_part(lake: Path, dice: Dice) -> None:
+    path = _snapshot_part(lake, dice)
+    _replace(dice.choice((path, path.parent, path.parent.parent)), lake, dice)
+
+
+def _swapped_snapshots(lake: Path, dice: Dice) -> None:
+    """A part of one snapshot in the place of that of another, or another part."""
+    first, second = _snapshot_part(lake, dice), _snapshot_part(lake, dice)
+    shutil.copy(first, second)
+
+
+def _lines_without_their_snapshot(lake: Path, dice: Dice) -> None:
+    """Lines before the place that a snapshot states, and after it."""
+    _snapshot_part(lake, dice)
+    path = _manifest(lake, dice)
+    data = path.read_bytes()
+    place = dice.randrange(len(data))
+    path.write_bytes(dice.choice((data[:place], data + data, data[place:], b"\n" + data)))
+
+
+def _values_of_a_snapshot(lake: Path, dice: Dice) -> bool:
+    """Forged: other values, with a header that states just these bytes."""
+    part = _snapshot_part(lake, dice)
+    header = part.with_name("snapshot.json")
+    facts = json.loads(header.read_bytes().partition(b"\n")[2])
+    if part == header:
+        json_changes.change(facts, dice)
+    else:
+        rows = parquet.read_table(part)
+        for _ in range(dice.choice((1, 1, 3))):
+            rows = _with_other_values(rows, dice)
+        parquet.write_table(rows, part, compression="zstd", store_schema=False)
+        data = part.read_bytes()
+        facts["parts"][part.stem] = {"size": len(data), "checksum": zlib.crc32(data)}
+    text = json.dumps(facts).encode()
+    header.write_bytes(b"%08x\n%s\n" % (zlib.crc32(text), text))
+    return True
+
+
 # -- bytes and values ------------------------------------------------------------------------------
 
 
@@ -304,6 +358,10 @@ def _with_other_values(rows: pa.Table, dice: Dice) -> pa.Table:
         known = (None, *(name for name in NAMES if "\ud800" not in name), '{"a": 1}', "[1]", "{")
     elif pa.types.is_int64(field.type):
         known = (None, 0, -1, 2**63 - 1, -(2**63), 1000 * (values[0] or 0) if values else 0)
+    elif pa.types.is_int32(field.type):
+        known = (None, 0, -1, -2, 2**31 - 1)
+    elif pa.types.is_binary(field.type) or pa.types.is_fixed_size_binary(field.type):
+        known = (None, b"\xff" * 32, bytes(32), *values[:2])
     elif pa.types.is_float64(field.type):
         known = (None, 0.0, float("nan"), float("inf"), -1e308)
     elif pa.types.is_boolean(field.type):
@@ -338,4 +396,6 @@ CHANGES: tuple[Callable[[Path, Dice], bool | None], ...] = (
     _path_of_a_line, _path_of_a_line, _circle, _hostile_line, _manifest_file, _missing_file,
     _cut_file, _swapped_files, _stray_file, _other_kind_of_file, _folder, _folder, _builds,
     _bytes_of_a_file, _bytes_of_a_file, _values_of_a_file, _values_of_a_file,
+    _bytes_of_a_snapshot, _other_kind_of_snapshot_part, _swapped_snapshots,
+    _lines_without_their_snapshot, _values_of_a_snapshot, _values_of_a_snapshot,
 )  # fmt: skip

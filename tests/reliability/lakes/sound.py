@@ -21,8 +21,8 @@ OUTSIDE = "outside"
 def write_sound(folder: Path, fleet: Path) -> list[Path]:
     """Write a fleet of six profiles and sound lakes of it; returns their folders.
 
-    As built, with files not renamed yet, compacted, with a changed profile, and without checksums,
-    as of an older version.
+    As built, with files not renamed yet, compacted, with a changed profile, without checksums,
+    as of an older version, and with one or two snapshots and lines after them.
     """
     write_fleet(fleet, 6, models=2, devices=1, builds=3)
     batched = _built(folder / "batched", fleet)
@@ -48,7 +48,22 @@ def write_sound(folder: Path, fleet: Path) -> list[Path]:
     shutil.copy2(folder / "first", first)
     recompacted = _copy(changed, "recompacted")
     compact(Lake(str(recompacted)), lambda *_: None)
-    return [batched, half, compacted, old, changed, recompacted]
+    snapped = _copy(batched, "snapped")
+    _snap(snapped)
+    first.write_bytes(Template.of(RECORDED[0][0]).variant(3.0, 9))
+    _built(snapped, fleet)
+    twice = _copy(snapped, "twice")
+    _snap(twice)
+    shutil.copy2(folder / "first", first)
+    _built(twice, fleet)
+    return [batched, half, compacted, old, changed, recompacted, snapped, twice]
+
+
+def _snap(lake: Path) -> None:
+    """Write a snapshot."""
+    session = Lake(str(lake)).session()
+    session.end(least=1)
+    session.close()
 
 
 def _built(lake: Path, fleet: Path) -> Path:

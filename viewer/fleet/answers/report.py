@@ -29,7 +29,6 @@ from viewer.fleet.answers.trends import (
     trends_of,
 )
 from viewer.fleet.lake import Lake
-from viewer.fleet.manifest_lines import FAILED, REFUSED
 from viewer.fleet.query import with_connection
 from viewer.html_report.html import (
     Cell,
@@ -111,7 +110,8 @@ def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
         GROUP BY kind ORDER BY 3 DESC, 2 DESC, 1
         """
     ).fetchall()
-    units = lake.manifest.units.values()
+    with lake.readable():
+        failures = lake.manifest.failures()
     groups, notes = of_one_program(connection, last_builds(profiles))
     return _Contents(
         os.path.basename(lake.path),
@@ -131,11 +131,7 @@ def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
         trends,
         device_noise(trends),
         problems,
-        sorted(
-            (unit_outcome.source, unit_outcome.reason)
-            for unit_outcome in units
-            if unit_outcome.state in (FAILED, REFUSED)
-        ),
+        sorted((outcome.source, outcome.reason) for outcome in failures),
         lake.losses.sentences,
     )
 

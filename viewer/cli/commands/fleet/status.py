@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 
 from viewer.cli.arguments import Parser, complain
 from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
 from viewer.fleet.lake import Lake, UnusableLake
-from viewer.fleet.manifest_lines import FAILED, REFUSED
 from viewer.fleet.schemas import TABLES
 from viewer.model.text import bytes_text, one_line
 from viewer.model.times import counted, group_digits
@@ -50,12 +48,13 @@ def status(lake: Lake) -> dict[str, object]:
             "bytes": sum(file.size for file in present),
             "missing_files": len(files) - len(present),
         }
-    failures = [u for u in manifest.units.values() if u.state in (FAILED, REFUSED)]
+    with lake.readable():
+        failures, keys = manifest.failures(), manifest.key_count()
     return {
         "lake": lake.path,
-        "profiles": dict(Counter(unit.state for unit in manifest.units.values())),
-        "keys": len(manifest.tables),
-        "outdated": len(manifest.outdated),
+        "profiles": {state: count for state, count in manifest.states.items() if count},
+        "keys": keys,
+        "outdated": len(lake.outdated()),
         "unreadable_lines": losses.ignored,
         "tables": tables,
         "lost": [

@@ -1,0 +1,197 @@
+"""Reads and writes the lines of a manifest, from the newest sound snapshot on.
+
+On a disk they are in one file for each build, in a bucket in numbered objects. A lake that was
+copied from one to the other can have both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO, Protocol
+
+from viewer.fleet.manifest import Manifest
+from viewer.fleet.manifest_lines import parsed
+from viewer.fleet.manifest_snapshot import FOLDER as SNAPSHOTS
+from viewer.fleet.manifest_snapshot import IS_NAME, DamagedSnapshot, Snapshot
+
+FOLDER = "_manifest"
+# A compaction of a million profiles has a line of 70 MB. More would be a file to fill the memory.
+_LONGEST = 256 << 20
+_NUMBERED = re.compile(r"([0-9]{12})\.jsonl")
+Lines = Iterable[Mapping[str, object]]
+
+
+class LogFolder(Protocol):
+    """What a manifest is read from: a folder, or the place of a lake in a bucket."""
+
+    is_bucket: bool
+
+    def read(self, path: str) -> BinaryIO:
+        """Open a file. Raises OSError."""
+
+    def read_first(self, paths: Iterable[str]) -> Iterator[bytes]:
+        """Yield the contents of files, up to the first one that is missing. Raises OSError."""
+
+    def entries(self, folder: str) -> dict[str, int | None]:
+        """The files in a folder with their sizes; None for all else. Raises OSError."""
+
+
+def numbered(number: int) -> str:
+    """The path of an object of lines."""
+    return f"{FOLDER}/{number:012}.jsonl"
+
+
+class ManifestReader:
+    """Reads the manifest of a lake; `refresh` adds what was appended since.
+
+    positions: how many bytes of each file were read. number: of the last numbered object. objects:
+    how many were read one by one.
+    """
+
+    def __init__(self, folder: LogFolder) -> None:
+        self.manifest = Manifest()
+        self._folder = folder
+        self._damaged: set[str] = set()
+        self._is_started = False
+        self.positions: dict[str, int] = {}
+        self.number = self.objects = 0
+
+    def refresh(self, *, require: bool = False) -> Manifest:
+        """Read new lines. Raises OSError.
+
+        require: also verify what only lookups of sources and keys need.
+        """
+        while True:
+            try:
+                if not self._is_started:
+                    self._start()
+                if not self._folder.is_bucket:
+                    self._read_files()
+                elif self.number or self._is_numbered:
+                    self._read_numbered()
+                self.manifest.settle()
+                base = self.manifest.base
+                if base is not None and (require or self.manifest.lines > base.header.lines):
+                    base.require()
+            except DamagedSnapshot:
+                if self.manifest.base is None:
+                    raise
+                self._damaged.add(self.manifest.base.name)
+                self._is_started = False
+            else:
+                return self.manifest
+
+    def rebase(self, name: str) -> None:
+        """Go on from a snapshot of what was read. Raises DamagedSnapshot."""
+        manifest = Manifest(Snapshot(self._folder, name))
+        manifest.fenced = self.manifest.fenced
+        self.manifest, self.objects = manifest, 0
+
+    def take(self, number: int, data: bytes) -> None:
+        """Add an object of lines that was just written."""
+        self.number = number
+        self._add(data.splitlines(keepends=True), 0)
+
+    def _start(self) -> None:
+        """Begin with the newest snapshot that is sound, or without one."""
+        base = self._newest()
+        self.manifest = Manifest(base)
+        self.positions, self.number, self.objects = {}, 0, 0
+        if base is not None:
+            self.positions, self.number = dict(base.header.read), base.header.number
+        self._is_started = True
+        if self._folder.is_bucket and not self.number:
+            self._read_files()  # a new one, or one that was copied
+
+    def _newest(self) -> Snapshot | None:
+        try:
+            names = self._folder.entries(SNAPSHOTS)
+        except OSError:  # there are none, or a link in the place of their folder
+            return None
+        for name in sorted(names, reverse=True):
+            if IS_NAME.fullmatch(name) and name not in self._damaged:
+                try:
+                    return Snapshot(self._folder, name)
+                except DamagedSnapshot:
+                    self._damaged.add(name)
+        return None
+
+    def _read_files(self) -> None:
+        for name, size in self._folder.entries(FOLDER).items():
+            match = _NUMBERED.fullmatch(name)
+            if match is not None and int(match[1]) <= self.number:
+                continue
+            if size is None:  # a link, or a folder
+                self.manifest.ignored += name not in self.positions
+                self.positions[name] = 0
+            elif name.endswith(".jsonl") and size > self.positions.get(name, 0):
+                with self._folder.read(f"{FOLDER}/{name}") as file:
+                    self._read_file(name, file)
+        if self._folder.is_bucket:
+            while numbered(self.number + 1).rpartition("/")[2] in self.positions:
+                self.number += 1
+
+    def _read_file(self, name: str, file: BinaryIO) -> None:
+        place = self.positions.get(name, 0)
+        file.seek(place)
+        self.positions[name] = place + self._add(_lines_of(file), place)
+
+    def _read_numbered(self) -> None:
+        while True:
+            paths = map(numbered, range(self.number + 1, sys.maxsize))
+            before = self.number
+            for data in self._folder.read_first(paths):
+                self.take(self.number + 1, data)
+                self.objects += 1
+            if self.number == before:
+                return
+
+    def _add(self, lines: Iterable[bytes], place: int) -> int:
+        """Add lines, up to one without an end; returns the bytes of those that were read."""
+        size = 0
+        for text in lines:
+            if not text.endswith(b"\n"):
+                if len(text) < _LONGEST:
+                    break
+                self.manifest.ignored += 1
+                return sys.maxsize - place
+            size += len(text)
+            self.manifest.lines += 1
+            try:
+                self.manifest.add(parsed(text))
+            except (ValueError, RecursionError):
+                self.manifest.ignored += 1
+        return size
+
+
+def _lines_of(file: BinaryIO) -> Iterator[bytes]:
+    while text := file.readline(_LONGEST):
+        yield text
+
+
+class FileWriter:
+    """Appends to one file of a manifest, on a disk."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def append(self, lines: Lines) -> bool:
+        """Append lines at once and write them to the disk. Raises OSError."""
+        view = memoryview(packed(lines))
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+        os.fsync(self._descriptor)
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+
+def packed(lines: Lines) -> bytes:
+    """Lines as a file has them."""
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
