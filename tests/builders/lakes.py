@@ -51,7 +51,7 @@ def options(*sources: Path | str, **given: Any) -> BuildOptions:
 
 
 def built(
-    lake: Path,
+    lake: Path | str,
     *sources: Path | str,
     engine: Callable[[int], Engine] = lambda _: InProcess(),
     told: Callable[[Progress, UnitOutcome | None], None] = lambda *_: None,
@@ -61,7 +61,7 @@ def built(
     return build(str(lake), options(*sources, **given), engine, told)[1]
 
 
-def rows(lake: Path) -> dict[str, list[tuple[Any, ...]]]:
+def rows(lake: Path | str) -> dict[str, list[tuple[Any, ...]]]:
     """All rows of all tables, sorted."""
     found = {}
     with connect(Lake(str(lake))) as connection:

@@ -30,7 +30,8 @@ from tests.paths import DATA
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
 from viewer.fleet.engines.local import LocalProcesses
-from viewer.fleet.lake import Lake, LakeSession, UnusableLake
+from viewer.fleet.lake import Lake, UnusableLake
+from viewer.fleet.lake_session import LakeSession
 from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, REFUSED
 from viewer.fleet.manifest_log import FileWriter
 from viewer.fleet.query import connect
@@ -245,9 +246,9 @@ class Killed(BaseException):
     """As SIGKILL: nothing that follows happens."""
 
 
-# A build of two batches with four tables each changes the disk so often: its start, for each batch
-# the manifest and the files, and its end.
-CHANGES = 1 + 2 * (1 + 4) + 1
+# A build of two batches with four tables each changes the disk so often: for each batch the
+# manifest and the files, and its end.
+CHANGES = 2 * (1 + 4) + 1
 
 
 def _killed_at(monkeypatch, point: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from viewer.codecs.file_lock import OwnedLock
 from viewer.fleet.lake import Lake, UnusableLake
+from viewer.fleet.lake_session import session_of
 
 
 def write_late(folder):
@@ -17,7 +18,7 @@ def write_late(folder):
 
 
 def test_a_worker_that_still_writes_leaves_nothing(tmp_path, monkeypatch):
-    session = Lake.create(str(tmp_path / "lake")).session()
+    session = session_of(Lake.create(str(tmp_path / "lake")))
     remove = os.rmdir
 
     def beside_a_worker(path, **given):
@@ -32,7 +33,7 @@ def test_a_worker_that_still_writes_leaves_nothing(tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_removed_is_removed_by_the_next_session(tmp_path, monkeypatch):
     lake = Lake.create(str(tmp_path / "lake"))
-    session = lake.session()
+    session = session_of(lake)
 
     def refuse(*_, **__):
         raise PermissionError
@@ -42,7 +43,7 @@ def test_a_folder_that_cannot_be_removed_is_removed_by_the_next_session(tmp_path
         patched.setattr(os, "rmdir", refuse)
         session.close()
     assert sorted(os.listdir(tmp_path / "lake" / "_tmp")) == [session.id, f"{session.id}.lock"]
-    lake.session().close()
+    session_of(lake).close()
     assert os.listdir(tmp_path / "lake" / "_tmp") == []
 
 
@@ -55,7 +56,7 @@ def test_a_session_whose_lock_another_build_took_first_has_another_name(tmp_path
         return take(path) if len(taken) > 1 else None
 
     monkeypatch.setattr(OwnedLock, "take", second)
-    session = lake.session()
+    session = session_of(lake)
     monkeypatch.undo()
     assert taken[0] != taken[1] == f"{session.folder}.lock"
     session.close()
@@ -63,8 +64,9 @@ def test_a_session_whose_lock_another_build_took_first_has_another_name(tmp_path
 
 
 @pytest.mark.parametrize("use", [Lake, Lake.create])
-def test_a_url_names_no_folder_of_this_machine(use, tmp_path, monkeypatch):
+@pytest.mark.parametrize("url", ["ftp://farm/lake", "http://farm/lake", "memory://lake", "xy://z"])
+def test_a_url_of_another_kind_names_no_folder_of_this_machine(use, url, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UnusableLake, match="s3://farm/lake: a lake is a folder of this machine"):
-        use("s3://farm/lake")
+    with pytest.raises(UnusableLake, match=f"{url}: a lake is in a folder of this machine, or in"):
+        use(url)
     assert list(tmp_path.iterdir()) == []

@@ -10,6 +10,7 @@ from pyarrow import parquet
 from tests.fleet.test_manifest import BUILD, file, key_of, unit
 from viewer.fleet import manifest_snapshot, snapshot_writer
 from viewer.fleet.lake import Lake
+from viewer.fleet.lake_session import session_of
 from viewer.fleet.losses import Fault, lost_files, lost_parts
 from viewer.fleet.manifest_snapshot import SCHEMAS
 
@@ -224,5 +225,5 @@ def test_a_snapshot_that_a_killed_process_did_not_complete_is_removed(lake):
     (lake / "_tmp" / BUILD).mkdir()
     (lake / "_tmp" / f"{BUILD}.lock").touch()
     shutil.copytree(newest(lake), lake / "_tmp" / BUILD / "000000000500-01234567")
-    Lake(str(lake)).session().close()
+    session_of(Lake(str(lake))).close()
     assert list((lake / "_tmp").iterdir()) == []

@@ -122,6 +122,34 @@ def remove_left_folders() -> None:
                     _remove(path, lock)
 
 
+def machine() -> str:
+    """What the processes have in common that have this folder for temporary files, until the
+    system starts again; "" if it cannot be told.
+    """
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            start = file.read().strip()
+        status = os.stat(tempfile.gettempdir())
+    except (OSError, ValueError):
+        return ""
+    return f"{start} {status.st_dev} {status.st_ino}"
+
+
+def owner_is_alive(name: str) -> bool:
+    """Whether the process with a temporary folder of this name, on this machine, is alive."""
+    path = os.path.join(tempfile.gettempdir(), name)
+    if not _NAME.fullmatch(name) or not os.path.lexists(path):
+        return False
+    lock_path = os.path.join(path, _LOCK)
+    with contextlib.suppress(OSError):
+        if _is_own_folder(path) and os.path.isfile(lock_path):
+            lock = OwnedLock.take(lock_path)
+            if lock is not None:
+                _remove(path, lock)
+                return False
+    return True
+
+
 def _is_own_folder(path: str) -> bool:
     status = os.lstat(path)
     is_own = not hasattr(os, "getuid") or status.st_uid == os.getuid()

@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 from viewer import __version__
 from viewer.fleet.arrow_rows import KeyedRows, arrow_table
-from viewer.fleet.lake_folder import LakeFolder
+from viewer.fleet.bucket_folder import folder_of
 from viewer.fleet.losses import checksum
 from viewer.fleet.manifest_lines import DONE, KEPT, REFUSED, LakeFile, UnitOutcome
 from viewer.fleet.rows import row_counts
@@ -130,7 +130,7 @@ class NewFile:
         self._table, self._name = table, name
         self._part = f"{folder}/{name}.{table}.parquet"
         self._rows = 0
-        self._file = LakeFolder(lake).create(self._part)
+        self._file = folder_of(lake).create(self._part)
         # Without the stored schema of Arrow, readers see strings, not dictionaries of them.
         self._writer = parquet.ParquetWriter(
             self._file, schema, compression="zstd", store_schema=False, write_page_checksum=True

@@ -7,7 +7,6 @@ killed costs at most the batches that run at that moment.
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,8 @@ from viewer import __version__
 from viewer.fleet.batch import MOST_BYTES, MOST_UNITS, Batch, BatchResult, divided, refused, work
 from viewer.fleet.dimensions import PathPattern
 from viewer.fleet.engines.engine import Engine, EngineLost
-from viewer.fleet.lake import Lake, LakeSession, refuse_url
+from viewer.fleet.lake import Lake, UnusableLake, place_of
+from viewer.fleet.lake_session import LakeSession, session_of
 from viewer.fleet.manifest_lines import (
     DONE,
     FAILED,
@@ -106,25 +106,39 @@ def build(
     the engine for a number of batches; it is closed at the end. report: called with each outcome,
     and with None when the profiles are listed. Raises NoSource, UnusableLake, EngineLost, OSError.
     """
-    refuse_url(path)
-    lake = Lake(path) if Lake.exists(path) else None
+    is_new = not _exists(path)
+    lake = None if is_new else Lake(path)
     if lake is not None:
         lake.read(require=True)
     sources = find_profiles(
         options.sources,
         records=options.records,
-        leave_out=os.path.abspath(path),
+        leave_out=place_of(path),
         is_present=lambda source: lake is not None and _is_read(lake, source),
     )
     unlabeled = _unlabeled(sources, options.pattern)
     lake = lake or Lake.create(path)  # not before: what cannot be listed leaves no empty lake
-    session = lake.session()
+    is_whole = False
     try:
-        running = _Build(session, options, report)
-        running.progress.others, running.progress.unlabeled = sources.others, unlabeled
-        return lake, running.run(sources, engine)
+        session = session_of(lake)
+        try:
+            running = _Build(session, options, report)
+            running.progress.others, running.progress.unlabeled = sources.others, unlabeled
+            progress = running.run(sources, engine)
+            is_whole = True
+        finally:
+            session.close()
     finally:
-        session.close()
+        if is_new and not is_whole:
+            lake.remove_empty()
+    return lake, progress
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Lake.exists(path)
+    except (OSError, ImportError) as error:
+        raise UnusableLake(f"{path}: it cannot be read ({error})") from error
 
 
 def _is_read(lake: Lake, source: str) -> bool:
@@ -158,7 +172,7 @@ class _Build:
 
     def run(self, sources: Found, engine: Callable[[int], Engine]) -> Progress:
         self._lake.read()
-        self._session.append([build_line(self._session.id, {"tables": list(self._options.tables)})])
+        self._session.begin(build_line(self._session.id, {"tables": list(self._options.tables)}))
         self.progress.total = len(sources.profiles) + len(sources.unreadable)
         to_read = self._to_read(sources)
         self._told(self.progress, None)

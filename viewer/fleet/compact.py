@@ -14,7 +14,8 @@ import pyarrow.compute
 from pyarrow import parquet
 
 from viewer.fleet.batch import NewFile, sorted_by_place
-from viewer.fleet.lake import Lake, LakeSession, UnusableLake
+from viewer.fleet.lake import Lake, UnusableLake
+from viewer.fleet.lake_session import LakeSession, session_of
 from viewer.fleet.manifest_lines import LakeFile
 from viewer.fleet.schemas import TABLES
 
@@ -29,7 +30,7 @@ def compact(lake: Lake, report: Callable[[str, int], None], target: int = TARGET
     report: called with a table and the number of files that one file replaced. target: bytes of a
     file. Raises UnusableLake, OSError.
     """
-    session = lake.session()
+    session = session_of(lake)
     gone = 0
     try:
         faults = lake.refuse_damage()

@@ -1,4 +1,4 @@
-"""A lake: a folder of Parquet files, one folder per table, with a manifest.
+"""A lake: a folder or bucket of Parquet files, one folder per table, with a manifest.
 
     LAKE/table=operators/schema=1/<batch>.parquet     rows of a batch of profiles
     LAKE/_manifest/<id>.jsonl                         what was read and written
@@ -13,39 +13,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-import secrets
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 
-from viewer.codecs.file_lock import OwnedLock
-from viewer.fleet.lake_folder import LakeFolder
-from viewer.fleet.losses import Fault, FileChecks, Losses, lost_files, lost_parts, table_files
+from viewer.fleet.bucket_folder import SCHEMES, BucketFolder, folder_of
+from viewer.fleet.losses import Fault, FileChecks, Losses, lost_files, table_files
 from viewer.fleet.manifest import Manifest
-from viewer.fleet.manifest_lines import (
-    PARTS,
-    LakeFile,
-    UnitOutcome,
-    compact_line,
-    files_line,
-    unit_line,
-)
-from viewer.fleet.manifest_log import FOLDER, FileWriter, ManifestReader
-from viewer.fleet.manifest_snapshot import FOLDER as SNAPSHOTS
-from viewer.fleet.manifest_snapshot import IS_NAME as IS_SNAPSHOT
+from viewer.fleet.manifest_lines import IS_SNAPSHOT, PARTS, SNAPSHOTS
+from viewer.fleet.manifest_log import FOLDER, ManifestReader
 from viewer.fleet.remote import is_url
-from viewer.fleet.snapshot_writer import new_name, write_snapshot
 from viewer.model.text import one_line
 
-_LOCK, _OWNER = "_lock", ".lock"
-_ENDED = ".ended"
-_IS_OWNER = re.compile(rf"[0-9a-f]{{16}}{re.escape(_OWNER)}")
+_LOCK = "_lock"
 # Publishing a batch takes milliseconds; only a file system that hangs takes longer.
 _PATIENCE_S = 60.0
 _ATTEMPTS = 5
-# A build writes a snapshot at its end if so many lines are not in one, and on its way if there are
-# many, and a tenth of all. Readers may still use the one before the last.
-_FEW_LINES, _MANY_LINES = 5_000, 50_000
+# Readers may still use the one before the last.
 _MOST_SNAPSHOTS = 2
+_OTHERS = "this folder has other files; name a new or an empty folder (-o)"
 
 
 class UnusableLake(Exception):
@@ -53,53 +37,86 @@ class UnusableLake(Exception):
 
 
 class Lake:
-    """A lake on this machine, or on a file system that all workers share."""
+    """A lake in a bucket, or in a folder of this machine or of what all workers share."""
 
     def __init__(self, path: str) -> None:
         """Open a lake. Raises UnusableLake."""
-        refuse_url(path)
-        self.path = os.path.abspath(path)
-        self.folder = LakeFolder(self.path)
-        if os.path.islink(os.path.join(self.path, FOLDER)):
+        self._open(path)
+        if self.folder.is_bucket:
+            self._require_bucket()
+        elif os.path.islink(os.path.join(self.path, FOLDER)):
             raise UnusableLake(f"{path}: {FOLDER} is a link, and links in a lake are not followed")
-        if not os.path.isdir(os.path.join(self.path, FOLDER)):
-            raise UnusableLake(
-                f"{path}: this is not a lake; `opscope fleet build SOURCE -o {path}` makes one"
-            )
-        self._reader = ManifestReader(self.folder)
+        elif not os.path.isdir(os.path.join(self.path, FOLDER)):
+            raise UnusableLake(_no_lake(path))
+
+    def _open(self, path: str) -> None:
+        self.path = place_of(path)
+        self.folder = folder_of(self.path)
+        self.reader = ManifestReader(self.folder)
         self.checks = FileChecks(self.folder)
         # What `check` found last, and the files that are not renamed yet, with where they are.
         self.losses = Losses()
         self.places: dict[str, str] = {}
 
+    def _require_bucket(self) -> None:
+        try:
+            is_lake = self.exists(self.path)
+        except (OSError, ImportError) as error:
+            raise UnusableLake(f"{self.path}: it cannot be read ({error})") from error
+        if not is_lake:
+            raise UnusableLake(_no_lake(self.path))
+
     @staticmethod
     def exists(path: str) -> bool:
-        """Whether there is a lake at a path, or what a lake must not be."""
+        """Whether there is a lake at a path, or what a lake must not be. Raises OSError."""
+        folder = folder_of(place_of(path))
+        if isinstance(folder, BucketFolder):
+            return folder.exists(FOLDER)
         return os.path.lexists(os.path.join(path, FOLDER))
 
     @classmethod
     def create(cls, path: str) -> Lake:
         """Open a lake, and make it if the folder is missing or empty. Raises UnusableLake."""
-        refuse_url(path)
+        folder = folder_of(place_of(path))
         try:
+            if isinstance(folder, BucketFolder):
+                others = folder.entries(".").keys() - {PARTS}  # of a build that has just begun
+                if others and FOLDER not in others:
+                    raise UnusableLake(f"{path}: {_OTHERS}")
+                # Its first object is the first line of its first build.
+                lake = cls.__new__(cls)
+                lake._open(path)
+                return lake
             os.makedirs(path, exist_ok=True)
             entries = os.listdir(path)
             if entries and FOLDER not in entries:
-                raise UnusableLake(
-                    f"{path}: this folder has other files; name a new or an empty folder (-o)"
-                )
+                raise UnusableLake(f"{path}: {_OTHERS}")
             for name in (FOLDER, PARTS):
-                LakeFolder(os.path.abspath(path)).make(name)
-        except OSError as error:
+                folder.make(name)
+        except (OSError, ImportError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
             raise UnusableLake(
-                f"{path}: it cannot be used as a lake ({error.strerror or error})"
+                f"{path}: it cannot be used as a lake ({reason or error})"
             ) from error
         return cls(path)
+
+    def remove_empty(self) -> None:
+        """Remove what `create` made, if no build wrote to it since, and none is active."""
+        if isinstance(self.folder, BucketFolder):
+            return  # without a line, nothing is there
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder.full(PARTS))  # not if it has the lock of a build
+            for name, size in self.folder.entries(FOLDER).items():
+                if size == 0:
+                    self.folder.remove(f"{FOLDER}/{name}")
+            os.rmdir(self.folder.full(FOLDER))
+            self.folder.remove(_LOCK)
+            os.rmdir(self.path)
 
     @property
     def manifest(self) -> Manifest:
         """What the manifest stated at the last `read`."""
-        return self._reader.manifest
+        return self.reader.manifest
 
     @contextlib.contextmanager
     def readable(self) -> Iterator[None]:
@@ -117,7 +134,7 @@ class Lake:
         require: verify all of a snapshot, so that nothing of it is found damaged later.
         """
         with self.readable():
-            return self._reader.refresh(require=require)
+            return self.reader.refresh(require=require)
 
     def outdated(self) -> set[str]:
         """The keys whose sources have another key by now. Raises UnusableLake."""
@@ -192,10 +209,12 @@ class Lake:
 
         Raises OSError.
         """
+        from viewer.fleet.snapshot_writer import new_name, write_snapshot  # needs pyarrow
+
         name = new_name(self.manifest)
         place = f"{SNAPSHOTS}/{name}" if self.folder.is_bucket else f"{parts}/{name}"
         self.folder.make(place)
-        reader = self._reader
+        reader = self.reader
         write_snapshot(
             lambda file: self.folder.create(f"{place}/{file}"),
             reader.manifest, reader.positions, reader.number,
@@ -208,24 +227,6 @@ class Lake:
         for old in names[:-_MOST_SNAPSHOTS]:
             self.folder.remove_folder(f"{SNAPSHOTS}/{old}")
 
-    def session(self) -> LakeSession:
-        """Return what may write to the lake; it also finishes what killed processes left.
-
-        Raises UnusableLake.
-        """
-        try:
-            session = LakeSession(self)
-            try:
-                session.recover()
-            except BaseException:
-                session.close()
-                raise
-        except OSError as error:
-            raise UnusableLake(
-                f"{self.path}: it cannot be written ({error.strerror or error})"
-            ) from error
-        return session
-
     @contextlib.contextmanager
     def publishing(self) -> Iterator[None]:
         """Hold the lock of the lake: nothing else appends files to it. Raises OSError."""
@@ -233,152 +234,16 @@ class Lake:
             yield
 
 
-class LakeSession:
-    """One build or compaction of a lake: it has a file of the manifest and a temporary folder."""
-
-    def __init__(self, lake: Lake) -> None:
-        """Raises OSError."""
-        self.lake = lake
-        lake.folder.make(PARTS)
-        owner = None
-        while owner is None:
-            # Another build that clears up may lock the new file first, and takes it for a dead one.
-            self.id = secrets.token_hex(8)
-            owner = lake.folder.take_lock(f"{PARTS}/{self.id}{_OWNER}")
-        self._owner = owner
-        self.parts = f"{PARTS}/{self.id}"
-        self.folder = lake.folder.full(self.parts)
-        try:
-            lake.folder.make(self.parts, is_new=True)
-            self._writer = FileWriter(lake.folder.append(f"{FOLDER}/{self.id}.jsonl"))
-        except BaseException:
-            owner.remove()
-            raise
-        self._lost: set[tuple[str, str]] = set()
-        # Whether another build or compaction is active.
-        self.has_company = False
-
-    def present(self, key: str) -> tuple[str, ...]:
-        """The tables of which the lake has the rows of a profile, as of the last `read`.
-
-        Raises OSError.
-        """
-        rows = self.lake.manifest.rows_of(key)
-        return tuple({table: None for table, batch, _ in rows if (batch, table) not in self._lost})
-
-    def append(self, lines: Sequence[dict[str, object]]) -> None:
-        """Append lines that name no files. Raises OSError."""
-        self._writer.append(lines)
-
-    def publish(self, batch: str, units: Sequence[UnitOutcome], files: Sequence[LakeFile]) -> bool:
-        """Make a batch part of the lake; False, without a change, if the lake has some of it.
-
-        units: those with rows. Raises OSError.
-        """
-        with self.lake.publishing():
-            self.lake.read()
-            if any(set(self.present(unit.key)) & set(unit.rows) for unit in units):
-                return False
-            self._writer.append(
-                [*(unit_line(unit, self.id, batch) for unit in units), files_line(batch, files)]
-            )
-            for file in files:
-                self._rename(file)
-        if self.lake.manifest.tail > max(_MANY_LINES, self.lake.manifest.lines // 10):
-            self.end()
-        return True
-
-    def end(self, *, least: int = _FEW_LINES) -> None:
-        """Write a snapshot if at least so many lines are not in one yet. Raises OSError."""
-        with self.lake.publishing():  # no batch is half written
-            manifest = self.lake.read(require=True)
-        if manifest.tail >= least and not manifest.unsettled:
-            self.lake.write_snapshot(self.parts)
-
-    def replace(
-        self, file: LakeFile, replaces: Sequence[LakeFile], dropped: Collection[str] = ()
-    ) -> bool:
-        """Put one file in the place of others; False, without a change, if one is replaced already.
-
-        dropped: the keys whose rows the file leaves out. Readers of the manifest see the one or the
-        others. Readers of the folder never see both: the others go first. Raises OSError.
-        """
-        with self.lake.publishing():
-            is_replaced = self.lake.read().is_replaced
-            if any(is_replaced(lake_file.path) for lake_file in replaces):
-                return False
-            self._writer.append(
-                [compact_line(file, [lake_file.path for lake_file in replaces], dropped)]
-            )
-            for lake_file in replaces:
-                self._remove(lake_file.path)
-                self._remove(lake_file.part)
-            self._rename(file)
-        return True
-
-    def recover(self) -> None:
-        """Finish what killed processes published, and remove what they did not. Raises OSError."""
-        with self.lake.publishing():
-            manifest = self.lake.read(require=True)
-            for path, _ in list(table_files(self.lake.folder)):
-                if manifest.is_replaced(path):
-                    self._remove(path)
-            self._finish()
-            self._lost = lost_parts(self.lake.manifest, self.lake.faults())
-        for entry, size in self.lake.folder.entries(PARTS).items():
-            # A link in the place of a lock is nobody's build.
-            if size is None or entry == self.id + _OWNER or not _IS_OWNER.fullmatch(entry):
-                continue
-            owner = self.lake.folder.take_lock(f"{PARTS}/{entry}")
-            self.has_company |= owner is None
-            if owner is not None:
-                self._remove_parts(f"{PARTS}/{entry.removesuffix(_OWNER)}", owner)
-
-    def close(self) -> None:
-        """End, also after Ctrl+C in the middle of `publish`: remove the temporary folder."""
-        self._writer.close()
-        with contextlib.suppress(OSError, UnusableLake), self.lake.publishing():
-            self._finish()
-        self._remove_parts(self.parts, self._owner)
-
-    def _finish(self) -> None:
-        """Rename files of the manifest that are not in their places yet. Raises OSError."""
-        folder = self.lake.folder
-        parts = {path for path, _ in folder.files_below(PARTS)}
-        for file in self.lake.read().live_files() if parts else ():
-            if file.part in parts and folder.status(file.path) is None:
-                self._rename(file)
-
-    def _rename(self, file: LakeFile) -> None:
-        if self.lake.folder.status(file.part) is not None:
-            with contextlib.suppress(FileNotFoundError):
-                self.lake.folder.rename(file.part, file.path)
-
-    def _remove(self, path: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            self.lake.folder.remove(path)
-
-    def _remove_parts(self, parts: str, owner: OwnedLock) -> None:
-        """Remove the temporary folder of a build that ended, and its lock.
-
-        Workers that lost their scheduler still write there. They open files by path, so the folder
-        gets another name first. What cannot be removed keeps its lock file: the next session tries
-        again.
-        """
-        folder, ended = self.lake.folder, parts + _ENDED
-        with contextlib.suppress(OSError):  # missing, or Windows with an open file in it
-            folder.rename_folder(parts, ended)
-        gone = folder.remove_folder(ended), folder.remove_folder(parts)
-        if all(gone):
-            owner.remove()
-        else:
-            owner.release()
-
-
-def refuse_url(path: str) -> None:
-    """Raise UnusableLake for a URL, which would otherwise name a new local folder."""
-    if is_url(path):
+def place_of(path: str) -> str:
+    """The full path of a lake, or its URL. Raises UnusableLake for one where no lake can be."""
+    if not is_url(path):
+        return os.path.abspath(path)
+    if path.partition("://")[0].lower() not in SCHEMES:
         raise UnusableLake(
-            f"{path}: a lake is a folder of this machine, and no URL; build it in a folder and "
-            "copy that"
+            f"{path}: a lake is in a folder of this machine, or in a bucket (s3:// or gs://)"
         )
+    return path.rstrip("/")
+
+
+def _no_lake(path: str) -> str:
+    return f"{path}: this is not a lake; `opscope fleet build SOURCE -o {path}` makes one"

@@ -142,6 +142,8 @@ class LakeFolder:
         with self._at(path):
             return OwnedLock.take(self.full(path))
 
+    new_lock = take_lock
+
     def locked(self, path: str, patience: float) -> contextlib.AbstractContextManager[None]:
         """Hold a lock for the length of the block. Also raises TimeoutError."""
         return locked(self.full(path), patience)

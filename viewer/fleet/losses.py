@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from viewer.fleet.bucket_folder import BucketFolder
 from viewer.fleet.lake_folder import LakeFolder
 from viewer.fleet.manifest import Manifest
 from viewer.fleet.manifest_lines import LakeFile
@@ -85,7 +86,7 @@ def _listed(names: list[str] | tuple[str, ...]) -> str:
 class FileChecks:
     """Compares files of a lake with its manifest; each again only once it changed."""
 
-    def __init__(self, folder: LakeFolder) -> None:
+    def __init__(self, folder: LakeFolder | BucketFolder) -> None:
         self._folder = folder
         self._known: dict[LakeFile, tuple[tuple[object, ...], Fault | None]] = {}
 
@@ -181,7 +182,7 @@ def _wrong_column(schema: object, table: str) -> str:
     return ""
 
 
-def table_files(folder: LakeFolder) -> Iterator[tuple[str, int]]:
+def table_files(folder: LakeFolder | BucketFolder) -> Iterator[tuple[str, int]]:
     """Yield the Parquet files in the folders of tables, with their sizes. Raises OSError."""
     for name, size in folder.entries(".").items():
         if size is None and name.startswith("table="):

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from viewer.fleet.manifest_lines import (
     DONE,
@@ -31,10 +32,13 @@ from viewer.fleet.manifest_lines import (
     FilesLine,
     LakeFile,
     Line,
+    SourceState,
     UnitLine,
     UnitOutcome,
 )
-from viewer.fleet.manifest_snapshot import Snapshot, SourceState
+
+if TYPE_CHECKING:
+    from viewer.fleet.manifest_snapshot import Snapshot
 
 
 @dataclass(slots=True)

@@ -41,7 +41,22 @@ class UnitOutcome:
     problems: int = 0
 
 
-PARTS = "_tmp"
+@dataclass(slots=True)
+class SourceState:
+    """The last outcome of a source, the last key that it had, and when."""
+
+    outcome: UnitOutcome
+    at: float
+    key: str
+    key_at: float
+
+
+class DamagedSnapshot(OSError):
+    """A snapshot of a manifest cannot be used."""
+
+
+PARTS, SNAPSHOTS = "_tmp", "_snapshots"
+IS_SNAPSHOT = re.compile(r"[0-9]{12}-[0-9a-f]{8}")
 _TABLE, _ID = "|".join(TABLES), "[0-9a-f]{16}"
 _NAME = rf"{_ID}-[0-9a-f]{{12}}|compact-{_ID}"
 _PATH = rf"table=({_TABLE})/schema=([1-9][0-9]{{0,3}})/({_NAME})\.parquet"
@@ -143,7 +158,7 @@ class EndLine(msgspec.Struct, tag_field="kind", tag="end"):
 Line = UnitLine | FilesLine | CompactLine | BuildLine | EndLine
 
 
-_DECODER = msgspec.json.Decoder(Line)
+_DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
 def parsed(text: bytes) -> Line:
@@ -163,6 +178,11 @@ def build_line(build: str, options: Mapping[str, object]) -> dict[str, object]:
         "kind": "build", "build": build, "at": time.time(), "version": __version__,
         "options": options,
     }  # fmt: skip
+
+
+def fence_line(build: str) -> dict[str, object]:
+    """The line after which a build, which seems dead, publishes nothing more."""
+    return {"kind": "end", "build": build, "at": time.time()}
 
 
 def unit_line(unit: UnitOutcome, build: str, batch: str = "") -> dict[str, object]:

@@ -11,33 +11,21 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
+from viewer.fleet.bucket_folder import BucketFolder
+from viewer.fleet.lake_folder import LakeFolder
 from viewer.fleet.manifest import Manifest
-from viewer.fleet.manifest_lines import parsed
-from viewer.fleet.manifest_snapshot import FOLDER as SNAPSHOTS
-from viewer.fleet.manifest_snapshot import IS_NAME, DamagedSnapshot, Snapshot
+from viewer.fleet.manifest_lines import IS_SNAPSHOT, SNAPSHOTS, DamagedSnapshot, parsed
+
+if TYPE_CHECKING:
+    from viewer.fleet.manifest_snapshot import Snapshot
 
 FOLDER = "_manifest"
 # A compaction of a million profiles has a line of 70 MB. More would be a file to fill the memory.
 _LONGEST = 256 << 20
 _NUMBERED = re.compile(r"([0-9]{12})\.jsonl")
 Lines = Iterable[Mapping[str, object]]
-
-
-class LogFolder(Protocol):
-    """What a manifest is read from: a folder, or the place of a lake in a bucket."""
-
-    is_bucket: bool
-
-    def read(self, path: str) -> BinaryIO:
-        """Open a file. Raises OSError."""
-
-    def read_first(self, paths: Iterable[str]) -> Iterator[bytes]:
-        """Yield the contents of files, up to the first one that is missing. Raises OSError."""
-
-    def entries(self, folder: str) -> dict[str, int | None]:
-        """The files in a folder with their sizes; None for all else. Raises OSError."""
 
 
 def numbered(number: int) -> str:
@@ -52,7 +40,7 @@ class ManifestReader:
     how many were read one by one.
     """
 
-    def __init__(self, folder: LogFolder) -> None:
+    def __init__(self, folder: LakeFolder | BucketFolder) -> None:
         self.manifest = Manifest()
         self._folder = folder
         self._damaged: set[str] = set()
@@ -69,10 +57,10 @@ class ManifestReader:
             try:
                 if not self._is_started:
                     self._start()
-                if not self._folder.is_bucket:
+                if isinstance(self._folder, BucketFolder):
+                    self._read_numbered(self._folder)
+                else:
                     self._read_files()
-                elif self.number or self._is_numbered:
-                    self._read_numbered()
                 self.manifest.settle()
                 base = self.manifest.base
                 if base is not None and (require or self.manifest.lines > base.header.lines):
@@ -87,13 +75,13 @@ class ManifestReader:
 
     def rebase(self, name: str) -> None:
         """Go on from a snapshot of what was read. Raises DamagedSnapshot."""
-        manifest = Manifest(Snapshot(self._folder, name))
+        manifest = Manifest(self._snapshot(name))
         manifest.fenced = self.manifest.fenced
         self.manifest, self.objects = manifest, 0
 
     def take(self, number: int, data: bytes) -> None:
-        """Add an object of lines that was just written."""
-        self.number = number
+        """Add an object of lines."""
+        self.number, self.objects = number, self.objects + 1
         self._add(data.splitlines(keepends=True), 0)
 
     def _start(self) -> None:
@@ -107,15 +95,20 @@ class ManifestReader:
         if self._folder.is_bucket and not self.number:
             self._read_files()  # a new one, or one that was copied
 
+    def _snapshot(self, name: str) -> Snapshot:
+        from viewer.fleet.manifest_snapshot import Snapshot  # needs pyarrow
+
+        return Snapshot(self._folder, name)
+
     def _newest(self) -> Snapshot | None:
         try:
             names = self._folder.entries(SNAPSHOTS)
         except OSError:  # there are none, or a link in the place of their folder
             return None
         for name in sorted(names, reverse=True):
-            if IS_NAME.fullmatch(name) and name not in self._damaged:
+            if IS_SNAPSHOT.fullmatch(name) and name not in self._damaged:
                 try:
-                    return Snapshot(self._folder, name)
+                    return self._snapshot(name)
                 except DamagedSnapshot:
                     self._damaged.add(name)
         return None
@@ -140,15 +133,10 @@ class ManifestReader:
         file.seek(place)
         self.positions[name] = place + self._add(_lines_of(file), place)
 
-    def _read_numbered(self) -> None:
-        while True:
-            paths = map(numbered, range(self.number + 1, sys.maxsize))
-            before = self.number
-            for data in self._folder.read_first(paths):
-                self.take(self.number + 1, data)
-                self.objects += 1
-            if self.number == before:
-                return
+    def _read_numbered(self, folder: BucketFolder) -> None:
+        paths = map(numbered, range(self.number + 1, sys.maxsize))
+        for data in folder.read_first(paths):
+            self.take(self.number + 1, data)
 
     def _add(self, lines: Iterable[bytes], place: int) -> int:
         """Add lines, up to one without an end; returns the bytes of those that were read."""
@@ -190,6 +178,33 @@ class FileWriter:
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
+
+
+class ObjectWriter:
+    """Writes numbered objects of a manifest, in a bucket."""
+
+    def __init__(self, folder: BucketFolder, reader: ManifestReader) -> None:
+        self._folder, self._reader = folder, reader
+
+    def append(self, lines: Lines) -> bool:
+        """Append lines to what the reader has read; False if there are others. Raises OSError."""
+        number, data = self._reader.number + 1, packed(lines)
+        if not self._folder.create_only(numbered(number), data):
+            return False
+        self._reader.take(number, data)
+        return True
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def writer_of(
+    folder: LakeFolder | BucketFolder, reader: ManifestReader, name: str
+) -> FileWriter | ObjectWriter:
+    """What a build or a compaction of this name writes with. Raises OSError."""
+    if isinstance(folder, BucketFolder):
+        return ObjectWriter(folder, reader)
+    return FileWriter(folder.append(f"{FOLDER}/{name}.jsonl"))
 
 
 def packed(lines: Lines) -> bytes:

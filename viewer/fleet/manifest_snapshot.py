@@ -21,24 +21,32 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import re
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, BinaryIO, Literal, Protocol
+from typing import Annotated, Any, BinaryIO, Literal
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from viewer.fleet.manifest_lines import DONE, KEPT, LakeFile, UnitOutcome
+from viewer.fleet.bucket_folder import BucketFolder
+from viewer.fleet.lake_folder import LakeFolder
+from viewer.fleet.manifest_lines import (
+    DONE,
+    KEPT,
+    SNAPSHOTS,
+    DamagedSnapshot,
+    LakeFile,
+    SourceState,
+    UnitOutcome,
+)
 from viewer.fleet.schemas import TABLES
 
-FOLDER, HEADER = "_snapshots", "snapshot.json"
-IS_NAME = re.compile(r"[0-9]{12}-[0-9a-f]{8}")
+HEADER = "snapshot.json"
 _AT_ONCE, _MOST_HEADER = 1 << 20, 64 << 20
 GROUP_ROWS = 8192
 # Row groups that stay decoded, of each part.
@@ -77,17 +85,6 @@ DROPPED = -1
 REPEATED = ["table", "by", "state", "reason"]
 
 
-class DamagedSnapshot(OSError):
-    """A snapshot cannot be used."""
-
-
-class Folder(Protocol):
-    """What a snapshot reads from."""
-
-    def read(self, path: str) -> BinaryIO:
-        """Open a file. Raises OSError."""
-
-
 class PartFacts(msgspec.Struct):
     """What the header states of a part."""
 
@@ -114,16 +111,6 @@ class Header(msgspec.Struct):
         """The header as a file."""
         text = msgspec.json.encode(self)
         return b"%08x\n%s\n" % (zlib.crc32(text), text)
-
-
-@dataclass(slots=True)
-class SourceState:
-    """The last outcome of a source, the last key that it had, and when."""
-
-    outcome: UnitOutcome
-    at: float
-    key: str
-    key_at: float
 
 
 def source_bytes(source: str) -> bytes:
@@ -173,11 +160,11 @@ class Snapshot:
     files: by path.
     """
 
-    def __init__(self, folder: Folder, name: str) -> None:
+    def __init__(self, folder: LakeFolder | BucketFolder, name: str) -> None:
         """Read a snapshot, without its large parts. Raises DamagedSnapshot."""
         self.name, self._folder = name, folder
         try:
-            with folder.read(f"{FOLDER}/{name}/{HEADER}") as file:
+            with folder.read(f"{SNAPSHOTS}/{name}/{HEADER}") as file:
                 crc, _, text = file.read(_MOST_HEADER).partition(b"\n")
             if int(crc, 16) != zlib.crc32(text.rstrip(b"\n")):
                 raise ValueError("its header has other bytes")
@@ -319,7 +306,7 @@ class Snapshot:
     # -- files -----------------------------------------------------------------------------------
 
     def _table(self, part: str) -> pa.Table:
-        with self._folder.read(f"{FOLDER}/{self.name}/{part}.parquet") as file:
+        with self._folder.read(f"{SNAPSHOTS}/{self.name}/{part}.parquet") as file:
             self._verify(part, file)
             with _opened(part, file) as content:
                 table = content.read()
@@ -328,7 +315,7 @@ class Snapshot:
 
     def _large(self, part: str) -> _Sorted:
         with self._sound():
-            file = self._folder.read(f"{FOLDER}/{self.name}/{part}.parquet")
+            file = self._folder.read(f"{SNAPSHOTS}/{self.name}/{part}.parquet")
             try:
                 self._verify(part, file)
                 content = _opened(part, file)
@@ -363,7 +350,7 @@ class Snapshot:
             raise self._damaged(error) from error
 
     def _damaged(self, error: BaseException) -> DamagedSnapshot:
-        return DamagedSnapshot(f"{FOLDER}/{self.name} cannot be read ({error})")
+        return DamagedSnapshot(f"{SNAPSHOTS}/{self.name} cannot be read ({error})")
 
 
 def _opened(part: str, file: BinaryIO) -> parquet.ParquetFile:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from fsspec import AbstractFileSystem
 
+from viewer.fleet.bucket_folder import BucketFolder
 from viewer.fleet.lake_folder import LakeFolder
 
 _PROTOCOL = "opscope"
@@ -64,7 +65,7 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
     protocol = _PROTOCOL
     cachable = False
 
-    def __init__(self, folder: LakeFolder, paths: Collection[str]) -> None:
+    def __init__(self, folder: LakeFolder | BucketFolder, paths: Collection[str]) -> None:
         super().__init__()
         self._folder, self.paths = folder, frozenset(paths)
         self.is_gone = False

@@ -32,7 +32,7 @@ def is_url(source: str) -> bool:
 
 
 @contextlib.contextmanager
-def _file_system(url: str) -> Iterator[tuple[Any, str]]:
+def file_system(url: str) -> Iterator[tuple[Any, str]]:
     """The file system of a URL, and its path there, for the length of the block.
 
     Raises ImportError, UnreadableFile, OSError for all else, also for what the block raises.
@@ -55,7 +55,7 @@ def list_url(url: str) -> list[tuple[str, str, int, str]]:
     Hidden ones are left out. Raises ImportError, OSError.
     """
     files = []
-    with _file_system(url) as (system, root):
+    with file_system(url) as (system, root):
         for path, facts in sorted(system.find(root, detail=True).items()):
             relative = path[len(root) :].strip("/") or path.rpartition("/")[2]
             if any(part.startswith(".") for part in relative.split("/")):
@@ -68,7 +68,7 @@ def list_url(url: str) -> list[tuple[str, str, int, str]]:
 
 def read_head(url: str, size: int) -> bytes:
     """Return the first bytes of a file. Raises ImportError, OSError."""
-    with _file_system(url) as (system, path):
+    with file_system(url) as (system, path):
         head: bytes = system.cat_file(path, start=0, end=size)
     return head
 
@@ -88,7 +88,7 @@ def local_copy(url: str) -> Iterator[str]:
     Raises OSError, UnreadableFile.
     """
     with TemporaryFolder() as folder, BUDGET.reading():
-        with _file_system(url) as (system, path):
+        with file_system(url) as (system, path):
             target = os.path.join(folder, path.rpartition("/")[2] or "file")
             try:
                 with system.open(path, mode="rb") as source:

@@ -185,6 +185,8 @@ def _files(source: str, leave_out: str | None) -> Iterator[FoundFile]:
         if not listed:
             raise NoSource(f"{source}: there is no file")
         for path, relative, size, changed in listed:
+            if leave_out is not None and path.startswith(f"{leave_out}/"):
+                continue
             yield FoundFile(path, relative, size, changed)
         return
     path = os.path.abspath(source)

@@ -13,6 +13,7 @@ from tests.builders.fleet_dumps import RECORDED, Template, write_fleet
 from tests.builders.lakes import built
 from viewer.fleet.compact import compact
 from viewer.fleet.lake import Lake
+from viewer.fleet.lake_session import session_of
 
 # Folders and files that a lake must not touch: what lies around a folder of downloads.
 OUTSIDE = "outside"
@@ -61,7 +62,7 @@ def write_sound(folder: Path, fleet: Path) -> list[Path]:
 
 def _snap(lake: Path) -> None:
     """Write a snapshot."""
-    session = Lake(str(lake)).session()
+    session = session_of(Lake(str(lake)))
     session.end(least=1)
     session.close()
 
