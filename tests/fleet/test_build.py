@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from tests.builders.fleet_dumps import RECORDED, Template
 from tests.builders.lakes import (
@@ -29,6 +30,7 @@ from tests.builders.lakes import (
 from tests.paths import DATA
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
+from viewer.fleet.compact import compact
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.lake_session import LakeSession
@@ -353,6 +355,69 @@ def test_a_killed_process_and_two_builds_at_once(fleet, expected, tmp_path):
     assert rows(lake) == expected
     check_whole(lake, 24)
     assert sources_of(lake) == sorted(path.name for path in fleet.rglob("*.etdp"))
+
+
+@pytest.mark.parametrize("column", ["build", "device", "model"])
+def test_partitions_have_folders_and_the_same_rows(fleet, expected, tmp_path, column):
+    lake = tmp_path / "lake"
+    assert built(lake, fleet, partition=column).states == {DONE: 24}
+    assert rows(lake) == expected
+    check_whole(lake, 24)
+    values = {row[1 + ("device", "build", "model").index(column)] for row in expected["files"]}
+    for table in ("files", "operators"):
+        paths = [path for path in files_on_disk(lake) if path.startswith(f"table={table}/")]
+        assert {path.split("/")[2] for path in paths} == {f"{column}={value}" for value in values}
+        for path in paths:
+            only = parquet.read_table(lake / path).column(column).to_pylist()
+            assert {f"{column}={value}" for value in only} == {path.split("/")[2]}
+    assert built(lake, fleet, partition=column).states == {KEPT: 24}
+    built(lake, fleet, partition=column, tables=("slices",))
+    before = len(files_on_disk(lake))
+    assert compact(Lake(str(lake)), lambda *_: None) == before - 5 * len(values)
+    assert len(files_on_disk(lake)) == 5 * len(values)
+    check_whole(lake, 24)
+
+
+@pytest.mark.parametrize(
+    ("value", "folder"),
+    [
+        ("7", "build=7"), (None, "build=__HIVE_DEFAULT_PARTITION__"), ("..", "build=.."),
+        ("a/../b", "build=a%2F..%2Fb"), ("~25~", "build=~25~"), ("%25", "build=%2525"),
+        ("ä b\\\n", "build=%C3%A4%20b%5C%0A"), ("a" * 201, None),
+        ("/" * 256, None),
+    ],
+)  # fmt: skip
+def test_a_partition_of_any_value_is_a_folder_of_one_lake(tmp_path, value, folder):
+    profiles_in(tmp_path / "in", "a.etdp")
+    labels = {} if value is None else {"a.etdp": {"build": value}}
+    lake = tmp_path / "lake"
+    progress = built(lake, tmp_path / "in", pattern=None, labels=labels, partition="build")
+    assert progress.states == {DONE: 1}
+    check_whole(lake, 1)
+    (path,) = [path for path in files_on_disk(lake) if path.startswith("table=files/")]
+    assert path.count("/") == 3
+    assert folder in (None, path.split("/")[2])
+    assert labeled(lake) == [(None, value)]
+
+
+@pytest.mark.parametrize(
+    ("run", "date"),
+    [
+        (None, "2025-02-27"),
+        ({"started": "2024-02-29T23:30:00-02:00"}, "2024-03-01"),
+        ({"started": "then"}, "2025-02-27"),
+        ({"started": "2024-02-29T23:30:00-02:00", "schema": "another"}, "2025-02-27"),
+    ],
+)
+def test_a_profile_has_the_date_of_its_recording_or_of_its_file(tmp_path, run, date):
+    profiles_in(tmp_path / "in", "a.etdp")
+    os.utime(tmp_path / "in" / "a.etdp", (0, 1740700799))
+    if run is not None:
+        facts = {"schema": "opscope-run/1", **run}
+        (tmp_path / "in" / "a.run.json").write_text(json.dumps(facts))
+    built(lake := tmp_path / "lake", tmp_path / "in", pattern=None)
+    with connect(Lake(str(lake))) as connection:
+        assert connection.execute("SELECT date FROM files").fetchall() == [(date,)]
 
 
 def profiles_in(folder, *names):

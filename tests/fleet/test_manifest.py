@@ -70,7 +70,10 @@ OUTSIDE = (
     f"table=files/schema=1/{BATCH}\0.parquet", f"table=other/schema=1/{BATCH}.parquet",
     f"table=operators/schema=1/{BATCH}.parquet", f"table=files/schema=2/{BATCH}.parquet",
     f"table=files/schema=1/{BATCH.upper()}.parquet", f"table=files/schema=01/{BATCH}.parquet",
-    f"table=files/schema=-1/{BATCH}.parquet", f"table=files//schema=1/{BATCH}.parquet", None, 5, [],
+    f"table=files/schema=1/build=/{BATCH}.parquet", f"table=files/schema=1/../{BATCH}.parquet",
+    f"table=files/schema=1/build=a/b/{BATCH}.parquet", f"table=files/schema=1/x=1/{BATCH}.parquet",
+    f"table=files/schema=1/build=\\/{BATCH}.parquet", f"table=files/schema=-1/{BATCH}.parquet",
+    f"table=files//schema=1/{BATCH}.parquet", None, 5, [],
 )  # fmt: skip
 
 

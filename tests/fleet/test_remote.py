@@ -2,6 +2,7 @@
 
 import io
 import os
+from datetime import UTC, datetime
 
 import fsspec
 import pytest
@@ -49,11 +50,31 @@ def bucket(monkeypatch):
 
 
 def test_arguments_are_keywords(bucket):
-    ((url, relative, size, changed),) = list_url("bucket://farm")
-    assert (url, relative, size, changed) == ("bucket://farm/a.etrecord", "a.etrecord", 6004, "1")
+    (listed,) = list_url("bucket://farm")
+    url = "bucket://farm/a.etrecord"
+    assert listed[:4] == (url, "a.etrecord", 6004, "1")
     assert read_head(url, 4096) == RECORD[:4096]
     with local_copy(url) as path:
         assert os.path.getsize(path) == len(RECORD)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "seconds"),
+    [
+        ("LastModified", datetime(2026, 11, 29, 1, tzinfo=UTC), 1795914000),
+        ("updated", "2026-11-29T01:00:00.000Z", 1795914000),
+        ("mtime", 1795914000.5, 1795914000.5),
+        ("created", "then", None),
+        ("updated", None, None),
+    ],
+)
+def test_file_systems_state_when_a_file_changed_in_ways_of_their_own(
+    bucket, monkeypatch, name, value, seconds
+):
+    facts = {"bucket://farm/a.csv": {"size": 5, name: value}}
+    monkeypatch.setattr(Bucket, "find", lambda *_, **__: facts)
+    (listed,) = list_url("bucket://farm")
+    assert listed.modified == seconds
 
 
 def test_any_error_of_a_client_is_one_sentence_with_the_url(bucket):

@@ -6,6 +6,7 @@ profiles cost few files. Rows are sorted by where they were recorded. What crash
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -20,7 +21,7 @@ from viewer import __version__
 from viewer.fleet.arrow_rows import KeyedRows, arrow_table
 from viewer.fleet.bucket_folder import folder_of
 from viewer.fleet.losses import checksum
-from viewer.fleet.manifest_lines import DONE, KEPT, REFUSED, LakeFile, UnitOutcome
+from viewer.fleet.manifest_lines import DONE, KEPT, REFUSED, LakeFile, UnitOutcome, partition_of
 from viewer.fleet.rows import row_counts
 from viewer.fleet.schemas import KEYS, TABLES
 from viewer.fleet.unit import Options, Unit, make_unit
@@ -43,35 +44,55 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchResult:
-    """The outcomes of the units in their order, and the files with the rows of those done.
-
-    version: of Opscope in the worker.
-    """
+class Written:
+    """What is published at once: some units with rows, and the files that have these."""
 
     name: str
     outcomes: tuple[UnitOutcome, ...]
     files: tuple[LakeFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """The outcomes of the units without rows, and what is written, for each partition.
+
+    version: of Opscope in the worker.
+    """
+
+    others: tuple[UnitOutcome, ...]
+    written: tuple[Written, ...]
     version: str = __version__
 
 
 def work(batch: Batch) -> BatchResult:
     """Read the profiles of a batch and write their rows. Raises OSError if it cannot write."""
     retain_freed()
-    outcomes: list[UnitOutcome] = []
+    others: list[UnitOutcome] = []
     seen: dict[str, set[str]] = {}
-    name = ""
-    with _Files(batch) as files:
+    partitions: dict[str, _Files] = {}
+    column = batch.options.partition
+    with contextlib.ExitStack() as stack:
         for unit in batch.units:
             outcome, tables = make_unit(unit, batch.options)
             if outcome.state == DONE and outcome.key in seen:  # the same profile, twice
                 tables = {}
                 outcome = replace(outcome, state=KEPT, rows={})
             seen.setdefault(outcome.key, set()).update(tables)
-            outcomes.append(outcome)
-            files.add(tables)
-        name = files.name
-    return BatchResult(name, tuple(outcomes), files.written)
+            if outcome.state != DONE:
+                others.append(outcome)
+                continue
+            keys = next(iter(tables.values()))[0]
+            partition = "" if column is None else partition_of(column, keys[column])
+            if partition not in partitions:
+                partitions[partition] = stack.enter_context(_Files(batch, partition))
+            partitions[partition].add(outcome, tables)
+    return BatchResult(
+        tuple(others),
+        tuple(
+            Written(files.name, tuple(files.outcomes), files.written)
+            for files in partitions.values()
+        ),
+    )
 
 
 def divided(batch: Batch) -> Sequence[Batch]:
@@ -84,8 +105,10 @@ def divided(batch: Batch) -> Sequence[Batch]:
 class _Files:
     """The Parquet files of a batch; they are created when they have rows."""
 
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
+    def __init__(self, batch: Batch, partition: str) -> None:
+        """partition: its folder below that of a table, with its "/"; "" for none."""
+        self._batch, self._partition = batch, partition
+        self.outcomes: list[UnitOutcome] = []
         sources = "\n".join(unit.profile.file.path for unit in batch.units)
         digest = hashlib.sha256(sources.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         # Random too: a task can run again on another worker while this one still writes.
@@ -104,8 +127,9 @@ class _Files:
         done = [writer.close() for writer in self._writers.values()]
         self.written = tuple(done) if kind is None else ()
 
-    def add(self, tables: dict[str, KeyedRows]) -> None:
+    def add(self, outcome: UnitOutcome, tables: dict[str, KeyedRows]) -> None:
         """Add the tables of one profile."""
+        self.outcomes.append(outcome)
         for name, rows in tables.items():
             if row_counts(rows[1]):
                 waiting = self._waiting.setdefault(name, [])
@@ -118,16 +142,23 @@ class _Files:
         rows = sorted_by_place(rows)
         if table not in self._writers:
             lake, folder = self._batch.lake, self._batch.folder
-            self._writers[table] = NewFile(lake, folder, table, self.name, rows.schema)
+            self._writers[table] = NewFile(
+                lake, folder, table, self.name, rows.schema, self._partition
+            )
         self._writers[table].write(rows)
 
 
 class NewFile:
     """A Parquet file of a lake that is written to the temporary folder of its build."""
 
-    def __init__(self, lake: str, folder: str, table: str, name: str, schema: pa.Schema) -> None:
-        """folder: below the lake. name: without a suffix. Raises OSError."""
-        self._table, self._name = table, name
+    def __init__(
+        self, lake: str, folder: str, table: str, name: str, schema: pa.Schema, partition: str
+    ) -> None:
+        """folder: below the lake. name: without a suffix. partition: as of `LakeFile`.
+
+        Raises OSError.
+        """
+        self._table, self._name, self._partition = table, name, partition
         self._part = f"{folder}/{name}.{table}.parquet"
         self._rows = 0
         self._file = folder_of(lake).create(self._part)
@@ -152,7 +183,7 @@ class NewFile:
             return LakeFile(
                 self._table,
                 lake_table.schema,
-                f"{lake_table.folder()}/{self._name}.parquet",
+                f"{lake_table.folder()}/{self._partition}{self._name}.parquet",
                 self._part,
                 file.seek(0, os.SEEK_END),
                 self._rows,

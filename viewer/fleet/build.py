@@ -42,7 +42,8 @@ class BuildOptions:
     """What to build.
 
     sources, records: as for `find_profiles`. tables: by name. pattern: of --from-path. labels: the
-    rows of --labels by file. resume: leave out everything that the manifest has an answer for.
+    rows of --labels by file. partition: as of `Options`. resume: leave out everything that the
+    manifest has an answer for.
     """
 
     sources: tuple[str, ...]
@@ -50,6 +51,7 @@ class BuildOptions:
     records: str | None = None
     pattern: str | None = None
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    partition: str | None = None
     resume: bool = False
 
 
@@ -164,7 +166,7 @@ class _Build:
         self._session, self._lake = session, session.lake
         self._given, self._told = options, report
         tables = tuple(table.name for table in chosen_tables(options.tables))
-        self._options = Options(tables, options.pattern)
+        self._options = Options(tables, options.pattern, options.partition)
         self.progress = Progress()
         self._again: list[Batch] = []
         # The records of the last profile, and their stamps.
@@ -306,20 +308,18 @@ class _Build:
                 f"a worker has Opscope {result.version}, and this is {__version__}: install the "
                 "same version there"
             )
-        done = [unit_outcome for unit_outcome in result.outcomes if unit_outcome.state == DONE]
-        if done and not self._session.publish(result.name, done, result.files):
-            keys = {unit.profile.file.path: unit for unit in batch.units}
-            units = []
-            for outcome in result.outcomes:
-                unit = keys[outcome.source]
-                units.append(replace(unit, known={outcome.key: ()}) if outcome.key else unit)
-            self._again.append(replace(batch, units=tuple(units)))
-            return
-        self._answer(
-            [unit_outcome for unit_outcome in result.outcomes if unit_outcome.state != DONE]
-        )
-        for outcome in done:
-            self._report(outcome)
+        unit_of = {unit.profile.file.path: unit for unit in batch.units}
+        for written in result.written:
+            if self._session.publish(written.name, written.outcomes, written.files):
+                for outcome in written.outcomes:
+                    self._report(outcome)
+            else:
+                units = [
+                    replace(unit_of[outcome.source], known={outcome.key: ()})
+                    for outcome in written.outcomes
+                ]
+                self._again.append(replace(batch, units=tuple(units)))
+        self._answer(result.others)
 
     def _answer(self, outcomes: Sequence[UnitOutcome]) -> None:
         """Add outcomes without rows to the manifest."""

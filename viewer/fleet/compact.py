@@ -53,18 +53,26 @@ def compact(lake: Lake, report: Callable[[str, int], None], target: int = TARGET
 
 
 def _groups(present: Sequence[LakeFile], target: int, every: bool) -> Iterator[list[LakeFile]]:
-    """Files to join, each group of about the target size. every: also single and large ones."""
+    """Files to join, each group of one partition, and of about the target size.
+
+    every: also single and large ones.
+    """
     group: list[LakeFile] = []
     size = 0
-    for file in sorted(present, key=lambda lake_file: lake_file.path):
+
+    def is_due() -> bool:
+        return len(group) > 1 or (bool(group) and every)
+
+    for file in sorted(present, key=lambda lake_file: (lake_file.partition, lake_file.path)):
         if file.size >= target and not every:
             continue
-        if group and size + file.size > target:
-            yield group
+        if group and (size + file.size > target or group[0].partition != file.partition):
+            if is_due():
+                yield group
             group, size = [], 0
         group.append(file)
         size += file.size
-    if len(group) > 1 or (group and every):
+    if is_due():
         yield group
 
 
@@ -76,7 +84,8 @@ def _joined(
     dropped = pa.array(sorted(outdated), pa.string())
     waiting: list[pa.Table] = []
     name = f"compact-{secrets.token_hex(8)}"
-    new_file = NewFile(session.lake.path, session.parts, table, name, schema)
+    partition = files[0].partition
+    new_file = NewFile(session.lake.path, session.parts, table, name, schema, partition)
 
     def flush() -> None:
         if waiting:

@@ -6,12 +6,14 @@ line can only be that of a Parquet file in the folder of its table, or in `_tmp`
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 import msgspec
 
@@ -59,7 +61,10 @@ PARTS, SNAPSHOTS = "_tmp", "_snapshots"
 IS_SNAPSHOT = re.compile(r"[0-9]{12}-[0-9a-f]{8}")
 _TABLE, _ID = "|".join(TABLES), "[0-9a-f]{16}"
 _NAME = rf"{_ID}-[0-9a-f]{{12}}|compact-{_ID}"
-_PATH = rf"table=({_TABLE})/schema=([1-9][0-9]{{0,3}})/({_NAME})\.parquet"
+# A partition has any value, of characters that no file system takes for a part of a path.
+PARTITIONS = ("build", "device", "model")
+_PARTITION = rf"(?:(?:{'|'.join(PARTITIONS)})=[A-Za-z0-9_.~%-]{{1,200}}/)?"
+_PATH = rf"table=({_TABLE})/schema=([1-9][0-9]{{0,3}})/{_PARTITION}({_NAME})\.parquet"
 _IS_PATH = re.compile(_PATH)
 _IS_PART = re.compile(rf"{PARTS}/{_ID}/({_NAME})\.({_TABLE})\.parquet")
 BUILD_NAME = re.compile(_ID)
@@ -94,6 +99,11 @@ class LakeFile:
             raise ValueError(f"{self.path}, {self.part}: not the paths of a file of a lake")
         if path.groups() != (self.table, str(self.schema), part[1]) or part[2] != self.table:
             raise ValueError(f"{self.path}, {self.part}: not of one file")
+
+    @property
+    def partition(self) -> str:
+        """The folder of its partition with its "/"; "" without one."""
+        return "".join(f"{part}/" for part in self.path.split("/")[2:-1])
 
     @property
     def name(self) -> str:
@@ -170,6 +180,16 @@ def parsed(text: bytes) -> Line:
         # long.
         line: Line = msgspec.convert(json.loads(text), Line)
         return line
+
+
+def partition_of(column: str, value: str | None) -> str:
+    """The folder of a partition, as Hive names it, with its "/"."""
+    text = (
+        "__HIVE_DEFAULT_PARTITION__" if value is None else quote(value, safe="", errors="replace")
+    )
+    if len(text) > 200:  # the names of folders have a limit
+        text = f"{text[:180]}~{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return f"{column}={text}/"
 
 
 def build_line(build: str, options: Mapping[str, object]) -> dict[str, object]:

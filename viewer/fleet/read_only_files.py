@@ -18,6 +18,7 @@ from viewer.fleet.bucket_folder import BucketFolder
 from viewer.fleet.lake_folder import LakeFolder
 
 _PROTOCOL = "opscope"
+_PREFIX = f"{_PROTOCOL}://"
 
 
 class _Opened:
@@ -68,12 +69,13 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
     def __init__(self, folder: LakeFolder | BucketFolder, paths: Collection[str]) -> None:
         super().__init__()
         self._folder, self.paths = folder, frozenset(paths)
+        self._path_of = {self.name(path).removeprefix(_PREFIX): path for path in paths}
         self.is_gone = False
 
     @staticmethod
     def name(path: str) -> str:
-        """The name of a file in SQL."""
-        return f"{_PROTOCOL}://{path}"
+        """The name of a file in SQL. DuckDB decodes percent signs, and refuses other paths then."""
+        return f"{_PREFIX}{path.replace('~', '~~').replace('%', '~25')}"
 
     def open(self, path: str, mode: str = "rb", **_: Any) -> _Opened:
         """Open a file to read. Raises OSError."""
@@ -103,12 +105,12 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
 
     def exists(self, path: str, **_: Any) -> bool:
         """Whether this is a file of the lake."""
-        return path.removeprefix(f"{_PROTOCOL}://") in self.paths
+        return path.removeprefix(_PREFIX) in self._path_of
 
     isfile = exists
 
     def _below(self, path: str) -> str:
-        below = path.removeprefix(f"{_PROTOCOL}://")
-        if below not in self.paths:
+        below = self._path_of.get(path.removeprefix(_PREFIX))
+        if below is None:
             raise PermissionError(f"{path} is no file of the lake")
         return below

@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
 from viewer.codecs.reading import UnreadableFile
@@ -24,6 +25,8 @@ from viewer.formats import too_large
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 # What differs after a change, by the names that file systems use.
 _CHANGED = ("ETag", "etag", "mtime", "LastModified", "last_modified", "created", "size")
+
+_MODIFIED = ("LastModified", "last_modified", "mtime", "updated", "created")
 
 
 def is_url(source: str) -> bool:
@@ -49,11 +52,21 @@ def file_system(url: str) -> Iterator[tuple[Any, str]]:
         raise OSError(str(error) or type(error).__name__) from error
 
 
-def list_url(url: str) -> list[tuple[str, str, int, str]]:
-    """Return the files below a URL: URL, path below `url`, size, and what changes with it.
+class ListedFile(NamedTuple):
+    """A file below a URL: its path there, its size, what changes with it, and when it did.
 
-    Hidden ones are left out. Raises ImportError, OSError.
+    modified: seconds since 1970; None if the file system does not say.
     """
+
+    url: str
+    relative: str
+    size: int
+    changed: str
+    modified: float | None
+
+
+def list_url(url: str) -> list[ListedFile]:
+    """Return the files below a URL. Hidden ones are left out. Raises ImportError, OSError."""
     files = []
     with file_system(url) as (system, root):
         for path, facts in sorted(system.find(root, detail=True).items()):
@@ -62,8 +75,23 @@ def list_url(url: str) -> list[tuple[str, str, int, str]]:
                 continue
             changed = next((str(facts[name]) for name in _CHANGED if facts.get(name)), "")
             size = int(facts.get("size") or 0)
-            files.append((str(system.unstrip_protocol(path)), relative, size, changed))
+            name = str(system.unstrip_protocol(path))
+            files.append(ListedFile(name, relative, size, changed, _modified(facts)))
     return files
+
+
+def _modified(facts: Mapping[str, Any]) -> float | None:
+    """When a file was changed, as a time, a number or a text in ISO 8601 of a listing says."""
+    for name in _MODIFIED:
+        value = facts.get(name)
+        with contextlib.suppress(ValueError, OverflowError):
+            if isinstance(value, str):
+                value = datetime.fromisoformat(value)
+            if isinstance(value, datetime):
+                return value.timestamp()
+            if isinstance(value, int | float):
+                return float(value)
+    return None
 
 
 def read_head(url: str, size: int) -> bytes:

@@ -216,6 +216,9 @@ FILES = _table(
             '"cpu", "battery" or "other": what has that temperature', lake=2),
         ColumnSpec("frequency_khz", "float64", "Clock of the fastest CPUs while it ran, in kHz",
             lake=2),
+        ColumnSpec("date", TEXT,
+            "Day of the recording in UTC, such as 2026-11-29: as run.json states it, else when the "
+            "file was last changed", lake=3),
     ),
     catalog.TABLES["links"],
 )  # fmt: skip

@@ -29,12 +29,14 @@ class FoundFile:
     """One file: its path or URL, its path below its source, its size, and when it changed.
 
     relative: with "/". changed: a text that differs after a change, such as the time in ns.
+    modified: that time, in seconds since 1970; None if it is not known.
     """
 
     path: str
     relative: str
     size: int
     changed: str
+    modified: float | None = None
 
     @property
     def folder(self) -> str:
@@ -184,19 +186,23 @@ def _files(source: str, leave_out: str | None) -> Iterator[FoundFile]:
             raise NoSource(f"{source}: it cannot be listed ({error})") from error
         if not listed:
             raise NoSource(f"{source}: there is no file")
-        for path, relative, size, changed in listed:
-            if leave_out is not None and path.startswith(f"{leave_out}/"):
-                continue
-            yield FoundFile(path, relative, size, changed)
+        for file in listed:
+            if leave_out is None or not file.url.startswith(f"{leave_out}/"):
+                yield FoundFile(*file)
         return
     path = os.path.abspath(source)
     if os.path.isfile(path):
         status = os.stat(path)
-        yield FoundFile(path, os.path.basename(path), status.st_size, str(status.st_mtime_ns))
+        yield _found(path, os.path.basename(path), status)
     elif os.path.isdir(path):
         yield from _files_below(path, "", leave_out)
     else:
         raise NoSource(f"{source}: no such file or folder")
+
+
+def _found(path: str, relative: str, status: os.stat_result) -> FoundFile:
+    changed = str(status.st_mtime_ns)
+    return FoundFile(path, relative, status.st_size, changed, status.st_mtime)
 
 
 def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[FoundFile]:
@@ -215,7 +221,7 @@ def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[
                 inside.append((entry.path, below))
             elif entry.is_file():
                 status = entry.stat()
-                yield FoundFile(entry.path, below, status.st_size, str(status.st_mtime_ns))
+                yield _found(entry.path, below, status)
         except OSError:
             continue
     for path, below in inside:

@@ -15,6 +15,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
@@ -38,10 +39,14 @@ _MOST_DIGESTS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is the same for all units. tables: what to write; pattern: of --from-path, or None."""
+    """What is the same for all units. tables: what to write; pattern: of --from-path, or None.
+
+    partition: "device", "build" or "model", by which files have folders; None for no folders.
+    """
 
     tables: tuple[str, ...]
     pattern: str | None = None
+    partition: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +147,19 @@ def _file_rows(
         "temperature_c": conditions.temperature_c,
         "temperature_of": conditions.temperature_of or None,
         "frequency_khz": conditions.frequency_khz,
+        "date": _date(conditions.started, unit.profile.file.modified),
     }
     facts["record"] = records.paths.get(facts["record"], facts["record"])
     return {name: [value] for name, value in facts.items()}
+
+
+def _date(*times: float | None) -> str | None:
+    """The day of the first time that is known and that is one, in UTC."""
+    for seconds in times:
+        with contextlib.suppress(ValueError, OverflowError, OSError):
+            if seconds is not None:
+                return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    return None
 
 
 def _problems(

@@ -117,6 +117,8 @@ def _path_of_a_line(lake: Path, dice: Dice) -> None:
         f"..\\{OUTSIDE}\\{target}", f"../{OUTSIDE}/{target}\0.parquet", ".", "", "_lock",
         "_manifest",
         f"table=files/schema=1/{_NAME}.parquet/../../../../{OUTSIDE}/{target}",
+        f"table=files/schema=1/build=/../../../{OUTSIDE}/{target}",
+        f"table=files/schema=1/build=x/../../../../{OUTSIDE}/{_NAME}.parquet",
         f"table=files/schema=1/{_NAME}.parquet\n", f"//{outside}/{target}",
     ))  # fmt: skip
     (lake / "_tmp" / _HEX).mkdir(exist_ok=True)
@@ -174,7 +176,7 @@ def _manifest_file(lake: Path, dice: Dice) -> None:
 
 def _parquets(lake: Path) -> list[str]:
     """Those that are files still: to open a pipe takes for ever."""
-    found = [*lake.glob("table=*/*/*.parquet"), *lake.glob("_tmp/*/*.parquet")]
+    found = [*lake.glob("table=*/**/*.parquet"), *lake.glob("_tmp/*/*.parquet")]
     return sorted(path.relative_to(lake).as_posix() for path in found if _is_plain(path))
 
 

@@ -23,7 +23,8 @@ def write_sound(folder: Path, fleet: Path) -> list[Path]:
     """Write a fleet of six profiles and sound lakes of it; returns their folders.
 
     As built, with files not renamed yet, compacted, with a changed profile, without checksums,
-    as of an older version, and with one or two snapshots and lines after them.
+    as of an older version, with one or two snapshots and lines after them, and with
+    partitions.
     """
     write_fleet(fleet, 6, models=2, devices=1, builds=3)
     batched = _built(folder / "batched", fleet)
@@ -57,7 +58,8 @@ def write_sound(folder: Path, fleet: Path) -> list[Path]:
     _snap(twice)
     shutil.copy2(folder / "first", first)
     _built(twice, fleet)
-    return [batched, half, compacted, old, changed, recompacted, snapped, twice]
+    partitioned = _built(folder / "partitioned", fleet, partition="build")
+    return [batched, half, compacted, old, changed, recompacted, snapped, twice, partitioned]
 
 
 def _snap(lake: Path) -> None:
@@ -67,12 +69,12 @@ def _snap(lake: Path) -> None:
     session.close()
 
 
-def _built(lake: Path, fleet: Path) -> Path:
+def _built(lake: Path, fleet: Path, partition: str | None = None) -> Path:
     from viewer.fleet import build
 
     most, build.MOST_UNITS = build.MOST_UNITS, 2
     try:
-        built(lake, fleet)
+        built(lake, fleet, partition=partition)
     finally:
         build.MOST_UNITS = most
     return lake

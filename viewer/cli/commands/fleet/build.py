@@ -17,7 +17,7 @@ from viewer.codecs.memory_budget import parse_limit
 from viewer.fleet.dimensions import PathPattern, WrongDimensions, read_labels
 from viewer.fleet.engines.engine import Engine, EngineLost, InProcess
 from viewer.fleet.engines.local import LocalProcesses
-from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, REFUSED, UnitOutcome
+from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, PARTITIONS, REFUSED, UnitOutcome
 from viewer.fleet.schemas import ALWAYS, DEFAULT_TABLES, TABLES
 from viewer.fleet.sources import NoSource
 from viewer.model.text import bytes_text
@@ -67,6 +67,7 @@ def run(arguments: list[str]) -> int:
         chosen.records,
         chosen.from_path,
         labels,
+        chosen.partition_by,
         chosen.resume,
     )
 
@@ -112,7 +113,13 @@ def _parser() -> argparse.ArgumentParser:
         "decides.",
     )
     parser.add_argument("sources", nargs="+", metavar="SOURCE", help="a folder, file or URL")
-    parser.add_argument("-o", "--output", required=True, metavar="LAKE", help="folder of the lake")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="LAKE",
+        help="folder of the lake, or s3://BUCKET/LAKE",
+    )
     parser.add_argument(
         "--records",
         metavar="FOLDER",
@@ -137,6 +144,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="CSV",
         help='take them from a table with the column "file" (a path below SOURCE, or a name) and '
         "device, build, model or tags; it overrides both",
+    )
+    parser.add_argument(
+        "--partition-by",
+        choices=PARTITIONS,
+        help="write a folder for each value, such as build=1203, below those of the tables",
     )
     parser.add_argument(
         "--jobs",
