@@ -231,9 +231,9 @@ class BucketFolder:
         except (ValueError, TypeError, KeyError):
             pass
         with self._system(path) as (system, place):
-            own = self._below(system, self._lease)
-            system.pipe_file(own, system.cat_file(own))
-            age = system.modified(own) - system.modified(place)
+            now = self._below(system, self._lease)
+            system.pipe_file(now, system.cat_file(now))
+            age = system.modified(now) - system.modified(place)
         return bool(age.total_seconds() < LEASE_S)
 
     @contextlib.contextmanager

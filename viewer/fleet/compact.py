@@ -16,6 +16,7 @@ from pyarrow import parquet
 from viewer.fleet.batch import NewFile, sorted_by_place
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.lake_session import LakeSession, session_of
+from viewer.fleet.manifest import Manifest
 from viewer.fleet.manifest_lines import LakeFile
 from viewer.fleet.schemas import TABLES
 
@@ -34,7 +35,7 @@ def compact(lake: Lake, report: Callable[[str, int], None], target: int = TARGET
     gone = 0
     try:
         faults = lake.refuse_damage()
-        outdated = lake.outdated()
+        outdated = lake.answer(Manifest.outdated)
         for table in TABLES:
             present = [
                 lake_file

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from viewer.fleet.bucket_folder import SCHEMES, BucketFolder, folder_of
 from viewer.fleet.losses import Fault, FileChecks, Losses, lost_files, table_files
@@ -23,6 +24,7 @@ from viewer.fleet.manifest_log import FOLDER, ManifestReader
 from viewer.fleet.remote import is_url
 from viewer.model.text import one_line
 
+T = TypeVar("T")
 _LOCK = "_lock"
 # Publishing a batch takes milliseconds; only a file system that hangs takes longer.
 _PATIENCE_S = 60.0
@@ -118,28 +120,29 @@ class Lake:
         """What the manifest stated at the last `read`."""
         return self.reader.manifest
 
-    @contextlib.contextmanager
-    def readable(self) -> Iterator[None]:
-        """Raises UnusableLake for an OSError of the block, which reads the manifest."""
+    def _unreadable(self, error: OSError) -> UnusableLake:
+        return UnusableLake(f"{self.path}: its manifest cannot be read ({error.strerror or error})")
+
+    def answer(self, work: Callable[[Manifest], T]) -> T:
+        """Return what `work` makes of the manifest, as of the last `read`. Raises UnusableLake."""
         try:
-            yield
+            return work(self.manifest)
+        except OSError:  # a snapshot is damaged where it was not read before
+            manifest = self.read(require=True)
+        try:
+            return work(manifest)
         except OSError as error:
-            raise UnusableLake(
-                f"{self.path}: its manifest cannot be read ({error.strerror or error})"
-            ) from error
+            raise self._unreadable(error) from error
 
     def read(self, *, require: bool = False) -> Manifest:
         """Return what the manifest states now. Raises UnusableLake.
 
         require: verify all of a snapshot, so that nothing of it is found damaged later.
         """
-        with self.readable():
+        try:
             return self.reader.refresh(require=require)
-
-    def outdated(self) -> set[str]:
-        """The keys whose sources have another key by now. Raises UnusableLake."""
-        with self.readable():
-            return self.manifest.outdated()
+        except OSError as error:
+            raise self._unreadable(error) from error
 
     def faults(self) -> dict[str, Fault]:
         """Read the manifest and return which of its files do not count, by path.
@@ -179,14 +182,14 @@ class Lake:
         faults, strays = self._compared()
         manifest = self.manifest
         if faults or not strays <= manifest.files.keys():
-            # What was published since; and lookups follow.
-            manifest = self.read(require=bool(faults))
-        with self.readable():
-            self.losses = Losses(
+            self.read(require=bool(faults))  # what was published since; and lookups follow
+        self.losses = self.answer(
+            lambda manifest: Losses(
                 lost_files(manifest, faults),
                 manifest.ignored + manifest.unsettled,
                 tuple(sorted(path for path in strays if not manifest.is_named(path))),
             )
+        )
         return faults
 
     def refuse_damage(self) -> dict[str, Fault]:

@@ -184,10 +184,10 @@ class Manifest:
         former, outcome = self.source(line.source), line.outcome
         state = SourceState(outcome, line.at, outcome.key, line.at)
         if former is not None:
-            if line.at < former.at:
-                state = SourceState(former.outcome, former.at, state.key, state.key_at)
-            if not outcome.key or line.at < former.key_at:
-                state = SourceState(state.outcome, state.at, former.key, former.key_at)
+            if line.at < former.moment:
+                state = SourceState(former.outcome, former.moment, state.key, state.key_moment)
+            if not outcome.key or line.at < former.key_moment:
+                state = SourceState(state.outcome, state.moment, former.key, former.key_moment)
             self.states[former.outcome.state] -= 1
             self.balance[former.key] -= 1
         self.states[state.outcome.state] += 1

@@ -48,9 +48,9 @@ class SourceState:
     """The last outcome of a source, the last key that it had, and when."""
 
     outcome: UnitOutcome
-    at: float
+    moment: float
     key: str
-    key_at: float
+    key_moment: float
 
 
 class DamagedSnapshot(OSError):

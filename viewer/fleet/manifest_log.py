@@ -63,7 +63,7 @@ class ManifestReader:
                     self._read_files()
                 self.manifest.settle()
                 base = self.manifest.base
-                if base is not None and (require or self.manifest.lines > base.header.lines):
+                if base is not None and require:
                     base.require()
             except DamagedSnapshot:
                 if self.manifest.base is None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import os
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
@@ -47,7 +48,7 @@ from viewer.fleet.manifest_lines import (
 from viewer.fleet.schemas import TABLES
 
 HEADER = "snapshot.json"
-_AT_ONCE, _MOST_HEADER = 1 << 20, 64 << 20
+_AT_ONCE, _MOST_HEADER, _FOOT = 1 << 20, 64 << 20, 8
 GROUP_ROWS = 8192
 # Row groups that stay decoded, of each part.
 _MOST_GROUPS = 8
@@ -72,8 +73,8 @@ SCHEMAS = {
     "failures": _schema(source=_PATH, size=pa.int64(), stamp=pa.string(), state=_WORD,
                         reason=_WORD),
     "names": _schema(name=pa.string()),
-    "sources": _schema(source=_PATH, at=pa.float64(), size=pa.int64(), stamp=pa.string(),
-                       state=_WORD, key=_KEY, key_at=pa.float64()),
+    "sources": _schema(source=_PATH, moment=pa.float64(), size=pa.int64(), stamp=pa.string(),
+                       state=_WORD, key=_KEY, key_moment=pa.float64()),
     "keys": _schema(key=_KEY, sources=pa.int64(), name=pa.int32(),
                     **dict.fromkeys(TABLES, pa.int64())),
 }  # fmt: skip
@@ -86,10 +87,30 @@ REPEATED = ["table", "by", "state", "reason"]
 
 
 class PartFacts(msgspec.Struct):
-    """What the header states of a part."""
+    """What the header states of a part. footer: the CRC-32 of its metadata, at its end."""
 
     size: Annotated[int, msgspec.Meta(ge=0)]
     checksum: Annotated[int, msgspec.Meta(ge=0)]
+    footer: Annotated[int, msgspec.Meta(ge=0)]
+
+    @classmethod
+    def of(cls, file: BinaryIO) -> PartFacts:
+        """The facts of a part. Raises OSError."""
+        crc, size = 0, file.seek(0)
+        while block := file.read(_AT_ONCE):
+            crc, size = zlib.crc32(block, crc), size + len(block)
+        return cls(size, crc, footer_of(file))
+
+
+def footer_of(file: BinaryIO) -> int:
+    """The CRC-32 of the metadata of a Parquet file; 0 if it is none."""
+    size = file.seek(0, os.SEEK_END)
+    if size < _FOOT:
+        return 0
+    file.seek(size - _FOOT)
+    length = int.from_bytes(file.read(_FOOT)[:4], "little") + _FOOT
+    file.seek(max(size - length, 0))
+    return zlib.crc32(file.read())
 
 
 class Header(msgspec.Struct):
@@ -124,11 +145,11 @@ class _Sorted:
 
     file: parquet.ParquetFile
     firsts: list[bytes]
-    _raw: BinaryIO
+    raw: BinaryIO
     _groups: OrderedDict[int, tuple[list[bytes], pa.Table]] = field(default_factory=OrderedDict)
 
     def __del__(self) -> None:
-        self._raw.close()
+        self.raw.close()
 
     def rows(self, value: bytes) -> list[dict[str, Any]]:
         """The rows that have a value in the first column."""
@@ -183,7 +204,7 @@ class Snapshot:
             self._failures = self._table("failures")
             names = self._table("names").column(0)
         self.names = names
-        self._lookups = 0
+        self._lookups, self._is_verified = 0, False
 
     # -- small parts -----------------------------------------------------------------------------
 
@@ -234,8 +255,12 @@ class Snapshot:
     # -- large parts -----------------------------------------------------------------------------
 
     def require(self) -> None:
-        """Verify the large parts, so that lookups in them find no damage."""
-        _ = self._sources, self._keys
+        """Verify the large parts once, so that lookups in them find no damage."""
+        if not self._is_verified:
+            for part, of_part in (("sources", self._sources), ("keys", self._keys)):
+                with self._sound():
+                    self._verify(part, of_part.raw)
+        self._is_verified = True
 
     @cached_property
     def _sources(self) -> _Sorted:
@@ -317,7 +342,7 @@ class Snapshot:
         with self._sound():
             file = self._folder.read(f"{SNAPSHOTS}/{self.name}/{part}.parquet")
             try:
-                self._verify(part, file)
+                self._verify_footer(part, file)
                 content = _opened(part, file)
                 groups = map(content.metadata.row_group, range(content.metadata.num_row_groups))
                 statistics = [group.column(0).statistics for group in groups]
@@ -329,10 +354,14 @@ class Snapshot:
 
     def _verify(self, part: str, file: BinaryIO) -> None:
         """Raises ValueError if a part has other bytes than those that the header states."""
-        crc, size = 0, 0
-        while block := file.read(_AT_ONCE):
-            crc, size = zlib.crc32(block, crc), size + len(block)
-        if PartFacts(size, crc) != self.header.parts[part]:
+        if PartFacts.of(file) != self.header.parts[part]:
+            raise ValueError(f"{part}.parquet has other bytes")
+        file.seek(0)
+
+    def _verify_footer(self, part: str, file: BinaryIO) -> None:
+        """As `_verify`, for its size and metadata. Its pages have checksums of their own."""
+        facts = self.header.parts[part]
+        if (file.seek(0, os.SEEK_END), footer_of(file)) != (facts.size, facts.footer):
             raise ValueError(f"{part}.parquet has other bytes")
         file.seek(0)
 
@@ -354,7 +383,7 @@ class Snapshot:
 
 
 def _opened(part: str, file: BinaryIO) -> parquet.ParquetFile:
-    content = parquet.ParquetFile(file)
+    content = parquet.ParquetFile(file, page_checksum_verification=True)
     if not content.schema_arrow.remove_metadata().equals(SCHEMAS[part]):
         raise ValueError(f"{part}.parquet has other columns")
     return content
@@ -388,4 +417,4 @@ def _state_of(source: str, row: Mapping[str, Any]) -> SourceState:
     outcome = UnitOutcome(
         source, row["size"], row["stamp"], state, key if state in (DONE, KEPT) else ""
     )
-    return SourceState(outcome, row["at"], key, row["key_at"])
+    return SourceState(outcome, row["moment"], key, row["key_moment"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from viewer.extras import how_to_install
 from viewer.fleet.lake import Lake, UnusableLake
+from viewer.fleet.manifest import Manifest
 from viewer.fleet.schemas import FLOAT, INT, TABLES, TEXT, LakeTable, lake_type
 from viewer.query.engine import (
     GRACE_S,
@@ -68,7 +69,7 @@ def _connected(
     for file in lake.manifest.live_files():
         if file.path not in faults:
             listed[file.table].append(lake.places.get(file.path, file.path))
-    outdated = sorted(lake.outdated())
+    outdated = sorted(lake.answer(Manifest.outdated))
     files = ReadOnlyFiles(lake.folder, [path for paths in listed.values() for path in paths])
     with duckdb.connect() as connection:
         connection.register_filesystem(files)

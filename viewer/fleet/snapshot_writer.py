@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 import os
 import secrets
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -89,16 +88,13 @@ def _written(create: Callable[[str], BinaryIO], part: str, tables: Iterable[pa.T
     with create(f"{part}.parquet") as file:
         schema = SCHEMAS[part]
         with parquet.ParquetWriter(
-            file, schema, compression="zstd", store_schema=False,
+            file, schema, compression="zstd", store_schema=False, write_page_checksum=True,
             use_dictionary=[name for name in schema.names if name in REPEATED],
         ) as writer:  # fmt: skip
             for table in _regrouped(tables):
                 writer.write_table(table, row_group_size=GROUP_ROWS)
         _sync(file)
-        crc, size = 0, file.seek(0)
-        while block := file.read(1 << 20):
-            crc, size = zlib.crc32(block, crc), size + len(block)
-    return PartFacts(size, crc)
+        return PartFacts.of(file)
 
 
 def _keys(keys: Iterable[str]) -> Iterator[Row]:
@@ -124,9 +120,9 @@ def _source_row(manifest: Manifest, source: str) -> Row:
     state = manifest.sources[source]
     outcome = state.outcome
     return {
-        "source": source_bytes(source), "at": state.at, "size": outcome.size,
+        "source": source_bytes(source), "moment": state.moment, "size": outcome.size,
         "stamp": outcome.stamp, "state": outcome.state,
-        "key": bytes.fromhex(state.key) if state.key else None, "key_at": state.key_at,
+        "key": bytes.fromhex(state.key) if state.key else None, "key_moment": state.key_moment,
     }  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from viewer.fleet.answers.trends import (
     trends_of,
 )
 from viewer.fleet.lake import Lake
+from viewer.fleet.manifest import Manifest
 from viewer.fleet.query import with_connection
 from viewer.html_report.html import (
     Cell,
@@ -110,8 +111,7 @@ def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
         GROUP BY kind ORDER BY 3 DESC, 2 DESC, 1
         """
     ).fetchall()
-    with lake.readable():
-        failures = lake.manifest.failures()
+    failures = lake.answer(Manifest.failures)
     groups, notes = of_one_program(connection, last_builds(profiles))
     return _Contents(
         os.path.basename(lake.path),

@@ -48,13 +48,14 @@ def status(lake: Lake) -> dict[str, object]:
             "bytes": sum(file.size for file in present),
             "missing_files": len(files) - len(present),
         }
-    with lake.readable():
-        failures, keys = manifest.failures(), manifest.key_count()
+    failures, keys, outdated = lake.answer(
+        lambda manifest: (manifest.failures(), manifest.key_count(), len(manifest.outdated()))
+    )
     return {
         "lake": lake.path,
         "profiles": {state: count for state, count in manifest.states.items() if count},
         "keys": keys,
-        "outdated": len(lake.outdated()),
+        "outdated": outdated,
         "unreadable_lines": losses.ignored,
         "tables": tables,
         "lost": [
