@@ -72,6 +72,24 @@ def test_a_second_build_keeps_everything_and_writes_no_rows(fleet, tmp_path):
     assert {p: p.stat().st_mtime_ns for p in lake.glob("table=*/**/*.parquet")} == before
 
 
+def test_profiles_are_read_before_the_last_ones_are_listed(
+    fleet, expected, tmp_path, monkeypatch, small_batches
+):
+    monkeypatch.setattr("viewer.fleet.build.MOST_LISTED", 5)
+    totals = []
+    progress = built(
+        tmp_path / "lake",
+        fleet,
+        engine=lambda _: LocalProcesses(2),
+        told=lambda progress, outcome: totals.append(progress.total),
+    )
+    assert progress.states == {DONE: 24}
+    assert 5 <= totals[0] < 10
+    assert totals[-1] == 24
+    assert rows(tmp_path / "lake") == expected
+    check_whole(tmp_path / "lake", 24)
+
+
 def test_more_tables_are_added_to_a_lake(fleet, expected, tmp_path):
     lake = tmp_path / "lake"
     built(lake, fleet, tables=("operators",))

@@ -50,12 +50,36 @@ def bucket(monkeypatch):
 
 
 def test_arguments_are_keywords(bucket):
-    (listed,) = list_url("bucket://farm")
+    ((listed,),) = list_url("bucket://farm")
     url = "bucket://farm/a.etrecord"
     assert listed[:4] == (url, "a.etrecord", 6004, "1")
     assert read_head(url, 4096) == RECORD[:4096]
     with local_copy(url) as path:
         assert os.path.getsize(path) == len(RECORD)
+
+
+TREES = (
+    ("a.csv",), ("b/a.csv", "b/c.csv"), ("a/b/c/1.csv", "a/b/c/2.csv"), ("a/1.csv", "b/1.csv"),
+    ("1.csv", "a/1.csv", "a/b/2.csv", "a.csv", "a/b.csv", "c/d/e/f.csv"), ("a/.hidden/x", "b/y"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("root", ["memory://listed", "memory://listed/"])
+def test_files_are_listed_some_folders_at_a_time(tree, root):
+    system = fsspec.filesystem("memory")
+    for path in tree:
+        system.pipe_file(f"/listed/{path}", b"xyz")
+    try:
+        parts = list(list_url(root))
+    finally:
+        system.rm("/listed", recursive=True)
+    every = [file.relative for part in parts for file in part]
+    assert sorted(every) == sorted(path for path in tree if "hidden" not in path)
+    folders = [{file.url.rpartition("/")[0] for file in part} for part in parts]
+    assert len(set().union(*folders)) == sum(map(len, folders)), "a folder is in two parts"
+    tops = {path.partition("/")[0] for path in tree if "/" in path}
+    assert (len(parts) > 1) == (len(tops) > 1)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +97,7 @@ def test_file_systems_state_when_a_file_changed_in_ways_of_their_own(
 ):
     facts = {"bucket://farm/a.csv": {"size": 5, name: value}}
     monkeypatch.setattr(Bucket, "find", lambda *_, **__: facts)
-    (listed,) = list_url("bucket://farm")
+    ((listed,),) = list_url("bucket://farm")
     assert listed.modified == seconds
 
 

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from viewer import __version__
 from viewer.fleet.batch import MOST_BYTES, MOST_UNITS, Batch, BatchResult, divided, refused, work
@@ -29,9 +30,18 @@ from viewer.fleet.manifest_lines import (
 )
 from viewer.fleet.record_index import MOST_RECORDS
 from viewer.fleet.schemas import TABLES, chosen_tables
-from viewer.fleet.sources import Found, FoundFile, FoundProfile, NoSource, find_profiles
+from viewer.fleet.sources import (
+    Found,
+    FoundFile,
+    FoundProfile,
+    NoSource,
+    found_profiles,
+    joined,
+)
 from viewer.fleet.unit import Options, Unit
 
+# So many profiles are listed before they are read, and then the next ones.
+MOST_LISTED = 50_000
 CRASHED = (
     "it crashed its worker twice and was set aside; it may be damaged, or too large for the memory"
 )
@@ -57,9 +67,9 @@ class BuildOptions:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a build is. states: the number of profiles by state. size: bytes of those ended.
+    """How far a build is. total: profiles that are listed yet. states: their number by state.
 
-    unlabeled: the paths of the profiles that --from-path does not match.
+    size: bytes of those ended. unlabeled: the paths of those that --from-path does not match.
     """
 
     total: int = 0
@@ -106,27 +116,27 @@ def build(
 
     path: of the lake, which is made if it is missing and the sources can be listed. engine: makes
     the engine for a number of batches; it is closed at the end. report: called with each outcome,
-    and with None when the profiles are listed. Raises NoSource, UnusableLake, EngineLost, OSError.
+    and with None when profiles are listed. Raises NoSource, UnusableLake, EngineLost, OSError.
     """
     is_new = not _exists(path)
     lake = None if is_new else Lake(path)
     if lake is not None:
         lake.read(require=True)
-    sources = find_profiles(
+    found = found_profiles(
         options.sources,
         records=options.records,
         leave_out=place_of(path),
         is_present=lambda source: lake is not None and _is_read(lake, source),
     )
-    unlabeled = _unlabeled(sources, options.pattern)
+    windows = _windows(_labeled(found, options.pattern))
+    first = next(windows)
     lake = lake or Lake.create(path)  # not before: what cannot be listed leaves no empty lake
     is_whole = False
     try:
         session = session_of(lake)
         try:
             running = _Build(session, options, report)
-            running.progress.others, running.progress.unlabeled = sources.others, unlabeled
-            progress = running.run(sources, engine)
+            progress = running.run(chain([first], windows), engine)
             is_whole = True
         finally:
             session.close()
@@ -134,6 +144,37 @@ def build(
         if is_new and not is_whole:
             lake.remove_empty()
     return lake, progress
+
+
+def _windows(parts: Iterable[Found]) -> Iterator[tuple[Found, bool]]:
+    """Yield profiles in lists that the memory can have, and whether it is the last list."""
+    waiting: list[Found] = []
+    count = 0
+    for part in parts:
+        if count >= MOST_LISTED:
+            yield joined(waiting), False
+            waiting, count = [], 0
+        waiting.append(part)
+        count += len(part.profiles)
+    yield joined(waiting), True
+
+
+def _labeled(parts: Iterable[Found], text: str | None) -> Iterator[Found]:
+    """Yield parts once a pattern matches a profile. Raises NoSource if it matches none."""
+    pattern = None if text is None else PathPattern(text)
+    waiting: list[Found] = []
+    rest = iter(parts)
+    for part in rest:
+        waiting.append(part)
+        if pattern is None or any(pattern.values(p.file.path) for p in part.profiles):
+            break
+    else:
+        unmatched = joined(waiting).profiles
+        if unmatched and pattern is not None:
+            raise NoSource(
+                f"--from-path {text!r} matches no profile, such as {unmatched[0].file.path}"
+            )
+    yield from chain(waiting, rest)
 
 
 def _exists(path: str) -> bool:
@@ -146,17 +187,6 @@ def _exists(path: str) -> bool:
 def _is_read(lake: Lake, source: str) -> bool:
     outcome = lake.manifest.unit(source)
     return outcome is not None and outcome.state in (DONE, KEPT)
-
-
-def _unlabeled(sources: Found, text: str | None) -> tuple[str, ...]:
-    """The paths that a pattern does not match. Raises NoSource if it matches none."""
-    if text is None:
-        return ()
-    pattern = PathPattern(text)
-    paths = tuple(p.file.path for p in sources.profiles if pattern.values(p.file.path) is None)
-    if paths and len(paths) == len(sources.profiles):
-        raise NoSource(f"--from-path {text!r} matches no profile, such as {paths[0]}")
-    return paths
 
 
 class _Build:
@@ -172,20 +202,40 @@ class _Build:
         # The records of the last profile, and their stamps.
         self._stamped: tuple[tuple[FoundFile, ...], tuple[str, ...]] = (), ()
 
-    def run(self, sources: Found, engine: Callable[[int], Engine]) -> Progress:
+    def run(
+        self, windows: Iterable[tuple[Found, bool]], engine: Callable[[int], Engine]
+    ) -> Progress:
+        """Read what the lake lacks. windows: as of `_windows`."""
         self._lake.read()
         self._session.begin(build_line(self._session.id, {"tables": list(self._options.tables)}))
-        self.progress.total = len(sources.profiles) + len(sources.unreadable)
+        running: Engine | None = None
+        try:
+            for sources, is_last in windows:
+                batches = self._batches_of(sources)
+                if batches:
+                    running = running or engine(len(batches) if is_last else MOST_LISTED)
+                    self._run_all(batches, running)
+        finally:
+            if running is not None:
+                running.close()
+        self._session.append([{"kind": "end", "at": time.time(), **self.progress.states}])
+        self._session.end()
+        return self.progress
+
+    def _batches_of(self, sources: Found) -> list[Batch]:
+        """What the lake lacks of some profiles."""
+        self.progress.total += len(sources.profiles) + len(sources.unreadable)
+        self.progress.others += sources.others
+        if self._given.pattern is not None:
+            pattern = PathPattern(self._given.pattern)
+            paths = (profile.file.path for profile in sources.profiles)
+            self.progress.unlabeled += tuple(p for p in paths if pattern.values(p) is None)
         to_read = self._to_read(sources)
         self._told(self.progress, None)
         batches = list(self._batches(to_read))
         if self._session.has_company:  # builds of one source meet in the middle
             batches.reverse()
-        if batches:
-            self._run_all(batches, engine(len(batches)))
-        self._session.append([{"kind": "end", "at": time.time(), **self.progress.states}])
-        self._session.end()
-        return self.progress
+        return batches
 
     def _to_read(self, sources: Found) -> list[Unit]:
         """The units that the lake lacks; the others get their outcome here."""
@@ -269,16 +319,13 @@ class _Build:
         return Batch(tuple(units), self._options, self._lake.path, self._session.parts)
 
     def _run_all(self, batches: list[Batch], engine: Engine) -> None:
-        try:
-            while batches:
-                for batch, result in engine.run(self._fresh(batches), work, divided):
-                    if result is None:
-                        self._answer(refused(batch, CRASHED))
-                    else:
-                        self._take(batch, result)
-                batches, self._again = self._again, []
-        finally:
-            engine.close()
+        while batches:
+            for batch, result in engine.run(self._fresh(batches), work, divided):
+                if result is None:
+                    self._answer(refused(batch, CRASHED))
+                else:
+                    self._take(batch, result)
+            batches, self._again = self._again, []
 
     def _fresh(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Batches without what other builds read meanwhile, and with what is known of the rest."""

@@ -65,19 +65,48 @@ class ListedFile(NamedTuple):
     modified: float | None
 
 
-def list_url(url: str) -> list[ListedFile]:
-    """Return the files below a URL. Hidden ones are left out. Raises ImportError, OSError."""
-    files = []
+def list_url(url: str) -> Iterator[list[ListedFile]]:
+    """Yield the files below a URL, the files of a folder always together, and some folders at once.
+
+    So the memory does not have all files. Hidden ones are left out. Raises ImportError, OSError.
+    """
     with file_system(url) as (system, root):
-        for path, facts in sorted(system.find(root, detail=True).items()):
-            relative = path[len(root) :].strip("/") or path.rpartition("/")[2]
-            if any(part.startswith(".") for part in relative.split("/")):
-                continue
-            changed = next((str(facts[name]) for name in _CHANGED if facts.get(name)), "")
-            size = int(facts.get("size") or 0)
-            name = str(system.unstrip_protocol(path))
-            files.append(ListedFile(name, relative, size, changed, _modified(facts)))
-    return files
+        for subtree in _subtrees(system, root):
+            system.invalidate_cache()  # what it remembers of listings
+            files = []
+            for path, facts in sorted(subtree.items()):
+                relative = path[len(root) :].strip("/") or path.rpartition("/")[2]
+                if any(part.startswith(".") for part in relative.split("/")):
+                    continue
+                changed = next((str(facts[name]) for name in _CHANGED if facts.get(name)), "")
+                size = int(facts.get("size") or 0)
+                name = str(system.unstrip_protocol(path))
+                files.append(ListedFile(name, relative, size, changed, _modified(facts)))
+            yield files
+
+
+def _subtrees(system: Any, root: str) -> Iterator[dict[str, dict[str, Any]]]:
+    """Yield the files of a folder, and then those of each folder in it with all that it has."""
+    try:
+        entries = system.ls(root, detail=True)
+    except (FileNotFoundError, NotADirectoryError):
+        entries = []
+    inside = {str(facts["name"]): facts for facts in entries}
+    folders = sorted(
+        name
+        for name, facts in inside.items()
+        if facts["type"] == "directory" and name.strip("/") != root.strip("/")
+    )
+    files = {name: facts for name, facts in inside.items() if facts["type"] != "directory"}
+    if len(folders) == 1 and not files:
+        yield from _subtrees(system, folders[0])
+        return
+    if not folders:
+        yield system.find(root, detail=True)
+        return
+    yield files
+    for folder in folders:
+        yield system.find(folder, detail=True)
 
 
 def _modified(facts: Mapping[str, Any]) -> float | None:

@@ -8,7 +8,7 @@ hidden files, and what is not a regular file, are left out.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from viewer.codecs.atomic_file import is_same_file
@@ -87,41 +87,81 @@ def find_profiles(
     leave_out: a folder to ignore. is_present: whether a path is known to be a profile: its first
     bytes are not read. Raises NoSource.
     """
+    return joined(
+        found_profiles(sources, records=records, leave_out=leave_out, is_present=is_present)
+    )
+
+
+def joined(parts: Iterable[Found]) -> Found:
+    """Return several as one."""
+    every = tuple(parts)
+    profiles = [profile for part in every for profile in part.profiles]
+    return Found(
+        tuple(sorted(profiles, key=lambda profile: profile.file.path)),
+        tuple(pair for part in every for pair in part.unreadable),
+        sum(part.others for part in every),
+    )
+
+
+def found_profiles(
+    sources: Sequence[str],
+    *,
+    records: str | None = None,
+    leave_out: str | None = None,
+    is_present: Callable[[str], bool] = lambda _: False,
+) -> Iterator[Found]:
+    """Yield all profiles, those of some folders at once; as for `find_profiles`.
+
+    What belongs together is in one folder. Of several sources, all are one part: a file of one may
+    belong to a profile of another. Raises NoSource.
+    """
+    record_files = None if records is None else _given_records(records)
+    if len(sources) == 1:
+        for files in _files(sources[0], leave_out):
+            yield _found_in([(sources[0], files)], record_files, is_present)
+        return
+    every = [(source, files) for source in sources for files in _files(source, leave_out)]
+    yield _found_in(every, record_files, is_present)
+
+
+def _found_in(
+    listed: Iterable[tuple[str, Sequence[FoundFile]]],
+    record_files: tuple[FoundFile, ...] | None,
+    is_present: Callable[[str], bool],
+) -> Found:
+    """The profiles of some folders. listed: a source, and files of it."""
     profiles: dict[str, FoundFile] = {}
     nearby: dict[str, list[FoundFile]] = {}
     sidecars: dict[str, FoundFile] = {}
     unreadable: list[tuple[FoundFile, str]] = []
     others = 0
-    for source in sources:
-        for file in _files(source, leave_out):
-            if file.path in profiles:
-                continue
-            if file.name == SIDECAR or file.name.endswith(f".{SIDECAR}"):
-                sidecars[file.path.replace(os.sep, "/")] = file
-                others += 1
-            elif is_present(file.path):
+    for source, file in ((source, file) for source, files in listed for file in files):
+        if file.path in profiles:
+            continue
+        if file.name == SIDECAR or file.name.endswith(f".{SIDECAR}"):
+            sidecars[file.path.replace(os.sep, "/")] = file
+            others += 1
+        elif is_present(file.path):
+            profiles[file.path] = file
+        else:
+            kind = _kind(file, is_named=file.path == os.path.abspath(source))
+            if kind == "profile":
                 profiles[file.path] = file
+            elif kind == "record":
+                nearby.setdefault(file.folder, []).append(file)
+            elif kind:
+                unreadable.append((file, kind))
             else:
-                kind = _kind(file, is_named=file.path == os.path.abspath(source))
-                if kind == "profile":
-                    profiles[file.path] = file
-                elif kind == "record":
-                    nearby.setdefault(file.folder, []).append(file)
-                elif kind:
-                    unreadable.append((file, kind))
-                else:
-                    others += 1
-    record_files = None if records is None else _given_records(records)
+                others += 1
     # Of many profiles with the same records, all have one tuple of these.
     of_folders = {folder: tuple(files) for folder, files in nearby.items()}
-    found_profiles = []
+    complete = []
     for file in sorted(profiles.values(), key=lambda file: file.path):
         of_folder = of_folders.get(file.folder, ()) if record_files is None else record_files
-        chosen = records_of(file, of_folder)
         stem = file.path.replace(os.sep, "/").rpartition(".")[0]
-        found_file = sidecars.get(f"{stem}.{SIDECAR}") or sidecars.get(f"{file.folder}/{SIDECAR}")
-        found_profiles.append(FoundProfile(file, chosen, found_file))
-    return Found(tuple(found_profiles), tuple(unreadable), others)
+        sidecar = sidecars.get(f"{stem}.{SIDECAR}") or sidecars.get(f"{file.folder}/{SIDECAR}")
+        complete.append(FoundProfile(file, records_of(file, of_folder), sidecar))
+    return Found(tuple(complete), tuple(unreadable), others)
 
 
 def records_of(profile: FoundFile, nearby: tuple[FoundFile, ...]) -> tuple[FoundFile, ...]:
@@ -171,29 +211,33 @@ def _kind(file: FoundFile, *, is_named: bool = False) -> str:
 
 
 def _given_records(folder: str) -> tuple[FoundFile, ...]:
-    found_files = tuple(file for file in _files(folder, None) if _kind(file) == "record")
+    every = (file for files in _files(folder, None) for file in files)
+    found_files = tuple(file for file in every if _kind(file) == "record")
     if not found_files:
         raise NoSource(f"{folder}: there is no ETRecord or program in it (--records)")
     return found_files
 
 
-def _files(source: str, leave_out: str | None) -> Iterator[FoundFile]:
-    """Yield the regular files of a source by name. Raises NoSource."""
+def _files(source: str, leave_out: str | None) -> Iterator[list[FoundFile]]:
+    """Yield the regular files of a source, those of a folder together. Raises NoSource."""
     if is_url(source):
+        is_empty = True
         try:
-            listed = list_url(source)
+            for listed in list_url(source):
+                is_empty &= not listed
+                yield [
+                    FoundFile(*file)
+                    for file in listed
+                    if leave_out is None or not file.url.startswith(f"{leave_out}/")
+                ]
         except (OSError, ImportError) as error:
             raise NoSource(f"{source}: it cannot be listed ({error})") from error
-        if not listed:
+        if is_empty:
             raise NoSource(f"{source}: there is no file")
-        for file in listed:
-            if leave_out is None or not file.url.startswith(f"{leave_out}/"):
-                yield FoundFile(*file)
         return
     path = os.path.abspath(source)
     if os.path.isfile(path):
-        status = os.stat(path)
-        yield _found(path, os.path.basename(path), status)
+        yield [_found(path, os.path.basename(path), os.stat(path))]
     elif os.path.isdir(path):
         yield from _files_below(path, "", leave_out)
     else:
@@ -205,13 +249,13 @@ def _found(path: str, relative: str, status: os.stat_result) -> FoundFile:
     return FoundFile(path, relative, status.st_size, changed, status.st_mtime)
 
 
-def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[FoundFile]:
+def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[list[FoundFile]]:
     try:
         with os.scandir(folder) as listed:
             entries = sorted(listed, key=lambda entry: entry.name)
     except OSError:
         return
-    inside = []
+    inside, files = [], []
     for entry in entries:
         if entry.name.startswith("."):
             continue
@@ -221,9 +265,10 @@ def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[
                 inside.append((entry.path, below))
             elif entry.is_file():
                 status = entry.stat()
-                yield _found(entry.path, below, status)
+                files.append(_found(entry.path, below, status))
         except OSError:
             continue
+    yield files
     for path, below in inside:
         if leave_out is None or not is_same_file(path, leave_out):
             yield from _files_below(path, below, leave_out)
