@@ -122,13 +122,13 @@ def build(
     lake = None if is_new else Lake(path)
     if lake is not None:
         lake.read(require=True)
-    found = found_profiles(
+    parts = found_profiles(
         options.sources,
         records=options.records,
         leave_out=place_of(path),
         is_present=lambda source: lake is not None and _is_read(lake, source),
     )
-    windows = _windows(_labeled(found, options.pattern))
+    windows = _windows(_labeled(parts, options.pattern))
     first = next(windows)
     lake = lake or Lake.create(path)  # not before: what cannot be listed leaves no empty lake
     is_whole = False

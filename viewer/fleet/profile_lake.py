@@ -22,13 +22,13 @@ def lake(path: str | os.PathLike[str]) -> ProfileLake:
     """Open a lake, which `opscope fleet build` makes of many profiles.
 
     Args:
-        path: Its folder.
+        path: Its folder, or its place in a bucket, such as "s3://bucket/lake".
 
     Returns:
         The lake; nothing but its manifest is read yet.
 
     Raises:
-        UnusableLake: If the folder is no lake.
+        UnusableLake: If there is no lake.
     """
     return ProfileLake(path)
 

@@ -237,14 +237,14 @@ def _files(source: str, leave_out: str | None) -> Iterator[list[FoundFile]]:
         return
     path = os.path.abspath(source)
     if os.path.isfile(path):
-        yield [_found(path, os.path.basename(path), os.stat(path))]
+        yield [_file_of(path, os.path.basename(path), os.stat(path))]
     elif os.path.isdir(path):
         yield from _files_below(path, "", leave_out)
     else:
         raise NoSource(f"{source}: no such file or folder")
 
 
-def _found(path: str, relative: str, status: os.stat_result) -> FoundFile:
+def _file_of(path: str, relative: str, status: os.stat_result) -> FoundFile:
     changed = str(status.st_mtime_ns)
     return FoundFile(path, relative, status.st_size, changed, status.st_mtime)
 
@@ -265,7 +265,7 @@ def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[
                 inside.append((entry.path, below))
             elif entry.is_file():
                 status = entry.stat()
-                files.append(_found(entry.path, below, status))
+                files.append(_file_of(entry.path, below, status))
         except OSError:
             continue
     yield files

@@ -289,7 +289,7 @@ def _lines_without_their_snapshot(lake: Path, dice: Dice) -> None:
     _snapshot_part(lake, dice)
     path = _manifest(lake, dice)
     data = path.read_bytes()
-    place = dice.randrange(len(data))
+    place = dice.randrange(len(data) + 1)
     path.write_bytes(dice.choice((data[:place], data + data, data[place:], b"\n" + data)))
 
 

@@ -56,6 +56,7 @@ ALLOWED = {
     "viewer/fleet/lake.py": f"{_USER}: the folder of a new lake",
     "viewer/fleet/lake_folder.py": "a manifest, of the one form that `manifest_lines` accepts; no "
     "link is followed",
+    "viewer/fleet/snapshot_writer.py": "an open file of `lake_folder` or `bucket_folder`",
     "viewer/formats/packed.py": f"{_TEMPORARY}: a copy that was unpacked there",
     "viewer/gui/app/application.py": _USER,
     "viewer/gui/app/handover_request.py": _OWN,
