@@ -221,6 +221,24 @@ def test_parts_are_parquet_that_any_tool_reads(lake):
     assert sources.num_rows == sum(Lake(str(lake)).read().base.header.states.values())
 
 
+def test_what_cannot_be_written_is_tried_again_and_loses_nothing(lake, monkeypatch):
+    right = answers(Lake(str(lake)))
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    for name in ("write_snapshot", "write_snapshot", None):
+        with monkeypatch.context() as patched:
+            if name:
+                patched.setattr(snapshot_writer, name, full)
+            session = session_of(Lake(str(lake)))
+            session.end(least=1)
+            session.close()
+        assert answers(Lake(str(lake))) == right
+        assert (Lake(str(lake)).read().tail == 0) == (name is None)
+    assert list((lake / "_tmp").iterdir()) == []
+
+
 def test_a_snapshot_that_a_killed_process_did_not_complete_is_removed(lake):
     (lake / "_tmp" / BUILD).mkdir()
     (lake / "_tmp" / f"{BUILD}.lock").touch()

@@ -143,7 +143,8 @@ class LakeSession:
             self.lake.folder.is_bucket and self.lake.reader.objects > _FEW_OBJECTS
         )
         if is_due and not manifest.unsettled:
-            self.lake.write_snapshot(self.parts)
+            with contextlib.suppress(OSError):  # all is published, and the next one tries again
+                self.lake.write_snapshot(self.parts)
 
     def replace(
         self, file: LakeFile, replaces: Sequence[LakeFile], dropped: Collection[str] = ()
