@@ -29,8 +29,8 @@ def run(arguments: list[str]) -> int:
     width = max(map(len, SUBCOMMANDS))
     parser = Parser(
         prog="opscope fleet",
-        description="Read many profiles into a lake: a folder of Parquet tables with the operators "
-        "and inferences of all devices and builds. Each subcommand has --help.",
+        description="Read many profiles into a lake: a folder or bucket of Parquet tables with the "
+        "operators and inferences of all devices and builds. Each subcommand has --help.",
         epilog="\n".join(f"  {name:<{width}}  {text}" for name, text in SUBCOMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
