@@ -2,7 +2,7 @@
 
 On a disk, every build and every compaction appends to a file of its own, `_manifest/<id>.jsonl`, so
 two processes never write to one file. In a bucket, where nothing can be appended to, each commit is
-an object with the next number, `_manifest/<number>.jsonl`, which is written only if there is none.
+an object with the next number, `_manifest/log/<number>.jsonl`, written only if that number is free.
 A line that a killed process left incomplete is ignored. Kinds of lines:
 
     build     a build starts: its id, version and options

@@ -21,7 +21,7 @@ from viewer.fleet.manifest_lines import IS_SNAPSHOT, SNAPSHOTS, DamagedSnapshot,
 if TYPE_CHECKING:
     from viewer.fleet.manifest_snapshot import Snapshot
 
-FOLDER = "_manifest"
+FOLDER, _LOG = "_manifest", "log"
 # A compaction of a million profiles has a line of 70 MB. More would be a file to fill the memory.
 _LONGEST = 256 << 20
 _NUMBERED = re.compile(r"([0-9]{12})\.jsonl")
@@ -30,7 +30,7 @@ Lines = Iterable[Mapping[str, object]]
 
 def numbered(number: int) -> str:
     """The path of an object of lines."""
-    return f"{FOLDER}/{number:012}.jsonl"
+    return f"{FOLDER}/{_LOG}/{number:012}.jsonl"
 
 
 class ManifestReader:
@@ -92,8 +92,10 @@ class ManifestReader:
         if base is not None:
             self.positions, self.number = dict(base.header.read), base.header.number
         self._is_started = True
-        if self._folder.is_bucket and not self.number:
-            self._read_files()  # a new one, or one that was copied
+        if self._folder.is_bucket:
+            self._read_files()  # of builds before it was copied to a bucket
+            while f"{_LOG}/{self.number + 1:012}.jsonl" in self.positions:  # and of some after
+                self.number += 1
 
     def _snapshot(self, name: str) -> Snapshot:
         from viewer.fleet.manifest_snapshot import Snapshot  # needs pyarrow
@@ -114,19 +116,29 @@ class ManifestReader:
         return None
 
     def _read_files(self) -> None:
-        for name, size in self._folder.entries(FOLDER).items():
-            match = _NUMBERED.fullmatch(name)
-            if match is not None and int(match[1]) <= self.number:
-                continue
-            if size is None:  # a link, or a folder
-                self.manifest.ignored += name not in self.positions
-                self.positions[name] = 0
-            elif name.endswith(".jsonl") and size > self.positions.get(name, 0):
-                with self._folder.read(f"{FOLDER}/{name}") as file:
-                    self._read_file(name, file)
-        if self._folder.is_bucket:
-            while numbered(self.number + 1).rpartition("/")[2] in self.positions:
-                self.number += 1
+        """Read the files of builds on a disk; and there, numbered ones that were copied there."""
+        folder = self._folder
+        for name, size in folder.entries(FOLDER).items():
+            if name != _LOG or size is not None:
+                self._read_if_new(name, size)
+            elif not folder.is_bucket:
+                try:
+                    inside = folder.entries(f"{FOLDER}/{_LOG}")
+                except OSError:  # a link
+                    self._read_if_new(name, None)
+                    continue
+                for inner, inner_size in inside.items():
+                    match = _NUMBERED.fullmatch(inner)
+                    if match is None or int(match[1]) > self.number:
+                        self._read_if_new(f"{_LOG}/{inner}", inner_size)
+
+    def _read_if_new(self, name: str, size: int | None) -> None:
+        if size is None:  # a link, or a folder
+            self.manifest.ignored += name not in self.positions
+            self.positions[name] = 0
+        elif name.endswith(".jsonl") and size > self.positions.get(name, 0):
+            with self._folder.read(f"{FOLDER}/{name}") as file:
+                self._read_file(name, file)
 
     def _read_file(self, name: str, file: BinaryIO) -> None:
         place = self.positions.get(name, 0)
