@@ -9,12 +9,14 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
+    QAbstractScrollArea,
     QAbstractSlider,
     QAbstractSpinBox,
     QApplication,
     QComboBox,
     QDialog,
     QHeaderView,
+    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QProgressBar,
@@ -23,8 +25,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.events import settle
+from tests.gui.events import open_sample, settle
 from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session import navigation
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.window.frame.status_text import spoken_text
@@ -399,3 +402,64 @@ def test_the_timeline_describes_itself_by_what_is_selected(attention):
     assert " E: Zoom in." not in view.accessibleDescription()
     attention.commands.take_key("view.zoom_in", "W")
     assert "thread. Ctrl+=: Zoom in. S: Zoom out." in view.accessibleDescription()
+
+
+def cut_controls(panel):
+    """Buttons and boxes of a panel that are smaller than their texts, or beyond its edge."""
+    cut = []
+    for widget in (*panel.findChildren(QAbstractButton), *panel.findChildren(QComboBox)):
+        if not widget.isVisible() or widget.objectName().startswith("qt_"):
+            continue
+        edge = widget.mapTo(panel, widget.rect().bottomRight())
+        scrolls = any(isinstance(around, QAbstractScrollArea) for around in parents(widget, panel))
+        if (
+            widget.width() < widget.minimumSizeHint().width()
+            or widget.height() < widget.fontMetrics().height()
+            or not (scrolls or panel.rect().contains(edge))
+        ):
+            cut.append(f"{type(widget).__name__} {told(widget)[0]}")
+    return cut
+
+
+def parents(widget, panel):
+    """What is between a widget and the panel that it is in."""
+    while (widget := widget.parentWidget()) not in (None, panel):
+        yield widget
+
+
+@pytest.fixture
+def twice_as_large(theme, monkeypatch):
+    """The fonts of the system at 200 %; windows made from now on have them."""
+    monkeypatch.setattr(Theme, "_scale_of", lambda theme, font_size: 2.0)
+    theme.set_font_size("normal")
+    yield
+    monkeypatch.undo()
+    theme.set_font_size("normal")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["attention_xnnpack", "torq_npu"])
+def test_no_panel_cuts_a_button_or_a_text_in_a_small_window_with_large_fonts(
+    twice_as_large, controller, qtbot, key
+):
+    """1024 px and 200 %: what a panel needs at least it gets, and scrolls."""
+    controller.window.resize(1024, 768)
+    open_sample(qtbot, controller, key)
+    cut, checked = {}, 0
+    for name, panel in controller.docks.by_name.items():
+        controller.docks.show_panel(name, by_hand=True)
+        settle(qtbot, controller)
+        if not panel.isVisible():
+            continue
+        checked += 1
+        cut[name] = cut_controls(panel)
+        cut[name] += [
+            label.text() for label in panel.findChildren(QLabel)
+            if label.isVisible() and label.wordWrap()
+            and label.height() < label.heightForWidth(label.width())
+        ]  # fmt: skip
+        if panel.height() < panel.minimumSizeHint().height():
+            cut[name].append("its least height")
+    assert controller.window.width() == 1024
+    assert checked > 15
+    assert {name: texts for name, texts in cut.items() if texts} == {}

@@ -22,6 +22,7 @@ from viewer.gui.panels.base.panel_host import Panel, PanelHost
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence
 from viewer.gui.qt.widgets.tables import FilterLine
+from viewer.gui.qt.widgets.wrapping_row import WrappingRow
 from viewer.gui.session.session import Session
 
 _FAINT = 0.6  # the opacity of stale figures
@@ -219,7 +220,7 @@ class HeadLine(QWidget):
 
 def head_row(theme: Theme, gap: int = 12) -> QHBoxLayout:
     """Return the layout for the line above a table. gap: px between its widgets."""
-    head = QHBoxLayout()
+    head = WrappingRow()
     head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
     head.setSpacing(theme.px(gap))
     return head

@@ -115,7 +115,7 @@ class GraphControls(QWidget):
         for tool in (self.open_first, self.open_all, self.fit, self.copy, self.save):
             # The sheet of the window has another least width, in which the text would be cut.
             tool.setStyleSheet(f"min-width: {metrics.horizontalAdvance(tool.text())}px;")
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         column = plain_column(self)
         column.addLayout(head)
         column.addLayout(bar)

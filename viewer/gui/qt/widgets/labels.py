@@ -55,8 +55,13 @@ class PageStack(QStackedWidget):
     """Shows one of several pages, each of which fills it; hidden pages do not affect its size.
 
     Its height does not depend on its width. Otherwise every layout of the window would break the
-    text of each label into lines several times, in hidden pages too.
+    text of each label into lines several times, in hidden pages too. Its least height is that of
+    the current page in the present width.
     """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._least = QSize()  # what the layout around it was given last
 
     @guard(QSize(0, 0))
     def sizeHint(self) -> QSize:
@@ -67,8 +72,24 @@ class PageStack(QStackedWidget):
     @guard(QSize(0, 0))
     def minimumSizeHint(self) -> QSize:
         """That of the current page."""
+        self._least = self._least_size()
+        return self._least
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width() and self._least_size() != self._least:
+            self.updateGeometry()
+
+    def _least_size(self) -> QSize:
         page = self.currentWidget()
-        return QSize() if page is None else page.minimumSizeHint()
+        if page is None:
+            return QSize()
+        least, layout = page.minimumSizeHint(), page.layout()
+        if layout is not None and layout.hasHeightForWidth():
+            # Lines of tools are more, and higher, in a narrow page.
+            least.setHeight(layout.totalMinimumHeightForWidth(self.width()))
+        return least
 
     @guard(False)
     def hasHeightForWidth(self) -> bool:

@@ -9,9 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QFont, QFontMetrics, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QMenu, QSizePolicy, QTabBar, QToolButton, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QFont, QFontMetrics, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QMenu,
+    QScrollArea,
+    QSizePolicy,
+    QTabBar,
+    QToolButton,
+    QWidget,
+)
 
 from viewer.gui.panels.base.page_panel import plain_column
 from viewer.gui.qt.crash_report import guard
@@ -73,6 +81,52 @@ def _advance(font: QFont, text: str) -> int:
     return QFontMetrics(font).horizontalAdvance(text)
 
 
+class _ScrolledStack(QScrollArea):
+    """The panels of an area: lower than a panel needs, it scrolls instead of cutting lines.
+
+    It never widens: the width of panels is that of their area.
+    """
+
+    def __init__(self, stack: PageStack) -> None:
+        super().__init__()
+        self._stack = stack
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self.setWidget(stack)
+        stack.installEventFilter(self)
+        stack.currentChanged.connect(self._fit)
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    @guard(False)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Fit the panel again after its content changed."""
+        if event.type() is QEvent.Type.LayoutRequest:
+            self._fit()
+        return super().eventFilter(watched, event)
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave the keys to the window."""
+        event.ignore()
+
+    @Slot()
+    def _fit(self) -> None:
+        """Give the panel the whole room, and the height that it needs at least."""
+        room = self.size()
+        self._stack.resize(room)
+        if (least := self._stack.minimumSizeHint().height()) > room.height():
+            # With the bar, the panel is narrower, and may need more lines.
+            width = room.width() - self.verticalScrollBar().sizeHint().width()
+            self._stack.resize(width, least)
+            self._stack.resize(width, max(least, self._stack.minimumSizeHint().height()))
+
+
 class TabArea(QWidget):
     """Tabs, the button for those that do not fit, and the panel of the current tab.
 
@@ -108,10 +162,9 @@ class TabArea(QWidget):
         menu.aboutToShow.connect(self._list_more)
         self.more.setMenu(menu)
         self.stack = PageStack()
-        self.stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         column = plain_column(self)
         column.addWidget(self.head)
-        column.addWidget(self.stack, 1)
+        column.addWidget(_ScrolledStack(self.stack), 1)
         self.bar.currentChanged.connect(self._turn)
         self.bar.close_requested.connect(self._close)
         self.bar.customContextMenuRequested.connect(self._open_menu)
