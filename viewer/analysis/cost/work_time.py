@@ -3,7 +3,8 @@
 Work is every event that is not a scope of a runtime: calls of operators and delegates, kernels,
 delegate events, jobs and actions, and all slices of a plain profile. Events belong to one *thing*
 if they have the same operators or, without a link, the same label on screen. A delegate call is a
-separate thing from the events in it, which take their time from it. The groups of a thing are its
+separate thing from the events in it, which take their time from it; so is the call around a kernel
+without a link, whose label is the same. The groups of a thing are its
 copies (`viewer.analysis.workload.node_traffic`), one per kind, and the rest. Unlike
 `viewer.analysis.cost.costs` it needs no ETRecord.
 """
@@ -88,7 +89,9 @@ class WorkTime:
     def _named(self) -> tuple[tuple[WorkGroup, ...], tuple[str, ...]]:
         table = self.table
         labels, copies = key_labels(table), copies_of(table)
-        events = bool((table.trace.keys.kind == KeyKind.DELEGATE_EVENT).any())
+        kinds = table.trace.keys.kind
+        events = bool((kinds == KeyKind.DELEGATE_EVENT).any())
+        kernels = bool((kinds == KeyKind.KERNEL).any())
         keys_of_work: dict[tuple[WorkPart, str, int], list[int]] = {}
         things: dict[tuple[tuple[int, ...] | str, bool], int] = {}
         program = table.program
@@ -103,17 +106,19 @@ class WorkTime:
                     operators = ()  # the location is a call site; label it as in the file
                 if by_label:
                     operators = ()  # an operator has many call sites
-                less_events = events and kind == KeyKind.DELEGATE_CALL
-                thing = things.setdefault((operators or labels[key], less_events), len(things))
+                is_rest = events and kind == KeyKind.DELEGATE_CALL
+                if not operators:  # the label of a kernel is that of the call around it, too
+                    is_rest |= kernels and kind == KeyKind.OPERATOR_CALL
+                thing = things.setdefault((operators or labels[key], is_rest), len(things))
                 keys_of_work.setdefault((part, copies[key], thing), []).append(key)
         groups = (
             WorkGroup(thing, part, copy, tuple(k))
             for (part, copy, thing), k in keys_of_work.items()
         )
         names = (
-            ("rest of the call " if less_events else "")
+            ("rest of the call " if is_rest else "")
             + (name_text(what) if isinstance(what, str) else brief_label(table, what))
-            for what, less_events in things
+            for what, is_rest in things
         )
         return tuple(groups), tuple(names)
 

@@ -18,7 +18,10 @@ from viewer.resources import SAMPLES
 from viewer.view.open_trace import views_of
 from viewer.workspace.workspace import Workspace
 
-FILES = [sample.paths() for sample in SAMPLES]
+DATA = Path(__file__).parents[3] / "data"
+# Without a program, a kernel and the call around it have the same label on screen.
+UNLINKED = ("etdump/cnn_portable_x10.etdp", "phases/llm_200.etdp", "pte/llama.etdp")
+FILES = [sample.paths() for sample in SAMPLES] + [[DATA / name] for name in UNLINKED]
 
 
 def opened(files):
