@@ -1,6 +1,8 @@
 """A comparison as text and as Markdown."""
 
+import random
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -10,7 +12,8 @@ from tests.builders.compare_sessions import arm, write_session
 from tests.builders.path_arms import arm_of_traces, nested
 from tests.paths import DATA
 from viewer.analysis.comparison.changes.path_changes import PathComparison
-from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
+from viewer.analysis.comparison.steps import CHANGED
 from viewer.reports.compare import compare_facts
 from viewer.reports.compare_text import (
     compare_markdown,
@@ -19,6 +22,7 @@ from viewer.reports.compare_text import (
     interval_text,
     median_text,
     sentence,
+    sentence_of,
 )
 
 
@@ -60,6 +64,23 @@ def test_too_few_sessions_are_explained(tmp_path):
     text = compare_text(Comparison(*few))
     assert "Whether B is slower or faster is inconclusive: one session" in text
     assert "A verdict needs at least 3 sessions in each arm." in text
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_sentence_has_a_claim_and_its_denial(slower, seed):
+    """What was measured without a verdict stands in a sentence of its own."""
+    rng = random.Random(seed)
+    for verdict, doubt in product(Verdict, (None, *Doubt)):
+        a_ns, b_ns = rng.uniform(1, 1e9), rng.uniform(1, 1e9)
+        one = replace(
+            slower.inference, a_ns=a_ns, b_ns=b_ns, change=b_ns / a_ns - 1,
+            verdict=verdict, doubt=doubt,
+        )  # fmt: skip
+        for text in sentence_of(one, files=rng.random() < 0.5).split(". "):
+            has_figure = " %" in text or " x," in text
+            claims = any(word in text for word in ("slower than", "faster than", "as long as"))
+            assert not (("inconclusive" in text or "cannot" in text) and (has_figure or claims))
+            assert not (verdict in CHANGED and not has_figure and claims)
 
 
 def test_markdown_is_a_table_whose_cells_cannot_end_it(slower):

@@ -108,7 +108,10 @@ def compare_markdown(
 
 
 def sentence(comparison: Comparison) -> str:
-    """Return the answer in one sentence: "B is 12.0 % slower, +1.9 ms per inference"."""
+    """Return the answer: "B is 12.0 % slower, +1.9 ms per inference".
+
+    One sentence; without a verdict, why there is none, and then what was measured.
+    """
     return sentence_of(comparison.inference, files=are_files(comparison), unit=comparison.unit)
 
 
@@ -142,7 +145,8 @@ def sentence_of(
         return f"{what} ({by})."
     if one.verdict is Verdict.CANNOT_TELL:
         why = reason_text(one.doubt) if one.doubt else ""
-        return f"Whether B is slower or faster is inconclusive: {why} ({by})."
+        # What was measured is a fact, but no answer: it has a sentence of its own.
+        return f"Whether B is slower or faster is inconclusive: {why}. Measured: {by}."
     return f"B is {WORDS[one.verdict]} than A: {by}."
 
 
