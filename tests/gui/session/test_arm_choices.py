@@ -83,5 +83,10 @@ def test_numbers_are_arms_and_parts_of_one_file_have_no_verdict(with_trace):
     for wrong in ("", "x", "0-", str(count + 1), "2-1"):
         with pytest.raises(ValueError, match=r"number|inference|range"):
             by_numbers(session, trace.path, "1", wrong)
-    with pytest.raises(ValueError, match="Add files to B"):
-        of_files([trace.path], [])
+    for a, b, text in (
+        ([trace.path] * 7, [], r"7 \+ 0: add files to B, needs 3 \+ 3"),
+        ([], [trace.path], r"0 \+ 1: add files to A, needs"),
+        ([], [], r"0 \+ 0: add files to A and B, needs"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            of_files(a, b)

@@ -146,7 +146,8 @@ def _arms(session: Session, path: str, runs: Sequence[list[Run]]) -> ComparedArm
 def of_files(a: Sequence[str], b: Sequence[str]) -> ComparedArms:
     """Return the arms of some files. Raises ValueError if an arm has none."""
     if not a or not b:
-        raise ValueError(f"Add files to {'A' if not a else 'B'}")
+        empty = joined([name for name, paths in (("A", a), ("B", b)) if not paths])
+        raise ValueError(f"{len(a)} + {len(b)}: add files to {empty}, {NEEDED} for a verdict")
     return ComparedArms(ChosenArm(tuple(a)), ChosenArm(tuple(b)))
 
 

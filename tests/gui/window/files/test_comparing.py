@@ -39,7 +39,7 @@ def test_compare_adds_files_to_both_lists_and_says_what_is_missing(
     with_a.commands.run("compare.with")
     dialog = with_a.comparing.dialog
     assert dialog.files_of(0) == arms[0]
-    assert dialog.line.text() == "Add files to B"
+    assert dialog.line.text() == f"{len(arms[0])} + 0: add files to B, needs 3 + 3 for a verdict"
     assert not dialog.button.isEnabled()
     dialog.files_wanted.emit(1)
     qtbot.waitUntil(lambda: dialog.files_of(1) == arms[1])
