@@ -7,6 +7,7 @@ from viewer.reports.delegation import delegation_facts
 from viewer.reports.findings import findings_facts
 from viewer.reports.inferences import NoSuchRun
 from viewer.reports.profiles.summary import summary_facts
+from viewer.reports.stats import stats
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,25 @@ def test_the_most_expensive_operators_have_their_lines(workspace):
     assert first["label"] == "blocks.0 · scaled_dot_product_attention"
     assert first["source"] == {"file": "/home/user/models/models.py", "lines": "52"}
     assert first["share"] == round(first["ns"] / file["whole_ns"], 6)
+
+
+def test_sums_say_of_what_and_have_the_mean_next_to_them(workspace):
+    (file,) = summary_facts(workspace)["files"]
+    assert (file["ns_is"], file["per_inferences"]) == ("sum of 4 inferences", 4)
+    figures = [(file["whole_ns"], file["whole_per_inference_ns"])]
+    figures += [
+        (row["ns"], row["per_inference_ns"])
+        for row in (*file["most_expensive"]["rows"], *file["modules"])
+    ]
+    assert len(figures) > 3
+    assert all(mean == total // 4 for total, mean in figures)
+    rows = stats(workspace, "operator", per_inference=True)["rows"]
+    first = file["most_expensive"]["rows"][0]
+    (row,) = (row for row in rows if row["label"] == first["label"])
+    assert row["self_per_inference_ns"] == first["per_inference_ns"]
+    (file,) = summary_facts(workspace, 1)["files"]
+    assert (file["ns_is"], file["per_inferences"]) == ("sum of 1 inference", None)
+    assert "per_inference_ns" not in file["most_expensive"]["rows"][0]
 
 
 def test_one_inference_or_none_of_that_number(workspace):

@@ -1,6 +1,8 @@
 """The main figures of every profile and what every model holds, as data. No Qt.
 
 They are those of the Summary panel (`viewer.analysis.summary`). Times are whole ns, rounded down.
+`ns` of whole, delegation, most expensive, modules and directions are what `ns_is` says: a sum, if
+several inferences are in scope. Next to it is the mean, as the panel shows it, if there is one.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from viewer.analysis.summary.hot_modules import Directions
 from viewer.analysis.summary.medians import MedianInference
 from viewer.analysis.summary.summary import Expensive, Summary, summary_of
 from viewer.analysis.torq.estimates import Estimates
+from viewer.model.figure_base import FigureBase
 from viewer.model.scope import TimeScope
 from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
@@ -74,6 +77,8 @@ def _trace_facts(
         "span_ns": ns(summary.span),
         "whole_ns": ns(summary.whole),
         "whole_is": plain_spaces(summary.of),
+        **_base_facts(summary.base),
+        **_mean_facts("whole_", summary.whole, summary.base),
         "busy_time_is": plain_spaces(summary.busy) or None,
         "threads": summary.threads or None,
         "median": None if median is None else _median_facts(trace, median, ns),
@@ -112,6 +117,7 @@ def _trace_facts(
             {
                 "path": plain_spaces(hot.path),
                 "ns": ns(hot.ticks),
+                **_mean_facts("", hot.ticks, summary.base),
                 "forward_ns": ns(hot.forward),
                 "backward_ns": ns(hot.backward),
                 "share": round(hot.wall / summary.expensive_whole, 6),
@@ -129,6 +135,21 @@ def _trace_facts(
             for finding in summary.findings.found
         ],
     }
+
+
+def _base_facts(base: FigureBase) -> Facts:
+    """What sums are of, and how many inferences a mean is of, None without one."""
+    return {
+        "ns_is": f"sum of {plain_spaces(base.unit.counted(base.count))}" if base.count else None,
+        "per_inferences": base.count if base.is_mean else None,
+    }
+
+
+def _mean_facts(name: str, ticks: int, base: FigureBase) -> Facts:
+    """The mean per inference of ticks of all of them, {} if no mean is shown."""
+    if not base.is_mean:
+        return {}
+    return {f"{name}per_inference_ns": tick_to_ns(ticks, base.rate / base.divisor)}
 
 
 def _median_facts(
@@ -170,6 +191,7 @@ def _expensive_facts(summary: Summary, expensive: Expensive, ns: Callable[[int],
     return {
         "label": plain_spaces(expensive.label),
         "ns": ns(expensive.ticks),
+        **_mean_facts("", expensive.ticks, summary.base),
         "share": round(expensive.wall / whole, 6) if whole else None,
         "source": None
         if expensive.place is None
