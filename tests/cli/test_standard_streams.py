@@ -1,6 +1,7 @@
 """The standard input as a file to open, and the standard output as the file to write."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,25 @@ def test_the_standard_output_is_a_file_to_write(
 def test_a_picture_can_be_printed(tmp_path):
     done = run("screenshot", DUMP, "-o", "-", "--size", "640x480", folder=tmp_path / "a")
     assert (done.returncode, done.stdout[:4]) == (0, b"\x89PNG")
+
+
+def test_a_folder_stands_for_the_files_in_it(tmp_path):
+    """In every command, as where a window asks."""
+    folder = tmp_path / "profiles"
+    folder.mkdir()
+    shutil.copy(DUMP, folder)
+    for arguments in (["screenshot", "-o", "-", "--size", "640x480"], ["export", "-o", "-"],
+                      ["info"], ["stats", "--by", "name"], ["findings"], ["calls"]):  # fmt: skip
+        of_file, of_folder = (
+            run(*arguments, path, folder=tmp_path / "a")
+            for path in (folder / os.path.basename(DUMP), folder)
+        )
+        assert (of_folder.returncode, of_folder.stderr) == (0, of_file.stderr), arguments
+        assert of_folder.stdout == of_file.stdout
+    (tmp_path / "empty").mkdir()
+    done = run("info", tmp_path / "empty", folder=tmp_path / "a")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"no profile or ETRecord in this folder" in done.stderr
 
 
 def test_nothing_is_printed_of_what_cannot_be_written(capfdbinary):

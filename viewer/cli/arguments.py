@@ -217,14 +217,20 @@ class _MaxMemory(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def files_of(chosen: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """Return all files to open (debug-info folders last), and a message per folder without any."""
-    files, complaints = list(chosen.files), list[str]()
-    if not chosen.debug_info:
-        return files, complaints
-    from viewer.formats.folders import NoDebugInfo, debug_info_of
+def files_of(chosen: argparse.Namespace, *, asks: bool = False) -> tuple[list[str], list[str]]:
+    """Return all files to open (debug-info folders last), and a message per folder without any.
 
-    for folder in chosen.debug_info:
+    asks: whether somebody chooses from the files in a folder; else all of them are opened.
+    """
+    from viewer.formats.folders import NoDebugInfo, debug_info_of, files_in
+
+    files, complaints = list[str](), list[str]()
+    for path in chosen.files:
+        try:
+            files += [path] if asks else files_in([path])
+        except ValueError as error:
+            complaints.append(str(error))
+    for folder in chosen.debug_info or ():
         try:
             files += debug_info_of(folder)
         except NoDebugInfo as error:

@@ -125,7 +125,7 @@ def run_window(arguments: list[str]) -> int:
         complain(_wrong_command(chosen.files[0]))
         return 2
     choices = choices_of(parser, chosen)
-    files, complaints = files_of(chosen)
+    files, complaints = files_of(chosen, asks=True)
     for complaint in complaints:
         complain(complaint)
     with needing_window():
