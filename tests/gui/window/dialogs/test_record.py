@@ -10,7 +10,9 @@ from tests.builders.fake_devices import DUMP
 from tests.gui.events import answer_file_dialog
 from tests.paths import DATA
 from viewer.gui.session.files.recording import Recording
+from viewer.gui.window.dialogs import record
 from viewer.gui.window.dialogs.record import RecordDialog
+from viewer.recording.plan import TORQ_MODULE
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +72,24 @@ def test_files_are_chosen_in_dialogs(dialog, monkeypatch):
         row = dialog._form.getItemPosition(dialog._form.indexOf(field))[0]
         dialog._form.itemAtPosition(row, 2).widget().click()
         assert field.text() == expected
+
+
+def test_every_program_that_can_be_recorded_is_offered(dialog, monkeypatch):
+    asked = []
+    monkeypatch.setattr(record, "FileQuestion", lambda *args: asked.append(args) or Answered())
+    dialog._choose_program(dialog.program)
+    (*_, filters) = asked[0]
+    for suffix in (".pte", ".bpte", TORQ_MODULE):
+        assert f"*{suffix}" in filters.partition(";;")[0]
+
+
+class Answered:
+    """A file dialog that was cancelled."""
+
+    path = ""
+
+    def ask(self, *_):
+        return self
 
 
 def test_a_recording_is_followed_without_a_stop_of_the_window(dialog, qtbot, tmp_path):

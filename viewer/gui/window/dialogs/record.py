@@ -65,8 +65,8 @@ class RecordDialog(FramedDialog):
         self._form.setHorizontalSpacing(theme.px(12))
         self._form.setVerticalSpacing(theme.px(8))
         self._form.setColumnStretch(1, 1)
-        self.program = self._add_file("&Program", "The .pte to run", self._choose_program)
-        self.other = self._add_file("&Compare with", "Another .pte, to run in turn",
+        self.program = self._add_file("&Program", "The .pte or .vmfb to run", self._choose_program)
+        self.other = self._add_file("&Compare with", "Another one, to run in turn",
                                     self._choose_program)  # fmt: skip
         self.where = ComboBox(theme)
         for kind, title, _ in _KINDS:
@@ -166,7 +166,7 @@ class RecordDialog(FramedDialog):
             PathKind.OPEN_FILE,
             "Choose a program",
             "Choose the program file that the runner loads.",
-            "Programs (*.pte *.bpte);;All files (*)",
+            "Programs (*.pte *.bpte *.vmfb);;All files (*)",
         )
 
     def _choose_runner(self, field: QLineEdit, *_: object) -> None:
