@@ -388,10 +388,34 @@ def test_wrong_keys_are_refused_with_the_similar_one(capsys, keys, message):
     assert message in err
 
 
-def test_means_per_inference_need_one_key(capsys):
-    code, out, err = run(capsys, "stats", *ATTENTION, "--by", "name,type", "--per", "inference")
+@pytest.mark.parametrize("keys", ["operator,inference", "inference,name"])
+def test_inferences_as_a_key_have_no_mean(capsys, keys):
+    code, out, err = run(capsys, "stats", *ATTENTION, "--by", keys, "--per", "inference")
     assert (code, out) == (1, "")
-    assert "Means per inference need one key alone" in err
+    assert "Rows that are inferences have no mean per inference" in err
+
+
+@pytest.mark.parametrize("keys", ["operator,name", "type,operator", "module,type", "thread,type"])
+def test_means_of_two_keys_add_up_to_those_of_the_first_one(capsys, keys):
+    _, out, _ = run(capsys, "stats", *ATTENTION, "--by", keys, "--per", "inference", "--json")
+    facts = json.loads(out)
+    _, out, _ = run(
+        capsys, "stats", *ATTENTION, "--by", keys.partition(",")[0], "--per", "inference", "--json"
+    )
+    alone = {row["key"]: row for row in json.loads(out)["rows"]}
+    assert len(facts["rows"]) >= len(facts["totals"]) > 0
+    for total in facts["totals"]:
+        cells = [row for row in facts["rows"] if row["key"] == total["key"]]
+        for name in ("self", "wall"):
+            figure = f"{name}_per_inference_ns"
+            assert total[figure] == alone[total["key"]][figure]
+            assert abs(sum(cell[figure] for cell in cells) - total[figure]) <= 1
+        assert total["p50_per_inference_ns"] == alone[total["key"]]["p50_per_inference_ns"]
+        assert all("p50_per_inference_ns" in cell for cell in cells)
+    code, out, _ = run(capsys, "stats", *ATTENTION, "--by", keys, "--per", "inference")
+    assert code == 0
+    assert "Self, mean of 4" in out
+    assert "Median of 4" in out
 
 
 def test_one_slice_per_inference_has_the_same_mean_and_median_in_both_columns(capsys):

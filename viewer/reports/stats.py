@@ -19,7 +19,7 @@ from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS, keys_named
 from viewer.analysis.statistics.group_table import GroupTable, clock_title
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.analysis.statistics.pivot import pivot, refused
+from viewer.analysis.statistics.pivot import PivotTable, cell_medians, pivot, refused
 from viewer.analysis.statistics.run_medians import medians_per_inference
 from viewer.model.figure_base import FigureBase, figure_base
 from viewer.model.inferences.logged_methods import only_inferences
@@ -66,6 +66,7 @@ UNITS = {"ns": ("ns", 1), "us": ("µs", 1_000), "ms": ("ms", 1_000_000), "s": ("
 AUTO = "auto"
 # The first columns of the text.
 _FIRST = ("total_ns", "self_ns", "wall_ns", "share", DELEGATE_NS, "clock_share")
+_MEANS = ("total", "self", "wall")
 _CHARGED = ("total_ns", "self_ns", "wall_ns", "share")
 
 
@@ -140,9 +141,9 @@ def stats(
             ticks = run.start, run.end
             also = {"inference": plain_spaces(run_label(workspace.links(trace), run))}
         grouping, within = by_trace[trace], ticks or (None, None)
-        grouped, pivoted = None, None
+        grouped, pivoted, slices = None, None, tables[trace.path].trace.slices
         if not missing[trace.path] and len(keys) == 2:
-            pivoted = pivot(grouping, tables[trace.path].trace.slices, (keys[0], keys[1]), *within)
+            pivoted = pivot(grouping, slices, (keys[0], keys[1]), *within)
             grouped = pivoted.table
         elif not missing[trace.path]:
             grouped = grouping.by_phase(*within) if key == PHASE else grouping.by(keys[0], *within)
@@ -166,9 +167,15 @@ def stats(
                 of_file = [group_row(trace.path, rate, group, wall) for group in grouped.groups]
             else:
                 first, of_file = pivot_rows(trace.path, rate, pivoted, wall)
-                totals += [{**row, **also} for row in first]
+                new = [{**row, **also} for row in first]
+                totals += new if base is None else _mean_rows(grouping, grouped, base, new)
             new = [{**row, **also} for row in of_file]
-            rows += new if base is None else _mean_rows(grouping, grouped, base, new)
+            if base is not None and pivoted is not None:
+                cells = cell_medians(grouping, slices, (keys[0], keys[1]))
+                new = _mean_cells(pivoted, base, new, cells)
+            elif base is not None:
+                new = _mean_rows(grouping, grouped, base, new)
+            rows += new
     return {
         **HEAD,
         "by": key,
@@ -211,9 +218,24 @@ def _missing(grouping: Grouping, keys: tuple[str, ...], *, per_inference: bool) 
     if len(keys) == 1:
         why_no_mean = grouping.why_no_mean(keys[0]) if per_inference else ""
         return grouping.missing(keys[0]) or why_no_mean
-    if per_inference:
-        return "Means per inference need one key alone"
-    return refused(grouping, (keys[0], keys[1]))
+    if per_inference and "inference" in keys:
+        return "Rows that are inferences have no mean per inference"
+    why_no_mean = grouping.why_no_mean(keys[0]) if per_inference else ""
+    return why_no_mean or refused(grouping, (keys[0], keys[1]))
+
+
+def _mean_cells(
+    table: PivotTable, base: FigureBase, rows: list[Facts], medians: Mapping[tuple[int, int], float]
+) -> list[Facts]:
+    """Return the rows of cells with their means per inference, which add up to those above them."""
+    means = pivot_rows("", base.rate / base.divisor, table, wall_times(table.table, base.rate))[1]
+    cells = [(row.group.number, cell) for row in table.rows for cell in row.cells]
+    return [
+        row
+        | per_inference_row(row, base, None, medians.get((group, cell.number), 0.0))
+        | {f"{name}_per_inference_ns": mean[f"{name}_ns"] for name in _MEANS if f"{name}_ns" in row}
+        for (group, cell), row, mean in zip(cells, rows, means, strict=True)
+    ]
 
 
 def ticks_within(workspace: Workspace, trace: Trace, span: tuple[int, int]) -> tuple[int, int]:
