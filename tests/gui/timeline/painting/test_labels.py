@@ -1,5 +1,7 @@
 """What is written on slices, and that chips of flows do not cover it."""
 
+import json
+
 import pytest
 
 from tests.builders.runtime_files import qnn_csv
@@ -116,3 +118,16 @@ def test_chips_are_on_slices_of_several_operators(attention):
     assert table.are_shared.tolist() == [len(link.operators) > 1 for link in table.links]
     assert table.are_shared.any()
     assert not table.are_shared.all()
+
+
+@pytest.mark.parametrize(
+    ("name", "label"), [("", "(no name)"), ("  ", "(blank)"), ("conv", "conv"), ("a\nb", "a\nb")]
+)
+def test_a_slice_without_a_name_says_so(harness, written, tmp_path, name, label):
+    event = {"name": name, "ph": "X", "ts": 0, "dur": 100, "pid": 1, "tid": 1}
+    path = tmp_path / "names.json"
+    path.write_text(json.dumps({"traceEvents": [event, {**event, "name": "next", "ts": 100}]}))
+    harness.open(path)
+    paint(harness)
+    assert label in [text for text, _ in written]
+    assert "" not in [text for text, _ in written]

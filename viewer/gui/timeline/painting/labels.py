@@ -23,6 +23,7 @@ from viewer.gui.timeline.painting.label_pictures import LabelPictures, Written
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import NATIVE_DURATION
+from viewer.model.text import name_text
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import KeyKind, Slices
 from viewer.render.axis.xmap import XMap
@@ -95,6 +96,11 @@ class _Labels:
         """The room of one label."""
         x, wide, top, tall = self.x[index], self.wide[index], self.top[index], self.tall[index]
         return QRectF(float(x), int(top), float(wide), int(tall))
+
+
+def name_of(label: str) -> str:
+    """The label of a slice, or what every view shows of an empty one; controls stay as they are."""
+    return label if label.strip() else name_text(label)
 
 
 class LabelPainter:
@@ -290,7 +296,7 @@ class LabelPainter:
         key = text, _look(ink, room, rest, int(labels.is_small[index]))
         written = pictures.find(key)
         if written is None:
-            fitted = font.fit(text, room)
+            fitted = font.fit(name_of(text), room)
             part = "" if fitted is None else fitted.text()
             picture = pictures.of((part, _look(ink, 0, rest, int(labels.is_small[index]))))
             written = Written(fitted, font.width(part), picture)
@@ -405,7 +411,7 @@ class LabelPainter:
                 if name is not None:
                     used = self._small.width(f" {more}") if more else 0
                     free = canvas.x(columns) - MARK - 10 - used
-                    text = self._small.fit(drawn.open_trace.label(name), free)
+                    text = self._small.fit(name_of(drawn.open_trace.label(name)), free)
                     if text is not None:
                         painter.drawStaticText(QPointF(x, y), text)
                         place = QRectF(x, y, self._small.width(text.text()), tall)
