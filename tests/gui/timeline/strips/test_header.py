@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from tests.builders.clocked_traces import HOST, profile
 from tests.gui.events import LEFT, move, press, release
+from viewer.gui.timeline.strips.header import StripHeader
 from viewer.model.inferences.inference_views import Inferences
 
 AT = QPoint(400, 8)
@@ -38,6 +40,29 @@ def test_it_names_the_clock_its_files_and_its_ticks(two):
     assert [header.title for header in headers(two)] == ["a.csv", "b.csv", "Host clock"]
     assert headers(two)[2].caption == "h.csv + 1 file · 1\u202fµs ticks"
     assert headers(two)[2].accessibleName().startswith("Host clock, h.csv + 1 file")
+
+
+@pytest.mark.parametrize("length", [1, 20, 60, 120, 200])
+def test_a_note_never_cuts_the_caption(two, monkeypatch, length):
+    """In any width that has room for title and caption, both are whole."""
+    texts = []
+    monkeypatch.setattr(
+        StripHeader, "_text", staticmethod(lambda painter, room, text: texts.append((
+            text, room.width() - painter.fontMetrics().horizontalAdvance(text))))
+    )  # fmt: skip
+    monkeypatch.setattr(StripHeader, "note", "Showing run 2 of 5 (skipping load and warm-up)")
+    monkeypatch.setattr(StripHeader, "caption", "caption " * (length // 8 + 1))
+    header, notes = headers(two)[0], []
+    for width in range(400, 2600, 100):
+        texts.clear()
+        header.resize(width, header.height())
+        header.grab()
+        room = dict(texts)
+        has_note = header.note in room
+        notes.append(has_note)
+        assert not has_note or min(room.values()) >= 0, width
+    assert notes[-1]
+    assert notes == sorted(notes)
 
 
 def test_it_says_the_visible_range_of_its_clock(two):

@@ -10,13 +10,21 @@ from collections.abc import Callable
 from enum import Enum
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFontMetrics,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QToolButton, QToolTip, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
-from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.labels import explain, tip
 from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.session.alignment import align_obstacle, alignment_text, shift_by_hand
 from viewer.gui.session.comparison import joined_clocks, letter_of, stretch
@@ -209,7 +217,7 @@ class StripHeader(QWidget):
         parts = (self.title, self.caption, self.alignment)
         text = ", ".join(part for part in parts if part)
         self.setAccessibleName(text)
-        self.setToolTip(tip(text) if self._is_narrow else "")
+        explain(self, text)  # a narrow window cuts it
         self._place()
         self.update()
 
@@ -265,7 +273,7 @@ class StripHeader(QWidget):
             right -= wide + 2 * _AIR
         note = self.note
         wide = painter.fontMetrics().horizontalAdvance(note) + 2
-        if note and wide < right // 3:
+        if note and wide < right - 2 * _AIR - self._texts_end():
             painter.setPen(theme.color("text3"))
             self._text(painter, QRect(right - wide, 0, wide, HEIGHT), note)
             right -= wide + 2 * _AIR
@@ -290,6 +298,14 @@ class StripHeader(QWidget):
         painter.setPen(theme.color("text2"))
         caption = self._typical or self.caption
         self._text(painter, QRect(_INDENT, half, wide, half - 2), caption)
+
+    def _texts_end(self) -> int:
+        """Where the title and the caption end, if nothing cuts them. The note yields to them."""
+        title, caption = (
+            QFontMetrics(self._theme.font("process")).horizontalAdvance(self.title),
+            QFontMetrics(self._theme.font("caption")).horizontalAdvance(self.caption),
+        )
+        return _INDENT + title + 2 + _AIR + caption + 2
 
     def _range_room(self) -> QRect:
         """The place of the visible range, which is as wide as the longest one needs."""
