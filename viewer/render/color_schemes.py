@@ -1,4 +1,4 @@
-"""The color schemes of slices: eight schemes, and the classes that each divides a trace into.
+"""The color schemes of slices: eight, arguments, and the classes of each in a trace.
 
 A *scheme* assigns a *class* to every slice: its operator, its module, its duration. A class has a
 title and a palette index (`viewer.render.palette`), and is the same class in every file with that
@@ -30,12 +30,19 @@ from numpy.typing import NDArray
 
 from viewer.analysis.links.labels import key_labels, unlinked_text
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics.slice_keys import ARGUMENT, missing_of_slices
 from viewer.arrays import Bools, Ints, parts_of
 from viewer.model.intervals import durations
 from viewer.model.queries import NATIVE_DURATION, foreign
 from viewer.model.times import NARROW_SPACE, format_time
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.program import Operator, Program, type_of
+from viewer.render.argument_colors import (
+    NO_VALUES,
+    ArgumentClasses,
+    ArgumentRange,
+    argument_classes,
+)
 from viewer.render.palette import (
     FRAME,
     KERNELS,
@@ -102,7 +109,8 @@ class Classes:
     trace's strings, empty unless a key needs it. edges: ascending durations in ticks at which the
     next step of the ramp starts; class 0 is the first step. faded: whether a key's slices are
     kernels inside a call of the same color. measured: whether any key is classified by duration.
-    by_operator: classes are operators, whose time is that of their calls.
+    by_operator: classes are operators, whose time is that of their calls. by_argument: classes are
+    those of an argument of slices instead.
     """
 
     titles: tuple[str, ...]
@@ -113,9 +121,12 @@ class Classes:
     edges: NDArray[np.uint64]
     measured: bool = False
     by_operator: bool = False
+    by_argument: ArgumentClasses | None = None
 
     def of(self, trace: Trace, which: Ints | slice = slice(None)) -> Numbers:
         """Return the class of every slice, or of some slices."""
+        if self.by_argument is not None:
+            return self.by_argument.of(trace, which)
         slices = trace.slices
         numbers: Numbers = self.of_key.take(slices.key[which])
         if len(self.of_name):
@@ -150,7 +161,7 @@ class Classes:
     def palette(self, trace: Trace, which: Ints | slice = slice(None)) -> Palette:
         """Return the palette index of every slice, or of some slices (uint8)."""
         faded = np.where(self.faded, KERNELS, 0).astype(np.uint8)
-        if (self.of_key >= 0).all():
+        if self.by_argument is None and (self.of_key >= 0).all():
             return (self.color[self.of_key] + faded).take(trace.slices.key[which])
         if isinstance(which, slice) and which == slice(None) and (count := len(trace.slices)):
             return np.concatenate([self.palette(trace, part) for part in parts_of(count)])
@@ -168,10 +179,14 @@ class Classes:
 
 @dataclass(frozen=True, slots=True)
 class LengthRange:
-    """The shortest and the longest duration of a slice, in ticks or in ns."""
+    """The shortest and the longest duration of a slice, in ticks or in ns.
+
+    values: what the argument has that slices are colored by.
+    """
 
     least: Fraction
     most: Fraction
+    values: ArgumentRange = NO_VALUES
 
     def times(self, ns_per_tick: Fraction) -> LengthRange:
         """Convert ticks to ns."""
@@ -199,6 +214,11 @@ class Scheme:
     title: str
     tells: str
 
+    @property
+    def legend_title(self) -> str:
+        """The title in a sentence; the name of an argument as it is."""
+        return self.title[0].lower() + self.title[1:]
+
 
 SCHEMES = (
     Scheme("operator", "Operator", "Every operator has its own color"),
@@ -211,6 +231,16 @@ SCHEMES = (
     Scheme("links", "Link state", "Whether a slice is linked to one operator, several, or none"),
 )
 BY_ID = {scheme.id: scheme for scheme in SCHEMES}
+
+
+def scheme_of(id: str) -> Scheme | None:
+    """Return a scheme, or that of an argument of slices, "arg:NAME"; None if there is none."""
+    name = id.removeprefix(ARGUMENT)
+    if name in ("", id):
+        return BY_ID.get(id)
+    return Scheme(id, id, f"Each text of {name} has a color, larger numbers a stronger one")
+
+
 DEFAULT, NAMES, ERROR = "operator", "name", "error"
 # Per scheme, the colors of classes that do not have their usual one, by title.
 Turns = Mapping[str, Mapping[str, int]]
@@ -221,6 +251,8 @@ NO_ERRORS = "No logged values are compared: choose a reference in Numbers"
 
 def why_not(scheme: str, table: LinkTable) -> str:
     """Return why a trace cannot be colored by a scheme, as a sentence; "" if it can."""
+    if scheme.startswith(ARGUMENT):
+        return missing_of_slices(table.trace, scheme)
     if scheme in ("operator", "type", "module"):
         if table.program is None:
             source = unlinked_text(table.trace)
@@ -256,8 +288,14 @@ def classes_of(
 ) -> Classes:
     """Return the classes of a trace in a scheme that applies to it.
 
-    lengths (in ns), ns_per_tick: the range of the duration ramp; other schemes ignore them.
+    lengths (in ns), ns_per_tick: the range of the ramp of durations or of an argument; other
+    schemes ignore them.
     """
+    if scheme.startswith(ARGUMENT):
+        classes = argument_classes(table.trace, scheme, (lengths or lengths_together([])).values)
+        plain, faded = np.zeros(len(table.links), np.int32), np.zeros(len(table.links), np.bool_)
+        none = np.empty(0, np.int32), np.empty(0, np.uint64)
+        return Classes(classes.titles, classes.color, plain, faded, *none, by_argument=classes)
     if scheme == "name":
         return _by_name(table)
     if scheme == "duration":

@@ -23,6 +23,7 @@ from viewer.analysis.memory.logged_allocations import LoggedAllocations, logged_
 from viewer.analysis.memory.plan import planned_counters
 from viewer.analysis.numbers.compared import NOT_COMPARED, OperatorErrors
 from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.statistics.slice_keys import ARGUMENT
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.arrays import Codes, Ints
 from viewer.model.figure_base import FigureBase, figure_base
@@ -46,6 +47,7 @@ from viewer.model.times import (
 from viewer.model.timing import ROUNDING_TICKS, Timing, is_rounded_zero, timing_of
 from viewer.model.trace import Trace
 from viewer.model.warm_up import counted_inferences
+from viewer.render.argument_colors import ArgumentRange, range_of
 from viewer.render.axis.xmap import Axis
 from viewer.render.color_schemes import (
     DEFAULT,
@@ -156,12 +158,17 @@ class OpenTrace:
             return self.facts.barred
         return {scheme: why for scheme, why in self.facts.barred.items() if scheme != ERROR}
 
+    def why_not_by(self, scheme: str) -> str:
+        """Return why a scheme does not apply, "" if it does."""
+        is_listed = not scheme.startswith(ARGUMENT)
+        return self.barred.get(scheme, "") if is_listed else why_not(scheme, self.table)
+
     def operator_colors(self, scheme: str) -> Palette:
         """Return the palette index of every operator of its program in a scheme, for swatches."""
         if scheme == ERROR and self.errors is not None:
             return self._error_colors(self.errors)
         if scheme not in self._operators:
-            real = DEFAULT if scheme in self.barred else scheme
+            real = DEFAULT if self.why_not_by(scheme) else scheme
             self._operators[scheme] = operator_colors(real, self.table, self.turns)
         return self._operators[scheme]
 
@@ -421,6 +428,7 @@ class TickFacts:
         self._trace, self._table = table.trace, table
         self._busy: Busy | None = None
         self._expensive: Mapping[str, Ranked] | None = None
+        self._ranges: dict[str, ArgumentRange] = {}
 
     @cached_property
     def counters(self) -> tuple[CounterRaster, ...]:
@@ -467,6 +475,12 @@ class TickFacts:
     def lengths(self) -> LengthRange | None:
         """The shortest and longest slice in ticks, from `lengths_of`; one pass over all slices."""
         return lengths_of(self._trace)
+
+    def argument_range(self, scheme: str) -> ArgumentRange:
+        """What the argument of a scheme has; one pass over all slices, then cached."""
+        if scheme not in self._ranges:
+            self._ranges[scheme] = range_of(self._trace, scheme.removeprefix(ARGUMENT))
+        return self._ranges[scheme]
 
     @cached_property
     def barred(self) -> dict[str, str]:

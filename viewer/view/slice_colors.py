@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from viewer.analysis.numbers.compared import STEP_TITLES
+from viewer.analysis.statistics.slice_keys import ARGUMENT
+from viewer.render.argument_colors import ArgumentRange, ranges_together
 from viewer.render.color_schemes import (
     ERROR,
     NAMES,
@@ -16,7 +19,8 @@ from viewer.render.color_schemes import (
     classes_of_keys,
     lengths_together,
 )
-from viewer.render.palette import PLAIN, RAMP, Palette
+from viewer.render.palette import PLAIN, RAMP, Palette, by_name
+from viewer.view.color_turns import chosen_colors
 from viewer.view.open_trace import OpenTrace
 
 
@@ -42,9 +46,12 @@ def slice_colors(
 def scheme_key(open_trace: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> str:
     """What a trace is actually colored by: the scheme or names.
 
-    For durations with the ramp, for errors with their version.
+    For durations with the ramp, for errors with their version, for arguments with their values.
     """
-    actual = NAMES if scheme in open_trace.barred else scheme
+    actual = NAMES if open_trace.why_not_by(scheme) else scheme
+    if actual.startswith(ARGUMENT):
+        values = (lengths or ramp_of([open_trace], scheme)).values
+        return f"{actual} {hash(values)}"
     if actual == ERROR and open_trace.errors is not None:
         return f"{actual} {open_trace.errors.version}"
     if actual != "duration":
@@ -53,14 +60,17 @@ def scheme_key(open_trace: OpenTrace, scheme: str, lengths: LengthRange | None =
     return f"{actual} {ramp.least} {ramp.most} {open_trace.axis.ns_per_tick}"
 
 
-def ramp_of(traces: Sequence[OpenTrace]) -> LengthRange:
-    """The range of durations in ns that the ramp covers."""
-    return lengths_together(
+def ramp_of(traces: Sequence[OpenTrace], scheme: str = "") -> LengthRange:
+    """The range of durations in ns that the ramp covers, and what the argument of a scheme has."""
+    together = lengths_together(
         None
         if open_trace.lengths is None
         else open_trace.lengths.times(open_trace.axis.ns_per_tick)
         for open_trace in traces
     )
+    if not scheme.startswith(ARGUMENT):
+        return together
+    return replace(together, values=ranges_together(t.facts.argument_range(scheme) for t in traces))
 
 
 def palette_of(open_trace: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> Palette:
@@ -89,19 +99,27 @@ def color_classes(
         classes = [("Not compared", PLAIN) if step < 0 else steps[step] for step in of_key]
         open_trace.classes[key] = classes_of_keys(open_trace.table, classes, first=steps)
     elif key not in open_trace.classes:
+        ranges = lengths or ramp_of([open_trace], scheme)
+        by_argument = key.startswith(ARGUMENT)
+        actual = scheme if by_argument else key.partition(" ")[0]
+        turns = _turns_of(ranges.values) if by_argument else open_trace.turns.get(key, {})
         open_trace.classes[key] = classes_of(
-            key.partition(" ")[0],
-            open_trace.table,
-            lengths or ramp_of([open_trace]),
-            open_trace.axis.ns_per_tick,
-        ).taking(open_trace.turns.get(key, {}))
+            actual, open_trace.table, ranges, open_trace.axis.ns_per_tick
+        ).taking(turns)
     return open_trace.classes[key]
 
 
+def _turns_of(values: ArgumentRange) -> dict[str, int]:
+    """The colors of frequent values that do not keep theirs."""
+    texts = [text for text, _ in values.texts]
+    return chosen_colors([tuple(zip(texts, by_name(texts).tolist(), strict=True))])
+
+
 def _forget_others(open_trace: OpenTrace, key: str) -> None:
-    """Drop cached ramps over other ranges or clock rates, and errors of other references."""
-    scheme = key.partition(" ")[0]
-    if scheme in ("duration", ERROR):
+    """Drop cached ramps over other ranges or clock rates, arguments, and other errors."""
+    is_argument = key.startswith(ARGUMENT)
+    scheme = ARGUMENT if is_argument else key.partition(" ")[0]
+    if is_argument or scheme in ("duration", ERROR):
         for cache in (open_trace.palettes, open_trace.classes):
             for other in [k for k in cache if k.startswith(scheme) and k != key]:
                 del cache[other]

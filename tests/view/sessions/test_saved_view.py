@@ -56,6 +56,7 @@ def shown_again(saved: SavedView, *files: int) -> tuple[ViewState, list[str]]:
 
 
 MANY = ViewState(
+    scheme="arg:batch size",
     clock="net.etdp", t0=1_000, t1=3_000,
     ranges={"torq host": (2_000, 40_000), "npu.csv": (7, 77)},
     ties={

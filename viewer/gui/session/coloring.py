@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from viewer.analysis.statistics.slice_keys import ARGUMENT, argument_names
 from viewer.gui.session.session import Session
 from viewer.program.program import Program
-from viewer.render.color_schemes import BY_ID, NAMES
+from viewer.render.color_schemes import BY_ID, NAMES, scheme_of
 from viewer.render.palette import Palette
+
+MOST_ARGUMENTS = 60  # to choose from
 
 
 def set_scheme(session: Session, scheme: str) -> None:
-    """Color slices by a scheme of `viewer.render.color_schemes`, and clear the class highlight.
+    """Color by a scheme of `viewer.render.color_schemes`, and clear the class highlight.
 
-    Raises ValueError if there is no such scheme.
+    That of an argument is "arg:NAME". Raises ValueError if there is no such scheme.
     """
-    if scheme not in BY_ID:
+    if scheme_of(scheme) is None:
         raise ValueError(f"no scheme {scheme!r}; there are {', '.join(BY_ID)}")
     state = session.state
     lit = state.lit if scheme == state.scheme else None
@@ -34,7 +37,7 @@ def scheme_problem(session: Session, scheme: str) -> str:
     """Why no open trace supports the scheme, as a sentence; "" if any trace does."""
     if not session.traces:
         return "No profile is open"
-    reasons = [open_trace.barred.get(scheme, "") for open_trace in session.traces]
+    reasons = [open_trace.why_not_by(scheme) for open_trace in session.traces]
     return reasons[0] if all(reasons) else ""
 
 
@@ -42,6 +45,15 @@ def shown_scheme(session: Session) -> str:
     """The scheme on screen: the chosen one, or names if no open trace supports it."""
     scheme = session.state.scheme
     return NAMES if session.traces and scheme_problem(session, scheme) else scheme
+
+
+def argument_schemes(session: Session) -> list[str]:
+    """The schemes of the arguments of open traces, by name, with that on screen."""
+    names = {name for open_trace in session.traces for name in argument_names(open_trace.trace)}
+    listed = [f"{ARGUMENT}{name}" for name in sorted(names, key=str.casefold)]
+    chosen = shown_scheme(session)
+    more = [chosen] if chosen in listed[MOST_ARGUMENTS:] else []
+    return [*listed[:MOST_ARGUMENTS], *more]
 
 
 def operator_palette(session: Session, program: Program | None) -> Palette | None:

@@ -44,7 +44,7 @@ from viewer.model.text import capped, display_name, listed
 from viewer.model.times import counted, group_digits
 from viewer.model.timing import MEASURED, TIMING_WORDS, kinds_of_time
 from viewer.model.trace import RunKind, Trace
-from viewer.render.color_schemes import BY_ID, NAMES
+from viewer.render.color_schemes import NAMES, scheme_of
 from viewer.render.color_shares import Counted, Share, Shares, shares
 from viewer.render.palette import RAMP
 from viewer.view.cost_scope import per_inference
@@ -214,7 +214,7 @@ class Legend(QWidget):
         scheme = shown_scheme(self._drawings.session)
         why = "\n".join(
             f"{one_line(display_name(open_trace.file.path))}: "
-            f"{open_trace.barred.get(scheme, '')}. Its slices are colored by their names."
+            f"{open_trace.why_not_by(scheme)}. Its slices are colored by their names."
             for open_trace in others[:8]
         )
         self.others.setToolTip(f'<div style="white-space: pre-wrap">{escape(why)}</div>')
@@ -370,7 +370,8 @@ class Legend(QWidget):
         painter.setFont(theme.font("ruler"))
         painter.setPen(theme.color("text2"))
         middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        title = f"Colors: {BY_ID[shown_scheme(session)].title.lower()}"
+        scheme = scheme_of(shown_scheme(session))
+        title = "" if scheme is None else f"Colors: {scheme.legend_title}"
         lines = [title, f"% of {self.scope}"] if self.classes and not self.is_ramp else [title]
         room = self._indent - TITLE_INDENT - theme.px(8)
         tall = theme.px(13)

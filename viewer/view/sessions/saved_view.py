@@ -19,7 +19,7 @@ import numpy as np
 from viewer.analysis.comparison.hand_pairs import HandPairs
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import parse_ratio
-from viewer.render.color_schemes import BY_ID
+from viewer.render.color_schemes import scheme_of
 from viewer.render.layout import HeaderPart
 from viewer.view.clock_groups import ClockGroup, axis_spans, clock_groups, group_key
 from viewer.view.compared_arms import ChosenArm, ComparedArms
@@ -279,7 +279,7 @@ class _Shower:
             operators=self._operators(saved.operators),
             area=self._area(saved.area),
             tracks=self._tracks(saved.tracks),
-            scheme=saved.color_by if saved.color_by in BY_ID else start.scheme,
+            scheme=saved.color_by if scheme_of(saved.color_by) else start.scheme,
             lit=saved.lit,
             run=self._run(saved.run),
             file=None if saved.file is None else self._numbers.get(saved.file),

@@ -1,13 +1,16 @@
 """The unit of the ruler, and the colors, chosen by menu."""
 
+import json
 import re
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QInputDialog, QMenu
 
 from tests.gui.events import SAMPLE, open_files, open_sample, press
+from tests.gui.window.shown import pick
+from viewer.gui.session.coloring import set_scheme
 from viewer.gui.window.commands.menus import RULER_MENU
 from viewer.render.color_schemes import SCHEMES
 from viewer.view.state import RulerUnit, SliceRef
@@ -183,3 +186,40 @@ def test_swatches_follow_the_scheme(attention):
     assert attention.panels["events"].model.colors.tolist() == delegate.colors.tolist()
     action(attention, "duration").trigger()
     assert delegate.colors.tolist() == of_operators
+
+
+def test_an_argument_is_chosen_in_the_toolbar_and_by_a_command(
+    controller, qtbot, monkeypatch, tmp_path
+):
+    events = [
+        {"ph": "X", "pid": 1, "tid": 1, "name": "s", "ts": i, "dur": 1, "args": {"kind": kind}}
+        for i, kind in enumerate(("load", "store", "load"))
+    ]
+    path = tmp_path / "kinds.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    assert not action(controller, "argument").isEnabled()
+    open_files(qtbot, controller, path)
+    box, session = controller.toolbar.scheme, controller.session
+    pick(box, box.findText("arg:kind"))
+    assert session.state.scheme == "arg:kind"
+    titles = {share.title for share in controller.timeline.legend.shares.listed}
+    assert titles == {"load", "store"}
+    action(controller, "name").trigger()
+    offered = []
+
+    def answer(parent, title, label, names, *rest):
+        offered.extend(names)
+        return "kind", True
+
+    monkeypatch.setattr(QInputDialog, "getItem", answer)
+    action(controller, "argument").trigger()
+    assert offered == ["kind"]
+    assert box.currentData() == session.state.scheme == "arg:kind"
+    assert action(controller, "argument").isChecked()
+
+
+def test_c_leaves_the_colors_of_an_argument(attention, qtbot):
+    set_scheme(attention.session, "arg:no such")
+    assert attention.toolbar.scheme.currentData() == "name"
+    qtbot.keyClick(attention.window, Qt.Key.Key_C)
+    assert attention.session.state.scheme == "type"

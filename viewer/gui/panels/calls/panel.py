@@ -356,8 +356,8 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
             self._trees, self._focus = CallTrees(open_trace), ()
             self._offer(self._trees)
         self._of = open_trace, scope
-        lengths = ramp_of(self._session.traces)
         scheme, mode = self._session.state.scheme, self._mode
+        lengths = ramp_of(self._session.traces, scheme)
         question = CallsQuestion(self._trees, scope, mode, self._focus, scheme, lengths)
         size = len(open_trace.trace.slices)
         if mode.is_inverted:

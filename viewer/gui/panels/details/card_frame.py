@@ -74,7 +74,8 @@ class CardFrame(QWidget):
         colors = self._colors(open_trace, operators)
         note = ""
         if slice_ is not None:
-            scheme, ramp = session.state.scheme, ramp_of(session.traces)
+            scheme = session.state.scheme
+            ramp = ramp_of(session.traces, scheme)
             colors = slice_colors(open_trace, slice_.index, operators, scheme, ramp)
             note = place_among(session.traces, slice_, session.state.slices)
         self.swatch = Swatch(colors, theme)

@@ -61,7 +61,7 @@ class Recoloring(QObject):
         if self._latest.pending and request == self._asked:
             return
         self._asked = request
-        lengths = ramp_of([drawn.open_trace for drawn in all_rasters])
+        lengths = ramp_of([drawn.open_trace for drawn in all_rasters], scheme)
         if all(
             p.lit == lit and scheme_key(p.open_trace, scheme, lengths) == p.scheme
             for p in all_rasters
@@ -80,7 +80,7 @@ def colored(
     all_rasters: Sequence[TraceRasters], scheme: str, lit: ClassName | None
 ) -> list[TraceRasters]:
     """The rasters under a scheme, with one class highlighted; a pure function."""
-    lengths = ramp_of([drawn.open_trace for drawn in all_rasters])
+    lengths = ramp_of([drawn.open_trace for drawn in all_rasters], scheme)
     return [rasters_of(p.open_trace, scheme, p, lengths=lengths, lit=lit) for p in all_rasters]
 
 

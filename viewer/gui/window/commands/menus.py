@@ -211,7 +211,8 @@ RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in RulerUnit)
 THEMES = ("view.theme_system", "view.theme_light", "view.theme_dark")
 DENSITIES = tuple(f"view.density_{density.value}" for density in Density)
 COLORS = (
-    *(f"view.colour_{scheme.id}" for scheme in SCHEMES), "view.colour_next", "view.colour_previous",
+    *(f"view.colour_{scheme.id}" for scheme in SCHEMES), "view.colour_argument", "view.colour_next",
+    "view.colour_previous",
 )  # fmt: skip
 # Commands without a menu entry, with their keys and in the command palette, by where else
 # they are.

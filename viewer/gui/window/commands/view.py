@@ -10,14 +10,20 @@ from fractions import Fraction
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QInputDialog
 
+from viewer.analysis.statistics.slice_keys import ARGUMENT
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.settings import PANEL_LAYOUT
 from viewer.gui.session import navigation
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.clocks import CYCLE_RATES, clock_trace, cycle_trace, set_ruler
-from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
+from viewer.gui.session.coloring import (
+    argument_schemes,
+    scheme_problem,
+    set_scheme,
+    shown_scheme,
+)
 from viewer.gui.timeline.held_keys import HeldAxis, HeldWay
 from viewer.gui.window.commands.context import CommandContext, open_profile
 from viewer.gui.window.frame.layouts import COMPARE, DEFAULT, ONLY_TIMELINE, SOURCE, layout_text
@@ -296,10 +302,21 @@ def color_commands(context: CommandContext) -> list[Command]:
     def step(by: int) -> None:
         """Switch to the next or previous scheme that is available."""
         available = [scheme.id for scheme in SCHEMES if not scheme_problem(session, scheme.id)]
-        if available:
-            set_scheme(
-                session, available[(available.index(shown_scheme(session)) + by) % len(available)]
-            )
+        scheme = shown_scheme(session)
+        available += [scheme] if scheme not in available else []  # an argument
+        if session.traces:
+            set_scheme(session, available[(available.index(scheme) + by) % len(available)])
+
+    def choose_argument() -> None:
+        """Ask for one of the arguments of the open files."""
+        schemes = argument_schemes(session)
+        scheme, names = shown_scheme(session), [id.removeprefix(ARGUMENT) for id in schemes]
+        current = schemes.index(scheme) if scheme in schemes else 0
+        text, answered = QInputDialog.getItem(
+            context.shell, "Color by argument", "Argument of slices", names, current, True
+        )
+        if answered and text.strip():
+            set_scheme(session, f"{ARGUMENT}{text.strip()}")
 
     return [
         *(
@@ -316,6 +333,15 @@ def color_commands(context: CommandContext) -> list[Command]:
                 group="Color by",
             )
             for scheme in SCHEMES
+        ),
+        Command(
+            "view.colour_argument",
+            "Color by ar&gument…",
+            "View",
+            choose_argument,
+            enabled=Precondition("slices with arguments", lambda: bool(argument_schemes(session))),
+            checked=lambda: shown_scheme(session).startswith(ARGUMENT),
+            group="Color by",
         ),
         Command(
             "view.colour_next",

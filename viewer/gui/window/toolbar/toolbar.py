@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent, QStandardItemModel
 from PySide6.QtWidgets import QPushButton, QToolButton
 
@@ -14,7 +14,12 @@ from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import explain, literal
-from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
+from viewer.gui.session.coloring import (
+    argument_schemes,
+    scheme_problem,
+    set_scheme,
+    shown_scheme,
+)
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.linking import link_summary
 from viewer.gui.session.session import Session
@@ -23,7 +28,7 @@ from viewer.gui.window.toolbar.first_toolbar import LINK_STATE_WIDTH, NARROW, Ba
 from viewer.gui.window.toolbar.inference_picker import InferencePicker
 from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.model.text import display_name
-from viewer.render.color_schemes import SCHEMES
+from viewer.render.color_schemes import SCHEMES, scheme_of
 
 
 class LinkStateButton(QPushButton):
@@ -190,11 +195,26 @@ class Toolbar(BaseToolbar):
         """Select the current scheme, and disable unsupported ones, with the reason as tooltip."""
         session, items = self._session, self.scheme.model()
         assert isinstance(items, QStandardItemModel)
+        wanted = argument_schemes(session)
+        offered = [self.scheme.itemData(i) for i in range(len(SCHEMES), self.scheme.count())]
+        if wanted != offered:
+            while self.scheme.count() > len(SCHEMES):
+                self.scheme.removeItem(len(SCHEMES))
+            for id in wanted:
+                argument = scheme_of(id)
+                assert argument is not None
+                self.scheme.addItem(argument.title, id)
+                self.scheme.setItemData(
+                    self.scheme.count() - 1,
+                    f"<p>{escape(argument.tells)}</p>",
+                    Qt.ItemDataRole.ToolTipRole,
+                )
         for i, scheme in enumerate(SCHEMES):
             why = scheme_problem(session, scheme.id) if session.traces else ""
             items.item(i).setEnabled(not why)
             items.item(i).setToolTip(f"<p>{escape(why or scheme.tells)}</p>")
         self.scheme.setCurrentIndex(self.scheme.findData(shown_scheme(session)))
+        self.scheme.setToolTip(self.scheme.currentText())  # a long one is cut
 
     def _pick_scheme(self, index: int) -> None:
         set_scheme(self._session, self.scheme.itemData(index))
