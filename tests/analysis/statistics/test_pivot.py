@@ -10,7 +10,13 @@ import pytest
 from tests.analysis.statistics.test_grouping import PAIRS, linked
 from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.analysis.statistics.pivot import pivot, refused
+from viewer.analysis.statistics.pivot import (
+    cell_starts,
+    group_starts,
+    pivot,
+    refused,
+    slices_of_cell,
+)
 from viewer.analysis.statistics.slice_keys import PLACES
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.queries import parent_of
@@ -195,3 +201,22 @@ def test_a_rank_is_one_group():
     trace = replace(generated(2), rank=Rank(1, 4))
     (group,) = Grouping(unlinked(trace)).by("rank").groups
     assert (group.label, group.wall) == ("rank 1 of 4", Grouping(unlinked(trace)).by("name").whole)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:4])
+def test_starts_are_those_of_the_counted_slices(seed):
+    trace = generated(seed)
+    grouping, start = Grouping(unlinked(trace)), trace.slices.start
+    for key, then in (("name", "arg:b"), ("thread", "name"), ("category", "process")):
+        for span in ((None, None), (50, 300)):
+            starts = group_starts(grouping, key, *span)
+            for number, ends in starts.items():
+                of_group = start[grouping.slices(key, number, *span)]
+                assert ends == (of_group.min(), of_group.max())
+            cells = cell_starts(grouping, trace.slices, (key, then), *span)
+            for cell, ends in cells.items():
+                of_cell = start[slices_of_cell(grouping, trace.slices, (key, then), cell, *span)]
+                assert ends == (of_cell.min(), of_cell.max())
+            counts = (c for row in pivot(grouping, trace.slices, (key, then), *span).rows
+                      for c in row.cells)  # fmt: skip
+            assert len(cells) == sum(bool(c.spread and c.spread.count) for c in counts)

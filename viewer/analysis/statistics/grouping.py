@@ -242,6 +242,12 @@ class Grouping:
         own = index[group == number]
         return np.sort(own[self._counted_within(own, first, last)]).astype(np.int64)
 
+    def counted(self, key: str, first: int | None, last: int | None) -> tuple[Ints, Ints]:
+        """Return the slices that the spreads of all groups count, and the group of each."""
+        index, group = self._outermost() if key == "thread" else self._counted(key)
+        inside = self._counted_within(index, first, last)
+        return index[inside].astype(np.int64), group[inside].astype(np.int64)
+
     def parts(self, key: str) -> tuple[tuple[str, ...], Ints]:
         """Return the labels of a key's groups, and per key of the trace its group, -1 for none.
 

@@ -129,6 +129,52 @@ def _divided(
     return owner, np.where(part < 0, len(labels), part), labels, by_place
 
 
+def group_starts(
+    grouping: Grouping, key: str, first: int | None = None, last: int | None = None
+) -> dict[int, tuple[int, int]]:
+    """Return when the first and the last slice of each group starts, in ticks, by its number."""
+    trace = grouping.trace
+    if key == "inference" and not grouping.is_stated(key):
+        return {i: (run.start, run.start) for i, run in enumerate(trace.inferences())}
+    if key == "unit" and not grouping.is_stated(key):
+        return {}
+    index, group = grouping.counted(key, first, last)
+    return _ends(trace.slices.start[index], group)
+
+
+def cell_starts(
+    grouping: Grouping,
+    slices: Slices,
+    keys: tuple[str, str],
+    first: int | None = None,
+    last: int | None = None,
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return when the first and the last slice of each cell starts, by the numbers of both groups.
+
+    The rest of a place has no slices. In ticks.
+    """
+    owner, part, labels, by_place = _divided(grouping, slices, keys)
+    index, group = grouping.counted(owner, first, last)
+    many = len(labels) + 1
+    starts = dict[tuple[int, int], tuple[int, int]]()
+    for code, ends in _ends(slices.start[index], group * many + part[index]).items():
+        number, of = divmod(code, many)
+        cell = number, of if of < len(labels) else -1
+        starts[cell[::-1] if by_place else cell] = ends
+    return starts
+
+
+def _ends(start: Ints, group: Ints) -> dict[int, tuple[int, int]]:
+    """Return the least and the greatest start of each group."""
+    numbers, place = np.unique(group, return_inverse=True)
+    least = np.full(len(numbers), np.iinfo(np.int64).max)
+    most = np.full(len(numbers), np.iinfo(np.int64).min)
+    np.minimum.at(least, place, start)
+    np.maximum.at(most, place, start)
+    pairs = zip(least.tolist(), most.tolist(), strict=True)
+    return dict(zip(numbers.tolist(), pairs, strict=True))
+
+
 def slices_of_cell(
     grouping: Grouping,
     slices: Slices,

@@ -6,9 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 
+from tests.analysis.statistics.test_pivot import generated
 from tests.builders.clocked_traces import NS, clocked_trace
 from viewer.formats import open_file
+from viewer.gui.panels.base.operator_tables.totals import TotalsRow
+from viewer.gui.panels.base.tables.columns import ColumnKind
 from viewer.gui.panels.statistics import panel as statistics_panel
 from viewer.gui.panels.statistics import table as statistics_table
 from viewer.gui.panels.statistics.panel import StatisticsPanel
@@ -17,10 +21,11 @@ from viewer.gui.session import navigation
 from viewer.gui.session.clocks import set_delegate_clock
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import operator_of
+from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.queries import run_of_slices
 from viewer.model.scope import STEADY
-from viewer.model.times import NARROW_SPACE
+from viewer.model.times import NARROW_SPACE, counted, format_time
 from viewer.view.state import Area, SliceRef
 
 THIN = "\u2009"
@@ -34,8 +39,9 @@ def panel(show_files):
 
 def table(panel):
     """Name -> (indent, time, share, cycles) as shown."""
+    chosen = [i for i in range(1, len(panel.model.columns)) if i not in panel.model.unused]
     return {
-        row.op: (row.indent, *(plain(text) for text in row.texts[1:])) for row in panel.model.rows
+        row.op: (row.indent, *(plain(row.texts[i]) for i in chosen)) for row in panel.model.rows
     }
 
 
@@ -480,3 +486,76 @@ def test_the_overview_of_units_has_no_second_key(panel):
     assert panel.then.isVisible()
     assert panel.then.findData("operator") < 0
     assert panel.then.findData("unit") >= 0
+
+
+@pytest.fixture
+def generated_panel(opened, show_panel):
+    session = Session()
+    session.add([generated(5)])
+    made = show_panel(StatisticsPanel, session)
+    pick(made, "name")
+    return made
+
+
+def visible(panel):
+    """The titles of the columns on screen."""
+    header = panel.table.horizontalHeader()
+    headings = panel.model.contents.headings
+    return [h.title for i, h in enumerate(headings) if not header.isSectionHidden(i)]
+
+
+def choose(panel, title):
+    """Check or uncheck a column in the menu of the titles."""
+    menu = panel.table.menu_of_columns()
+    next(entry for entry in menu.actions() if entry.text().startswith(title)).trigger()
+
+
+def test_columns_are_chosen_in_the_menu_of_the_titles(generated_panel):
+    panel = generated_panel
+    panel.resize(2400, 600)
+    assert "Max" in visible(panel)
+    assert "First start" not in visible(panel)
+    choose(panel, "Max")
+    choose(panel, "First start")
+    assert "Max" not in visible(panel)
+    assert "First start" in visible(panel)
+    assert "\tFirst start, ns" in panel.model.tsv([0]).splitlines()[0]
+    assert "Max" not in panel.model.tsv([0]).splitlines()[0]
+    panel.then.setCurrentIndex(panel.then.findData("arg:b"))
+    panel.then.activated.emit(panel.then.currentIndex())
+    assert "Max" not in visible(panel), "the choice stays with other keys"
+    assert "First start" in visible(panel)
+    panel.resize(640, 600)
+    assert visible(panel)[-1] == "First start", "what was chosen leaves last"
+
+
+def test_every_measure_sorts(generated_panel):
+    panel = generated_panel
+    choose(panel, "First start")
+    choose(panel, "Last start")
+    for column, heading in enumerate(panel.model.contents.headings):
+        if column and heading.kind is not ColumnKind.TEXT:
+            panel.table.sortByColumn(column, Qt.SortOrder.DescendingOrder)
+            keys = [row.keys[column] for row in panel.model.rows]
+            assert keys == sorted(keys, reverse=True), heading.title
+
+
+def test_totals_are_those_of_the_listed_rows(generated_panel):
+    panel = generated_panel
+    totals = panel.findChild(TotalsRow)
+    for word in ("", "s", "t"):
+        panel.filter.setText(word)
+        rows, table = panel.model.rows, panel.groups.table
+        groups = [group for group in table.groups if word in group.label]
+        text = dict(zip([h.title.partition(",")[0] for h in panel.model.contents.headings],
+                        map(plain, totals.texts), strict=True))  # fmt: skip
+        name = next(iter(text))
+        assert text[name] == f"Total of {counted(len(rows), 'row')}"
+        spreads = [group.spread for group in groups]
+        assert text["Count"] == str(sum(spread.count for spread in spreads))
+        assert text["Self"] == plain(panel.groups.base.text(sum(g.self_ticks for g in groups)))
+        assert text["Max"] == plain(format_time(max(spread.max for spread in spreads)))
+        assert text["Min"] == plain(format_time(min(spread.min for spread in spreads)))
+        assert text["Total"] == text["Median"] == text["p90"] == "", "they do not add up"
+    panel.filter.setText("nothing has this")
+    assert totals.isHidden()

@@ -6,7 +6,7 @@ Shared by all panels that show a `GroupTable`, so that a figure is the same in e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from viewer.analysis.statistics import figure_terms
@@ -47,10 +47,30 @@ MOST_ROWS = 5_000
 _NO_SLICES = Spread(0, 0.0, 0, 0, 0.0, 0.0)
 _WHOLE = "All rows and the time without a row add up to the whole."
 _INFERENCES = "How many inferences are counted."
+# What adds up over rows, and what all their slices have in common: not their medians.
+_ADDED, _OF_ALL = ("wall_ns", "self_ns", "count"), ("mean_ns", "min_ns", "max_ns")
+_FROM_START = "from the start of the profile"
+STARTS = (
+    Heading("First start", ColumnKind.TIME, 92, f"When its first slice starts, {_FROM_START}.",
+        "first_start"),
+    Heading("Last start", ColumnKind.TIME, 92, f"When its last slice starts, {_FROM_START}.",
+        "last_start"),
+)  # fmt: skip
 _OWN_CLOCK = (
     "Sum of the durations on a delegate's clock. Their calls already count this time, so it is not "
     "part of Self, Total or the share. It can be more than the calls took."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """When the first and the last slice of groups start, in ticks, by their numbers.
+
+    cells: by the numbers of their group and their own.
+    """
+
+    groups: Mapping[int, tuple[int, int]]
+    cells: Mapping[tuple[int, int], tuple[int, int]]
 
 
 def group_contents(
@@ -61,6 +81,7 @@ def group_contents(
     cells: Sequence[Sequence[Group]] = (),
     medians: Mapping[int, float] | None = None,
     cell_medians: Mapping[tuple[int, int], float] | None = None,
+    starts: Starts | None = None,
 ) -> OperatorContents:
     """Return the rows of other groups: self, wall and total time, and statistics of the slices.
 
@@ -68,6 +89,7 @@ def group_contents(
     what each group is divided into, as rows below it; the group of the first one is -2, of the next
     one -3, and so on. medians: per inference, of each group by its number; without them, there is
     no such column. cell_medians: those of cells, by the numbers of their group and their own.
+    starts: without them, there are no such columns.
 
     About `MOST_ROWS`, the first groups of the table.
 
@@ -114,6 +136,17 @@ def group_contents(
         return text, base.ns_of_one(group.total)
 
     of_cell: dict[int, float | None] = {}
+    start_of = dict[int, tuple[int, int]]()  # by the identity of a group
+
+    def start(end: int) -> Callable[[Group], Cell]:
+        def cell(group: Group) -> Cell:
+            if group.is_apart or id(group) not in start_of:  # on a clock of its own
+                return MISSING, -1
+            ns = tick_to_ns(start_of[id(group)][end] - open_trace.trace.start, rate)
+            return format_time(ns), ns
+
+        return cell
+
     has_medians = any(not group.is_apart for group in groups) and bool(medians)
 
     def median(group: Group) -> Cell:
@@ -160,6 +193,7 @@ def group_contents(
         # The share is above. Others with a title whose value a group states.
         *((column_of(spec, 92), partial(_stated, spec)) for spec in STATISTICS.columns
             if spec.title and spec.value and spec.name != "share"),
+        *((heading, start(end)) for end, heading in enumerate(STARTS) if starts is not None),
         *(((summed_heading(base, figure_terms.TOTAL, ColumnKind.TIME, 92), summed),)
             if base.is_mean else ()),
     )  # fmt: skip
@@ -172,6 +206,8 @@ def group_contents(
         if not (operators and dot):
             module, name = "", group.label
         part = (group.wall or 0) / most if most else 0.0
+        if starts is not None and group.number in starts.groups:
+            start_of[id(group)] = starts.groups[group.number]
         texts = cells_of(columns, group, group.label.lower())
         rows.append(
             TableRow(operators, module, name, "", *texts, part, "accent", group=group.number)
@@ -179,10 +215,54 @@ def group_contents(
         for cell in cells[place] if cells else ():
             of_cell[id(cell)] = (cell_medians or {}).get((group.number, cell.number))
             part = max((cell.wall or 0) / most, 0.0) if most else 0.0
+            if starts is not None and (group.number, cell.number) in starts.cells:
+                start_of[id(cell)] = starts.cells[group.number, cell.number]
             texts = cells_of(columns, cell, cell.label.lower())
             rows.append(TableRow((), "", cell.label, "", *texts, part, "text3", 1, group=number))
             number -= 1
-    return OperatorContents(headings_of(title, columns), tuple(rows), is_nested=bool(cells))
+    by_number = {group.number: group for group in groups}
+
+    def summed_texts(rows: Sequence[TableRow]) -> tuple[str, ...]:
+        listed = [by_number[row.group] for row in rows if not row.indent]
+        sum_row, has_spread = _sum_of(listed)
+        texts, _ = cells_of(columns, sum_row, "")
+        names = [heading.key or heading.title for heading, _ in columns]
+        return ("", *(
+            text if name in _ADDED or (has_spread and name in _OF_ALL) or heading.kind is
+            ColumnKind.SHARE else ""
+            for text, name, (heading, _) in zip(texts[1:], names, columns, strict=True)
+        ))  # fmt: skip
+
+    return OperatorContents(
+        headings_of(title, columns), tuple(rows), is_nested=bool(cells), total=summed_texts
+    )
+
+
+def _sum_of(groups: Sequence[Group]) -> tuple[Group, bool]:
+    """Return all groups as one, and whether its durations are of one clock."""
+    timed = [group for group in groups if not group.is_apart]
+    spreads = [group.spread for group in groups if group.spread and group.spread.count]
+    count = sum(spread.count for spread in spreads)
+    on_delegates = [group.delegate_ns for group in groups if group.delegate_ns is not None]
+    spread = Spread(
+        count,
+        sum(spread.mean * spread.count for spread in spreads) / (count or 1),
+        min((spread.min for spread in spreads), default=0),
+        max((spread.max for spread in spreads), default=0),
+        0.0,
+        0.0,
+    )
+    group = Group(
+        "",
+        0,
+        sum(group.share for group in timed if group.is_counted),
+        sum(group.self_ticks or 0 for group in timed),
+        sum(group.wall or 0 for group in timed if group.is_counted),
+        spread,
+        delegate_ns=sum(on_delegates) if on_delegates else None,
+    )
+    is_of_one_clock = not any(spread.in_ns or spread.unit or spread.zeros for spread in spreads)
+    return group, is_of_one_clock
 
 
 def _with_base(

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
+from viewer.gui.panels.base.operator_tables.totals import TotalsRow
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import head_row, plain_column
 from viewer.gui.panels.base.panel_host import PanelHost
@@ -74,7 +75,11 @@ class GroupedPanel(GroupedFrame[Answer]):
         self.model = OperatorModel()
         self.table = OperatorView(self.model, host.theme, name)
         self.table.keep_swatch_room()
-        super().__init__(host, self.table, name, hint, below)
+        foot = QWidget()
+        column = plain_column(foot)
+        column.addWidget(TotalsRow(self.table, self.model, host.theme))
+        column.addWidget(below)
+        super().__init__(host, self.table, name, hint, foot)
         self.model.setParent(self)
         self.filter.textChanged.connect(self.model.set_filter)
 

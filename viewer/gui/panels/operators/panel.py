@@ -17,10 +17,11 @@ from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.statistics.pivot import group_starts
 from viewer.analysis.statistics.run_medians import medians_per_inference
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_panel import FILTER_HINT, CostPanel
-from viewer.gui.panels.base.group_rows import group_contents, show_whole
+from viewer.gui.panels.base.group_rows import STARTS, Starts, group_contents, show_whole
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import (
     OperatorContents,
@@ -94,7 +95,8 @@ def list_names(open_trace: OpenTrace, scope: TimeScope) -> ListedNames:
     table = grouping.by(GROUP_KEY, *scope.span)
     base = open_trace.base_of(scope)
     medians = medians_per_inference(grouping, GROUP_KEY) if base.is_mean else None
-    contents = group_contents(open_trace, table, "Name", base, medians=medians)
+    starts = Starts(group_starts(grouping, GROUP_KEY, *scope.span[:2]), {})
+    contents = group_contents(open_trace, table, "Name", base, medians=medians, starts=starts)
     return ListedNames(open_trace, scope, grouping, table, contents)
 
 
@@ -163,6 +165,7 @@ class OperatorsPanel(CostPanel[Listed]):
         self._comparison = ComparisonFeed.of(session)
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme)
+        self.table.let_choose([heading.key for heading in STARTS])
         super().__init__(host, self.table, "Filter operators")
         self.model.setParent(self)
         self.table.chosen.connect(self._choose)

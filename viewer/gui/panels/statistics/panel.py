@@ -19,12 +19,25 @@ from PySide6.QtWidgets import QPushButton
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.analysis.statistics.pivot import PivotTable, cell_medians, pivot, slices_of_cell
+from viewer.analysis.statistics.pivot import (
+    PivotTable,
+    cell_medians,
+    cell_starts,
+    group_starts,
+    pivot,
+    slices_of_cell,
+)
 from viewer.analysis.statistics.run_medians import medians_per_inference
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter
-from viewer.gui.panels.base.group_rows import clocks_text, group_contents, show_whole
+from viewer.gui.panels.base.group_rows import (
+    STARTS,
+    Starts,
+    clocks_text,
+    group_contents,
+    show_whole,
+)
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.panel_host import (
@@ -96,6 +109,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         self.then = ThenBox(theme)
         self.head.insertWidget(self.head.indexOf(self.filter), self.then)
         self.then.picked.connect(self.refresh)
+        self.table.let_choose([heading.key for heading in STARTS])
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
         self.refresh_on(session.workspace_changed, self._comparison.changed)
@@ -213,7 +227,13 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             unit_contents(open_trace, table, TITLES[table.key])
             if table.is_overview
             else group_contents(
-                open_trace, table, TITLES[table.key], base, answer.cells, *answer.medians
+                open_trace,
+                table,
+                TITLES[table.key],
+                base,
+                answer.cells,
+                *answer.medians,
+                answer.starts,
             )
         )
         self._color()
@@ -397,6 +417,7 @@ class StatisticsAnswer:
     medians: tuple[Mapping[int, float], Mapping[tuple[int, int], float]] = field(
         default=({}, {}), repr=False
     )
+    starts: Starts | None = field(default=None, repr=False)
 
     @property
     def cells(self) -> tuple[tuple[Group, ...], ...]:
@@ -447,12 +468,15 @@ def _answer(shown: OpenTrace, key: str, scope: TimeScope, then: str) -> Statisti
     grouping = _grouping(shown, key, scope, then)
     is_mean = _is_per_inference(key, then) and shown.base_of(scope).is_mean
     medians = medians_per_inference(grouping, key) if is_mean else {}
+    starts = group_starts(grouping, key, first, last)
     if not then:
-        return StatisticsAnswer(shown, grouping.by(key, first, last), scope, None, (medians, {}))
+        table = grouping.by(key, first, last)
+        return StatisticsAnswer(shown, table, scope, None, (medians, {}), Starts(starts, {}))
     slices, keys = shown.trace.slices, (key, then)
     pivoted = pivot(grouping, slices, keys, first, last)
     of_cells = cell_medians(grouping, slices, keys) if is_mean else {}
-    return StatisticsAnswer(shown, pivoted.table, scope, pivoted, (medians, of_cells))
+    of_starts = Starts(starts, cell_starts(grouping, slices, keys, first, last))
+    return StatisticsAnswer(shown, pivoted.table, scope, pivoted, (medians, of_cells), of_starts)
 
 
 def _is_per_inference(key: str, then: str) -> bool:

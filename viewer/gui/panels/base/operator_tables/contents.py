@@ -64,13 +64,13 @@ def summed_heading(
     texts = more, base.sum_explanation
     title, tip = base.summed(term.title), term.explained(" ".join(filter(None, texts)))
     wide = width_of_title(title, width) if base.is_mean else width
-    return Heading(title, kind, wide, tip)
+    return Heading(title, kind, wide, tip, f"sum of {term.title}")
 
 
 def median_heading(base: FigureBase) -> Heading:
     """Return the column of the median self time per inference: "Median of 4"."""
     tip = figure_terms.PER_INFERENCE.explained("Here of the self time.")
-    return Heading(base.median_title, ColumnKind.TIME, 92, tip)
+    return Heading(base.median_title, ColumnKind.TIME, 92, tip, "p50_per_inference_ns")
 
 
 Cell = tuple[str, float | str]  # the text of a cell, and its sort key: of a time its ns
@@ -146,13 +146,15 @@ class TableRow:
 class OperatorContents:
     """The contents of a table. `place` returns the recorded path and line of an operator.
 
-    is_nested: whether rows with an indent stay below the row that they are a part of.
+    is_nested: whether rows with an indent stay below the row that they are a part of. total: the
+    texts of what some rows are in all, "" where they do not add up; None if none do.
     """
 
     headings: tuple[Heading, ...] = ()
     rows: tuple[TableRow, ...] = ()
     place: Callable[[int], tuple[str, int] | None] = field(default=lambda i: None)
     is_nested: bool = False
+    total: Callable[[Sequence[TableRow]], tuple[str, ...]] | None = None
 
     def texts(self, column: int) -> Iterator[str]:
         """The texts of a column, without those of rows that span all columns."""

@@ -5,7 +5,7 @@ It sorts and filters by the rows' own keys, without a proxy: 5,000 rows stay ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt
@@ -36,6 +36,19 @@ class OperatorModel(ArrangedModel[OperatorContents]):
         self.rows: list[TableRow] = []
         self.has_swatches = False  # whether any row has operators
         self._wanted: frozenset[int] = frozenset()
+        self.hidden: frozenset[str] = frozenset()  # the columns that are not chosen, by `name_of`
+
+    @staticmethod
+    def name_of(heading: Heading) -> str:
+        """Return what a column is called whatever its figures are per."""
+        return heading.key or heading.title
+
+    def choose_columns(self, hidden: Iterable[str]) -> None:
+        """Hide some columns, by `name_of`, and show all others."""
+        self.hidden = frozenset(hidden)
+        self.describe(self.contents)
+        last = len(self.columns) - 1
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, last)
 
     def show(self, contents: OperatorContents | None, *, stays: bool = False) -> None:
         """Replace all rows; keep the filter, and the order if the number of columns is equal."""
@@ -48,6 +61,9 @@ class OperatorModel(ArrangedModel[OperatorContents]):
     def describe(self, contents: OperatorContents) -> None:
         self.columns = contents.headings
         super().describe(contents)
+        self.unused |= {
+            i for i, heading in enumerate(contents.headings) if self.name_of(heading) in self.hidden
+        }
         self._fractions = frozenset(
             column
             for column, heading in enumerate(contents.headings)
@@ -105,12 +121,14 @@ class OperatorModel(ArrangedModel[OperatorContents]):
 
     def copied(self, contents: OperatorContents, items: Ints) -> Copied:
         """Return the names and cells of rows: times in ns, no digit grouping."""
-        titles = [f"{h.title}, ns" if h.is_time else h.title for h in contents.headings]
-        return titles, (self._copied_row(contents.rows[i]) for i in items.tolist())
+        chosen = [i for i in range(len(contents.headings)) if i not in self.unused]
+        headings = [contents.headings[i] for i in chosen]
+        titles = [f"{h.title}, ns" if h.is_time else h.title for h in headings]
+        return titles, (self._copied_row(contents.rows[i], chosen) for i in items.tolist())
 
-    def _copied_row(self, row: TableRow) -> list[str]:
-        cells = zip(self.contents.headings, row.texts, row.keys, strict=False)
-        return [row.name, *[_plain(*cell) for cell in cells][1:]]
+    def _copied_row(self, row: TableRow, chosen: Sequence[int]) -> list[str]:
+        cells = [_plain(*c) for c in zip(self.contents.headings, row.texts, row.keys, strict=False)]
+        return [row.name, *(cells[i] for i in chosen[1:] if i < len(cells))]
 
     # -- cells -----------------------------------------------------------------------------------
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QRect, Qt
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QRect, Qt, Slot
 from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QMenu
 
 from viewer.gui.panels.base.operator_tables.contents import LINE, OperatorContents
 from viewer.gui.panels.base.operator_tables.delegate import OperatorDelegate
@@ -39,6 +41,7 @@ class OperatorView(ArrangedView):
         """least_name: the least width in px of the column of names, before others leave."""
         super().__init__(model, name, theme, least_name)
         self._model = model
+        self._picked: list[str] = []  # columns that the user chose, the last one last
         header = _Header(model, theme)
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(theme.px(40))
@@ -48,6 +51,35 @@ class OperatorView(ArrangedView):
         self.setMouseTracking(True)
         self.let_sort()
         self.offer_copies()
+
+    def let_choose(self, hidden: Collection[str]) -> None:
+        """Let a menu of the titles choose the columns; some are hidden at first."""
+        self._model.choose_columns(hidden)
+        header = self.horizontalHeader()
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._offer_columns)
+
+    @Slot(QPoint)
+    def _offer_columns(self, point: QPoint) -> None:
+        self.menu_of_columns().popup(self.horizontalHeader().mapToGlobal(point))
+
+    def menu_of_columns(self) -> QMenu:
+        """Return a menu with a check mark for each chosen column; the names always stay."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for heading in self._model.columns[1:]:
+            name = self._model.name_of(heading)
+            entry = menu.addAction(heading.title.replace("&", "&&"))
+            entry.setCheckable(True)
+            entry.setChecked(name not in self._model.hidden)
+            entry.toggled.connect(partial(self._choose_column, name))
+        return menu
+
+    def _choose_column(self, name: str, chosen: bool) -> None:
+        """Show a column or hide it. One that the user chose is the last to leave."""
+        self._picked = [other for other in self._picked if other != name]
+        self._picked += [name] if chosen else []
+        self._model.choose_columns(self._model.hidden ^ {name})
 
     def show_contents(self, contents: OperatorContents, sorted_by: int) -> None:
         """Replace the contents; if the columns change, sort by `sorted_by` (-1: unsorted).
@@ -81,7 +113,11 @@ class OperatorView(ArrangedView):
         """
         columns = self.arranged.columns
         leaving = [i for i, c in enumerate(columns) if i > 2 and c.kind is not ColumnKind.CHANGE]
-        return sorted(leaving, key=lambda i: (columns[i].title == LINE, -i))
+        place = {name: i for i, name in enumerate(self._picked)}
+        names = list(map(self._model.name_of, columns))
+        return sorted(
+            leaving, key=lambda i: (place.get(names[i], -1), columns[i].title == LINE, -i)
+        )
 
     def least_width(self) -> int:
         """Give the first names their room, up to a part of the width: figures leave before."""
