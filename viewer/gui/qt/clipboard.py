@@ -44,7 +44,7 @@ def save_picture(source: QWidget, bytes_of: Callable[[str], bytes]) -> None:
         window.save_picture(bytes_of)
 
 
-def _say(source: QWidget, text: str) -> None:
+def say(source: QWidget, text: str) -> None:
     window = source.window()
     if isinstance(window, ShowsMessages):
         window.show_text(text)
@@ -53,13 +53,13 @@ def _say(source: QWidget, text: str) -> None:
 def copy_text(source: QWidget, text: str, what: str) -> None:
     """Copy a text, and say what it is, such as "3 findings"."""
     QGuiApplication.clipboard().setText(text)
-    _say(source, f"Copied {what}")
+    say(source, f"Copied {what}")
 
 
 def copy_picture(source: QWidget, picture: QImage, what: str) -> None:
     """Copy a picture, and say what it is."""
     QGuiApplication.clipboard().setImage(picture)
-    _say(source, f"Copied {what}")
+    say(source, f"Copied {what}")
 
 
 class CopyFormat(Enum):

@@ -7,18 +7,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu
 
+import viewer
 from tests.analysis.statistics.test_pivot import generated
 from tests.builders.clocked_traces import NS, clocked_trace
+from tests.paths import ROOT
 from viewer.formats import open_file
 from viewer.gui.panels.base.operator_tables.totals import TotalsRow
 from viewer.gui.panels.base.tables.columns import ColumnKind
 from viewer.gui.panels.statistics import panel as statistics_panel
 from viewer.gui.panels.statistics import table as statistics_table
-from viewer.gui.panels.statistics.panel import StatisticsPanel
+from viewer.gui.panels.statistics.panel import StatisticsPanel, query_of
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
 from viewer.gui.session.clocks import set_delegate_clock
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.session import Session
@@ -29,6 +34,7 @@ from viewer.model.times import NARROW_SPACE, counted, format_time
 from viewer.view.state import Area, SliceRef
 
 THIN = "\u2009"
+SAMPLE = ROOT / "resources" / "samples" / "attention_xnnpack"
 C3 = "torq/compile_c3_taskid_mtu.csv"
 
 
@@ -559,3 +565,91 @@ def test_totals_are_those_of_the_listed_rows(generated_panel):
         assert text["Total"] == text["Median"] == text["p90"] == "", "they do not add up"
     panel.filter.setText("nothing has this")
     assert totals.isHidden()
+
+
+def entry_of(panel, title):
+    """An entry of the menu of a row."""
+    menu = QMenu(panel)
+    panel.table.menu_offered.emit(menu)
+    return next(entry for entry in menu.actions() if entry.text().startswith(title))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("then", ["", "arg:External id", "process"])
+def test_a_table_is_copied_as_sql_that_has_its_rows(opened, data, show_panel, then):
+    path = data / "chrome_json" / "kineto_cpu.json"
+    panel = show_panel(StatisticsPanel, opened(path))
+    pick(panel, "name")
+    panel.then.setCurrentIndex(panel.then.findData(then))
+    panel.then.activated.emit(panel.then.currentIndex())
+    entry_of(panel, "Copy as SQL").trigger()
+    result = viewer.open(str(path)).sql(QGuiApplication.clipboard().text())
+    table = panel.groups.table if not then else None
+    groups = table.groups if table else [c for r in panel.groups.pivoted.rows for c in r.cells]
+    wanted = sorted((g.self_ticks, g.spread.count if g.spread else 0) for g in groups)
+    assert sorted(zip(result["self_ns"], result["count"], strict=True)) == wanted
+
+
+def test_a_key_without_a_column_says_why_there_is_no_query(panel):
+    pick(panel, "type")
+    entry = entry_of(panel, "Copy as SQL")
+    assert not entry.isEnabled()
+    assert entry.toolTip() == "The table slices has no column for the key type."
+
+
+@pytest.mark.parametrize("then", ["", "arg:b", "process"])
+def test_a_row_shows_only_its_slices(generated_panel, then, qtbot):
+    panel = generated_panel
+    panel.then.setCurrentIndex(panel.then.findData(then))
+    panel.then.activated.emit(panel.then.currentIndex())
+    opened, offered = panel.session.traces[0], 0
+    group = opened.grouping.groups_of_slices("name")[1]
+    labels = opened.grouping.groups_of_slices("name")[0]
+    for row in range(len(panel.model.rows)):
+        panel.table.setCurrentIndex(panel.model.index(row, 0))
+        entry = entry_of(panel, "Show only these slices")
+        if not entry.isEnabled():
+            assert panel.model.rows[row].op.startswith("(no "), panel.model.rows[row].op
+            continue
+        offered += 1
+        entry.trigger()
+        search = Search.of(panel.session)
+        qtbot.waitUntil(lambda search=search: not search.pending)
+        assert panel.session.state.only_hits
+        name = next(r.op for r in panel.model.rows[row::-1] if not r.indent)
+        wanted = group == labels.index(name)
+        if panel.model.rows[row].indent:
+            parts, of_part = opened.grouping.groups_of_slices(then)
+            wanted &= of_part == parts.index(panel.model.rows[row].op)
+        hits = search.are_hits(0, np.arange(len(group)))
+        assert np.array_equal(hits, wanted)
+    assert offered
+
+
+@pytest.mark.slow
+def test_the_query_of_a_large_trace_is_made_in_a_thread(generated_panel, monkeypatch, qtbot):
+    monkeypatch.setattr(StatisticsPanel, "SYNC_LIMIT", 10)
+    QGuiApplication.clipboard().setText("")
+    entry_of(generated_panel, "Copy as SQL").trigger()
+    qtbot.waitUntil(lambda: not generated_panel._queries.pending)
+    wanted, why = query_of((generated_panel.groups, False))
+    assert (QGuiApplication.clipboard().text(), bool(wanted)) == (wanted, not why)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", [None, 2])
+@pytest.mark.parametrize("key", ["name", "thread"])
+def test_a_query_has_the_means_per_inference_or_one_inference(opened, show_panel, key, run):
+    path = SAMPLE / "attn_xnnpack_x5.etdp"
+    panel = show_panel(StatisticsPanel, opened(path))
+    pick(panel, key)
+    pick_run(panel.session, None if run is None else (0, run))
+    entry_of(panel, "Copy as SQL").trigger()
+    result = viewer.open(str(path)).sql(QGuiApplication.clipboard().text())
+    divisor = 4 if run is None else 1
+    assert panel.groups.base.divisor == divisor
+    column = "self_ns" if run else "self_per_inference_ns"
+    wanted = sorted((g.self_ticks // divisor, g.spread.count, g.spread.max)
+                    for g in panel.groups.table.groups)  # fmt: skip
+    columns = (result[name] for name in (column, "count", "max_ns"))
+    assert sorted(zip(*columns, strict=True)) == wanted

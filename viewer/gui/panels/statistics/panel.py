@@ -13,9 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Union
 
+import numpy as np
 from PySide6.QtCore import QModelIndex, Slot
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QMenu, QPushButton
 
+from viewer.analysis.search.query import parse
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.grouping import Grouping
@@ -54,13 +56,17 @@ from viewer.gui.panels.statistics.table import (
     list_groups,
     not_compared,
     pivot_job,
+    query_of_groups,
     unit_contents,
 )
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.clipboard import copy_text, say
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
 from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.feeds.search import Search, searched_trace
 from viewer.gui.session.inferences import TraceScope, current_scope, pick_run
 from viewer.gui.session.selection import (
     select_group,
@@ -73,7 +79,9 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import WHOLE, LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits, tick_to_ns
+from viewer.model.warm_up import counted_inferences
 from viewer.tables.statistics import statistics_columns
+from viewer.tables.statistics_sql import Figures, NoQuery, statistics_sql
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.exports import ExportJob, table_job
 
@@ -109,6 +117,9 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         self.then = ThenBox(theme)
         self.head.insertWidget(self.head.indexOf(self.filter), self.then)
         self.then.picked.connect(self.refresh)
+        self.table.menu_offered.connect(self._offer_more)
+        self._queries = Latest(self)
+        self._queries.answered.connect(self._copy_query)
         self.table.let_choose([heading.key for heading in STARTS])
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
@@ -365,6 +376,68 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         if self.groups is None or not self.groups.table.is_overview:
             navigation.fit_selection(self._session)
 
+    @Slot(QMenu)
+    def _offer_more(self, menu: QMenu) -> None:
+        """Add what a row and the table can do to the menu of a row."""
+        answer = self.groups
+        if answer is None:
+            return
+        menu.setToolTipsVisible(True)
+        only = menu.addAction("Show only these slices")
+        query = self._query_of_row(answer, self.table.currentIndex().row())
+        only.setEnabled(bool(query))
+        only.setToolTip(
+            f"Search {query}, and gray all other slices"
+            if query
+            else "No search finds exactly these slices. A click selects them."
+        )
+        only.triggered.connect(lambda: self._show_only(query))
+        entry = menu.addAction("Copy as SQL")
+        entry.setToolTip("A query for opscope query, with count, self time and durations")
+        arguments = answer, len(self._session.traces) > 1
+        if len(answer.shown.trace.slices) > self.SYNC_LIMIT:  # whether it can takes long
+            entry.triggered.connect(lambda: self._queries.submit(query_of, arguments))
+            return
+        text, why = query_of(arguments)
+        entry.setEnabled(not why)
+        entry.setToolTip(why or entry.toolTip())
+        entry.triggered.connect(lambda: self._copy_query((text, why)))
+
+    def _query_of_row(self, answer: StatisticsAnswer, row: int) -> str:
+        """Return a search that finds exactly the slices of a row, "" if none is known."""
+        open_trace, table, keys = answer.shown, answer.table, (answer.table.key, answer.then)
+        is_large = len(open_trace.trace.slices) > self.SYNC_LIMIT
+        if is_large or table.is_overview or not 0 <= row < len(self.model.rows):
+            return ""
+        number = self.model.rows[row].group
+        rows = () if answer.pivoted is None else answer.pivoted.rows
+        pairs = [(pivoted.group, cell) for pivoted in rows for cell in pivoted.cells]
+        groups = pairs[-2 - number] if number < -1 else tuple(
+            group for group in table.groups if group.number == number
+        )  # fmt: skip
+        query = query_of_groups(keys, [group.label for group in groups])
+        if not query or any(group.number < 0 for group in groups):
+            return ""
+        members = np.ones(len(open_trace.trace.slices), np.bool_)
+        for key, group in zip(keys, groups, strict=False):
+            members &= open_trace.grouping.groups_of_slices(key)[1] == group.number
+        hits = searched_trace(open_trace).matches(parse(query))
+        return query if np.array_equal(hits, members) and members.any() else ""
+
+    def _show_only(self, query: str) -> None:
+        """Search for slices, and gray all others."""
+        search = Search.of(self._session)
+        search.set_query(query)
+        search.show_only_hits(True)
+
+    @Slot(object)
+    def _copy_query(self, query: tuple[str, str]) -> None:
+        text, why = query
+        if why:
+            say(self.table, f"There is no query: {why}")
+        else:
+            copy_text(self.table, text, "a query")
+
     # -- exporting -------------------------------------------------------------------------------
 
     @Slot()
@@ -477,6 +550,38 @@ def _answer(shown: OpenTrace, key: str, scope: TimeScope, then: str) -> Statisti
     of_cells = cell_medians(grouping, slices, keys) if is_mean else {}
     of_starts = Starts(starts, cell_starts(grouping, slices, keys, first, last))
     return StatisticsAnswer(shown, pivoted.table, scope, pivoted, (medians, of_cells), of_starts)
+
+
+def query_of(arguments: tuple[StatisticsAnswer, bool]) -> tuple[str, str]:
+    """Return the rows of an answer as a query, and why there is none, as a sentence.
+
+    arguments: the answer, and whether several files are open, so that the query names its own.
+    """
+    answer, is_of_several = arguments
+    grouping, scope, base = answer.grouping, answer.scope, answer.base
+    runs = counted_inferences(grouping.trace, warm_up=grouping.warm_up)
+    is_mean = base is not None and base.is_mean
+    numbers = [scope.run.number] if scope.run is not None else [run.number for run in runs]
+    pairs = (
+        [(group.label, "", group) for group in answer.table.groups]
+        if answer.pivoted is None
+        else [(row.group.label, cell.label, cell) for row in answer.pivoted.rows
+              for cell in row.cells]
+    )  # fmt: skip
+    figures = Figures(
+        (answer.table.key, answer.then),
+        {(label, then): group for label, then, group in pairs},
+        len(pairs),
+        answer.shown.axis.ns_per_tick,
+        numbers if scope.run is not None or is_mean else None,
+        base.divisor if base is not None and is_mean else 1,
+        scope.ticks is not None,
+    )
+    path = answer.shown.trace.path if is_of_several else ""
+    try:
+        return statistics_sql(answer.shown.grouping, figures, path), ""
+    except NoQuery as why:
+        return "", f"{why}."
 
 
 def _is_per_inference(key: str, then: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
@@ -90,6 +91,11 @@ TITLES = {
     "kernel": "Kernel", "delegate": "Delegate", "backend": "Backend", "count": "Count",
     "thread": "Thread", "process": "Process", "rank": "Rank", "inference": "Inference",
     "category": "Category", "name": "Name",
+}  # fmt: skip
+# Fields of the search by the keys of groups.
+_FIELDS = {
+    "name": "name", "category": "category", "thread": "thread", "process": "process",
+    "module": "module", "type": "type",
 }  # fmt: skip
 _ALONE = "Then by …"
 _MOST_ARGUMENTS = 60  # in the box
@@ -218,3 +224,20 @@ def pivot_job(path: str, trace: OpenTrace, pivoted: PivotTable) -> ExportJob:
     names = list(dict.fromkeys(["file", *keys, "label", THEN.name, *(n for r in rows for n in r)]))
     columns = {name: [keys.get(name, row.get(name)) for row in rows] for name in names}
     return table_job(path, names, columns)
+
+
+def query_of_groups(keys: Sequence[str], labels: Sequence[str]) -> str:
+    """Return a search for the slices of some groups, one of each key; "" if a key has none."""
+    words = []
+    for key, label in zip(keys, labels, strict=False):
+        name = key.removeprefix(ARGUMENT)
+        if '"' in label + name:
+            return ""
+        if key.startswith(ARGUMENT):
+            words.append(f'{ARGUMENT}"{name}"="{label}"')
+        elif key in _FIELDS:
+            text = label.partition(" > ")[2] if key == "thread" else label
+            words.append(f'{_FIELDS[key]}:"{text}"')
+        else:
+            return ""
+    return " ".join(words)

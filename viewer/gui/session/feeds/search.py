@@ -279,7 +279,7 @@ class Search(Feed[SearchQuestion, Hits]):
         if not self.is_of(traces):
             # Unchanged traces keep their case-folded texts.
             self._searched = {
-                open_trace: self._searched.get(open_trace) or _searched(open_trace)
+                open_trace: self._searched.get(open_trace) or searched_trace(open_trace)
                 for open_trace in traces
             }
             self.answer = None
@@ -315,7 +315,8 @@ class Search(Feed[SearchQuestion, Hits]):
         super()._fail(sentence)
 
 
-def _searched(open_trace: OpenTrace) -> SearchedTrace:
+def searched_trace(open_trace: OpenTrace) -> SearchedTrace:
+    """Return a trace for the search."""
     axis = open_trace.axis
     return SearchedTrace(
         open_trace.table,
