@@ -166,7 +166,11 @@ def cell_starts(
 
 def _ends(start: Ints, group: Ints) -> dict[int, tuple[int, int]]:
     """Return the least and the greatest start of each group."""
-    numbers, place = np.unique(group, return_inverse=True)
+    if int(group.max(initial=0)) <= len(group):  # without sorting millions
+        used = np.bincount(group) > 0
+        numbers, place = np.flatnonzero(used), (np.cumsum(used) - 1)[group]
+    else:
+        numbers, place = np.unique(group, return_inverse=True)
     least = np.full(len(numbers), np.iinfo(np.int64).max)
     most = np.full(len(numbers), np.iinfo(np.int64).min)
     np.minimum.at(least, place, start)
