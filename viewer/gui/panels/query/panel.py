@@ -25,9 +25,11 @@ from viewer.gui.panels.base.page_panel import (
     subtitle_label,
 )
 from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_slices
+from viewer.gui.panels.query.chart import ChartKind, ResultChart, plotted
 from viewer.gui.panels.query.editor import QueryEditor
 from viewer.gui.panels.query.rows import RowsView
 from viewer.gui.qt.background import Latest
+from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label, literal, tip
 from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
@@ -119,15 +121,25 @@ class QueryPanel(PagePanel):
         self.history.aboutToShow.connect(self._list_past)
         self.history.triggered.connect(self._choose_past)
         self.history_button.setMenu(self.history)
+        self.chart_box = ComboBox(theme)
+        self.chart_box.setAccessibleName("Show rows as")
+        self.chart_box.setToolTip("Draw the first number of the result above its rows")
+        self.chart_box.offer((kind.value for kind in ChartKind), 0)
+        self.chart_box.currentIndexChanged.connect(self._show_chart)
         self.subtitle = subtitle_label(theme)
         head = head_row(theme, 8)
-        for button in (self.run_button, self.stop_button, self.history_button):
-            head.addWidget(button)
+        for tool in (self.run_button, self.stop_button, self.history_button, self.chart_box):
+            head.addWidget(tool)
         head.addWidget(self.subtitle, 1)
         self.rows: RowsView | None = None
+        self.chart: ResultChart | None = None
+        self.no_chart = label("", theme, "caption", "text2", wrap=True)
+        self.no_chart.setContentsMargins(*(4 * [theme.px(8)]))
+        self.no_chart.hide()
         self.message = label("", theme, "code", "error", wrap=True)
         below = QWidget()
         self._below = plain_column(below)
+        self._below.addWidget(self.no_chart)
         self._below.addWidget(self.message)
         self._below.addStretch()
         self.message.setContentsMargins(*(4 * [theme.px(8)]))
@@ -250,6 +262,38 @@ class QueryPanel(PagePanel):
             self.rows.chosen.connect(self._choose)
             self.rows.doubleClicked.connect(self._fit)
             self._below.insertWidget(0, self.rows, 1)
+        self._show_chart()
+
+    @Slot()
+    def _show_chart(self) -> None:
+        """Draw the rows above their table, or say why they cannot be drawn."""
+        if self.chart is not None:
+            self._below.removeWidget(self.chart)
+            self.chart.hide()
+            self.chart.deleteLater()
+            self.chart = None
+        kind = list(ChartKind)[self.chart_box.currentIndex()]
+        self.no_chart.hide()
+        if self.rows is None or kind is ChartKind.TABLE:
+            return
+        contents = plotted(self.rows.result)
+        if isinstance(contents, str):
+            self.no_chart.setText(contents)
+            self.no_chart.show()
+            return
+        self.chart = ResultChart(self.rows.result, contents, kind, self._theme)
+        self.chart.chosen.connect(self._choose_box)
+        self._below.insertWidget(0, self.chart, 1)
+
+    @Slot(int)
+    def _choose_box(self, box: int) -> None:
+        """Select the row that a bar or a point stands for."""
+        if self.rows is None or self.chart is None:
+            return
+        row = self.rows.row_of_item(self.chart.row_of(box))
+        self.rows.selectRow(row)
+        self.rows.scrollTo(self.rows.arranged.index(row, 0))
+        self._choose(row)
 
     # -- tables and past queries -------------------------------------------------------------------
 
@@ -290,6 +334,8 @@ class QueryPanel(PagePanel):
         """Select the slice that a row names, or show its source line."""
         if self.rows is None:
             return
+        if self.chart is not None:
+            self.chart.mark_row(int(self.rows.arranged.items[row]))
         number = self.rows.slice_id(row, self.rows.currentIndex().column())
         ref = None if number is None else self._ref(number)
         if ref is not None:

@@ -28,7 +28,8 @@ _NUMBERS = (*_WHOLE, "DOUBLE", "FLOAT", "DECIMAL")
 _WIDEST, _LOOKED_AT = 360, 200  # px of a column; rows that decide about widths
 
 
-def _kind(name: str, type_name: str) -> ColumnKind:
+def kind_of(name: str, type_name: str) -> ColumnKind:
+    """Return what a column holds: times in ns, numbers or texts."""
     base = type_name.partition("(")[0]
     if base in _WHOLE and (name.endswith(_TIMES[0]) or name in _TIMES[1:]):
         return ColumnKind.TIME
@@ -44,6 +45,13 @@ def _text(i: int, kind: ColumnKind, is_id: bool, result: Result, row: int) -> st
     if kind is ColumnKind.NUMBER and not is_id:
         return group_digits(value) if isinstance(value, int) else f"{value:.6g}"
     return one_line(str(value))
+
+
+def cell_text(result: Result, row: int, column: int) -> str:
+    """Return the text of a cell."""
+    name = result.columns[column]
+    kind = kind_of(name, result.types[column])
+    return _text(column, kind, name in SLICE_IDS, result, row)
 
 
 def _plain(i: int, result: Result, row: int) -> str:
@@ -62,7 +70,7 @@ def table_of(result: Result) -> PanelTable[Result]:
     """Return the table of a result."""
     columns = []
     for i, (name, type_name) in enumerate(zip(result.columns, result.types, strict=True)):
-        kind = _kind(name, type_name)
+        kind = kind_of(name, type_name)
         columns.append(
             PanelColumn[Result](
                 name,
@@ -116,6 +124,10 @@ class RowsView(TableView):
             if i in named and isinstance(values[i], int):
                 return int(values[i])
         return None
+
+    def row_of_item(self, item: int) -> int:
+        """Return where a row of the result is in the table."""
+        return int(np.flatnonzero(np.asarray(self.arranged.items) == item)[0])
 
     def row_of(self, number: int) -> int:
         """Return the row of a slice in the first column that names slices, -1 for none."""
