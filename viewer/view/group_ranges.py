@@ -146,7 +146,7 @@ def with_axes_moved(state: ViewState, groups: ClockGroups, moves: Mapping[str, i
 def _with_marks_placed(
     state: ViewState, placed: Callable[[str, Range], tuple[str, Range]]
 ) -> ViewState:
-    """Return a view with its bookmarks and the measured range on other clocks, at other times."""
+    """Return a view with bookmarks, measured range and derived tracks on other clocks."""
     bookmarks = []
     for mark in state.bookmarks:
         clock, (t0, t1) = placed(mark.clock, (mark.t0, mark.t1))
@@ -154,7 +154,11 @@ def _with_marks_placed(
     measured_on, measured = state.measured_on, state.measured
     if measured is not None:
         measured_on, measured = placed(measured_on, measured)
-    return replace(state, bookmarks=tuple(bookmarks), measured=measured, measured_on=measured_on)
+    derived = tuple(replace(d, clock=placed(d.clock, (0, 0))[0]) for d in state.derived)
+    marks = tuple(bookmarks)
+    return replace(
+        state, bookmarks=marks, measured=measured, measured_on=measured_on, derived=derived
+    )
 
 
 def _moved(span: Range, by: int) -> Range:

@@ -23,6 +23,7 @@ from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
 from viewer.render.axis.gaps import NO_GAPS, Gaps
 from viewer.view.compared_arms import ComparedArms
+from viewer.view.derived_tracks import DerivedTrack
 from viewer.view.strip_view import StripView as StripView
 from viewer.view.ties import Range, Ranges, Ties, moved_together
 from viewer.workspace.clocks import ClockRates, DelegateRates
@@ -187,7 +188,8 @@ class ViewState:
     while its end is being chosen.
     mark: the index of the current one in `bookmarks`. query: the search; only_hits:
     everything else is dimmed. scheme: the color scheme; lit: its only class that is not dimmed, by
-    title and palette index. compared: the arms that are compared, None for no comparison.
+    title and palette index. compared: the arms that are compared, None for no comparison. derived:
+    the queries whose rows are drawn as tracks.
     """
 
     t0: int = 0
@@ -221,6 +223,7 @@ class ViewState:
     only_hits: bool = False
     ruler: RulerUnit = RulerUnit.FROM_START
     compared: ComparedArms | None = None
+    derived: tuple[DerivedTrack, ...] = ()
 
     def range_of(self, clock: str) -> Range:
         """Return the visible range of a clock group; of an unknown one that of the active one."""

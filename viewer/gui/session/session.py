@@ -11,6 +11,7 @@ changes to it are made here, can be undone, and are announced by signals:
 * `tracks_changed`: the visible tracks or their order. `coloring_changed`: the color scheme or the
   highlighted class. `bookmarks_changed`: bookmarks or the measurement. `query_changed`: the query,
   or whether only hits are shown. `ruler_changed`: the unit of the ruler. `compared`: other arms.
+  `derived_changed`: other queries are drawn as tracks.
 * `selection_changed`: the selected slices, operators or area. `run_picked`: the inference that
   costs are computed for.
 * `sources_changed`: the folders searched for the sources that programs name. `source_requested`:
@@ -90,6 +91,7 @@ class Session(QObject):
     query_changed = Signal()
     ruler_changed = Signal()
     compared = Signal()
+    derived_changed = Signal()
     selection_changed = Signal()
     run_picked = Signal()
     history_changed = Signal()
@@ -507,6 +509,7 @@ class Session(QObject):
             ((old.query, old.only_hits) != (state.query, state.only_hits), self.query_changed),
             (old.ruler is not state.ruler, self.ruler_changed),
             (old.compared != state.compared, self.compared),
+            (old.derived != state.derived, self.derived_changed),
         ):
             if changed:
                 signal.emit()

@@ -23,6 +23,7 @@ from viewer.render.color_schemes import scheme_of
 from viewer.render.layout import HeaderPart
 from viewer.view.clock_groups import ClockGroup, axis_spans, clock_groups, group_key
 from viewer.view.compared_arms import ChosenArm, ComparedArms
+from viewer.view.derived_tracks import LONGEST_QUERY, DerivedTrack
 from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.session_file import (
     RowHeight,
@@ -31,6 +32,7 @@ from viewer.view.sessions.session_file import (
     SavedBookmark,
     SavedClock,
     SavedComparison,
+    SavedDerived,
     SavedMove,
     SavedOperators,
     SavedPlace,
@@ -128,6 +130,11 @@ class _Keeper:
             only_hits=state.only_hits,
             ruler=state.ruler.value,
             compared=None if state.compared is None else self._compared(state.compared),
+            derived=tuple(
+                SavedDerived(track.name, track.sql, self._input(track.clock))
+                for track in state.derived
+                if track.clock in self._firsts and len(track.sql) <= LONGEST_QUERY
+            ),
         )
 
     def _compared(self, arms: ComparedArms) -> SavedComparison | None:
@@ -293,6 +300,11 @@ class _Shower:
             only_hits=saved.only_hits,
             ruler=_member(RulerUnit, saved.ruler, start.ruler),
             compared=None if saved.compared is None else self._compared(saved.compared),
+            derived=tuple(
+                DerivedTrack(track.name, track.sql, place[0].key)
+                for track in saved.derived
+                if (place := self._place_of(track.clock))
+            ),
         )
         messages = [f"{_counted(n, what)} not in these files" for what, n in self._gone.items()]
         return state, messages

@@ -31,6 +31,7 @@ from viewer.codecs.json_values import memory_needed
 from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, size_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import too_large
+from viewer.view.derived_tracks import LONGEST_QUERY
 from viewer.view.sessions.saved_choices import SavedChoices
 from viewer.view.state import LONGEST_NAME, LONGEST_NOTE
 
@@ -177,6 +178,14 @@ class SavedComparison(msgspec.Struct, frozen=True, omit_defaults=True):
     stretched: bool = False
 
 
+class SavedDerived(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A query whose rows are drawn as tracks; clock: as of a bookmark."""
+
+    name: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
+    sql: Annotated[str, msgspec.Meta(max_length=LONGEST_QUERY)]
+    clock: int | None = None
+
+
 class SavedNumbers(msgspec.Struct, frozen=True, omit_defaults=True):
     """What logged values are compared with, and the debug buffers that were chosen.
 
@@ -246,6 +255,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     panels: SavedPanels | None = None
     compared: SavedComparison | None = None
     numbers: SavedNumbers = SavedNumbers()
+    derived: tuple[SavedDerived, ...] = ()
 
 
 class SavedSession(msgspec.Struct, frozen=True):

@@ -92,12 +92,12 @@ class ResultChart(Chart):
         count = len(contents.rows)
         self._is_by_value = kind is not ChartKind.BARS and contents.places is not None
         self._order: Ints = np.arange(count)
-        self._place: Floats = self._order + 0.5
+        self._place: Floats = self._order.astype(np.float64) + 0.5
         self._span = count
         column = contents.dimension
         if self._is_by_value and contents.places is not None:
             self._order = np.argsort(contents.places, kind="stable")
-            sorted_places = contents.places[self._order]
+            sorted_places: Floats = contents.places[self._order]
             low, high = float(sorted_places[0]), float(sorted_places[-1])
             margin = _MARGIN / 2 * ((high - low) or 1.0)
             self._span = _STEPS
@@ -175,8 +175,8 @@ class ResultChart(Chart):
             return NONE
         if self._kind is ChartKind.BARS:
             # Of bars narrower than a pixel the longest that begins within one.
-            beside = 1 / self._per_step if self._per_step < 1 else 0.0
-            boxes = np.arange(max(int(t - beside), 0), min(int(t + beside) + 1, len(self._values)))
+            reach = 1 / self._per_step if self._per_step < 1 else 0.0
+            boxes = np.arange(max(int(t - reach), 0), min(int(t + reach) + 1, len(self._values)))
             return int(boxes[np.argmax(np.abs(self._values[boxes]))]) if len(boxes) else NONE
         seen = self._in_view()
         across = (self._place[seen] - t) * self._per_step

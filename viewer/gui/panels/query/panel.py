@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QPushButton, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QTreeWidget, QTreeWidgetItem, QWidget
 
 from viewer.gui.panels.base.page_panel import (
     PagePanel,
@@ -31,18 +31,21 @@ from viewer.gui.panels.query.rows import RowsView
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label, literal, tip
-from viewer.gui.session import navigation
+from viewer.gui.session import derived, navigation
+from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import one_line
 from viewer.model.times import counted, format_time, group_digits
 from viewer.query.engine import Limits, NoDuckDB, Result, WrongQuery, why_missing
-from viewer.view.state import SliceRef
+from viewer.view.derived_tracks import why_no_track
+from viewer.view.state import LONGEST_NAME
 
 if TYPE_CHECKING:
     from viewer.api.profile import Profile
 
 NOTHING = "Open a profile to query it with SQL."
+NO_ROWS = "Run a query first"
 MOST_ROWS = 100_000
 FIRST = """SELECT name, count(*) AS n, sum(self_ns) AS self_ns
 FROM slices
@@ -50,6 +53,7 @@ GROUP BY name
 ORDER BY self_ns DESC"""
 _LIMITS = Limits(seconds=300.0, memory=1_000_000_000, rows=MOST_ROWS)
 _MOST_REMEMBERED = 30
+_NAME = 130  # px
 
 
 @dataclass(eq=False)
@@ -99,6 +103,7 @@ class QueryPanel(PagePanel):
         self._profile: Profile | None = None
         self._running: _Running | None = None
         self._past: list[str] = []
+        self._text = ""  # of the rows
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         self._latest.failed.connect(self._fail)
@@ -126,10 +131,20 @@ class QueryPanel(PagePanel):
         self.chart_box.setToolTip("Draw the first number of the result above its rows")
         self.chart_box.offer((kind.value for kind in ChartKind), 0)
         self.chart_box.currentIndexChanged.connect(self._show_chart)
+        self.track_name = QLineEdit()
+        self.track_name.setAccessibleName("Name of the track")
+        self.track_name.setPlaceholderText("Name of the track")
+        self.track_name.setMaxLength(LONGEST_NAME)
+        self.track_name.setMaximumWidth(theme.px(_NAME))
+        self.track_name.returnPressed.connect(self.add_track)
+        self.track_button = QPushButton("Add track")
+        self.track_button.clicked.connect(self.add_track)
         self.subtitle = subtitle_label(theme)
         head = head_row(theme, 8)
         for tool in (self.run_button, self.stop_button, self.history_button, self.chart_box):
             head.addWidget(tool)
+        head.addWidget(self.track_name)
+        head.addWidget(self.track_button)
         head.addWidget(self.subtitle, 1)
         self.rows: RowsView | None = None
         self.chart: ResultChart | None = None
@@ -203,7 +218,7 @@ class QueryPanel(PagePanel):
             return
         self._stop()
         self._past = [text, *(past for past in self._past if past != text)][:_MOST_REMEMBERED]
-        self._running = _Running(text)
+        self._running, self._text = _Running(text), text
         self._show_state()
         self._latest.submit(answer, self._profile, self._running)
 
@@ -257,12 +272,34 @@ class QueryPanel(PagePanel):
             self.rows.hide()
             self.rows.deleteLater()
             self.rows = None
+        why = NO_ROWS if result is None else why_no_track(result.columns)
+        self.track_name.setEnabled(not why)
+        self.track_button.setEnabled(not why)
+        self.track_button.setToolTip(why or "Draw the rows below the timeline; in no total")
         if result is not None:
             self.rows = RowsView(result, self._theme)
             self.rows.chosen.connect(self._choose)
             self.rows.doubleClicked.connect(self._fit)
             self._below.insertWidget(0, self.rows, 1)
         self._show_chart()
+
+    @Slot()
+    def add_track(self) -> None:
+        """Draw the rows below the timeline, as slices or counters."""
+        if self.rows is None or why_no_track(self.rows.result.columns):
+            return
+        result = self.rows.result
+        paths = result.columns.index("file") if "file" in result.columns else None
+        files = set() if paths is None else {str(row[paths]) for row in result.rows}
+        track = derived.named(self._session, self.track_name.text(), self._text, files)
+        drawn = DerivedTracks.of(self._session).offer(track, result)
+        self.track_name.clear()
+        if drawn.complaint:
+            self.no_chart.setText(drawn.complaint)
+            self.no_chart.show()
+            return
+        self._session.show_inferences(Inferences.AS_RUN)
+        derived.add(self._session, track)
 
     @Slot()
     def _show_chart(self) -> None:
@@ -320,15 +357,6 @@ class QueryPanel(PagePanel):
 
     # -- selecting ---------------------------------------------------------------------------------
 
-    def _ref(self, number: int) -> SliceRef | None:
-        """Return the slice of an `id`: they are numbered over all files."""
-        for trace in range(len(self._session.traces)):
-            count = len(self._session.as_run(trace).trace.slices)
-            if 0 <= number < count:
-                return SliceRef(trace, number)
-            number -= count
-        return None
-
     @Slot(int)
     def _choose(self, row: int) -> None:
         """Select the slice that a row names, or show its source line."""
@@ -337,7 +365,7 @@ class QueryPanel(PagePanel):
         if self.chart is not None:
             self.chart.mark_row(int(self.rows.arranged.items[row]))
         number = self.rows.slice_id(row, self.rows.currentIndex().column())
-        ref = None if number is None else self._ref(number)
+        ref = None if number is None else derived.slice_of(self._session, number)
         if ref is not None:
             self._session.show_inferences(Inferences.AS_RUN)
             with self.choosing():

@@ -15,8 +15,10 @@ from PySide6.QtWidgets import QGridLayout, QScrollBar, QVBoxLayout, QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import SCROLL_PER_NOTCH
+from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.timeline.bookmarks_bar import BookmarksBar
 from viewer.gui.timeline.corner import Corner
+from viewer.gui.timeline.derived_band import DerivedBand
 from viewer.gui.timeline.headers.headers import TITLE_INDENT, Headers
 from viewer.gui.timeline.minimap import Minimap
 from viewer.gui.timeline.overview import FULL_SIZES, Overview
@@ -50,6 +52,7 @@ class ClockStrip(QWidget):
         RulerDrag(self.ruler, self.view)
         self.overview = Overview(self.scene, theme)
         self.headers = Headers(self.scene, theme)
+        self.derived = DerivedBand(self.scene, theme, self.headers)
         self.corner = Corner(self.scene, self.overview, self.ruler, theme)
         self.edge = StripEdge(self.scene, self.view, self.view.frames.tails, theme)
         self._bar = QScrollBar(Qt.Orientation.Vertical)
@@ -68,7 +71,8 @@ class ClockStrip(QWidget):
         grid.addWidget(self.view, 3, 1)
         grid.addWidget(self.minimap, 3, 2)
         grid.addWidget(self._bar, 3, 3)
-        grid.addWidget(self.edge, 4, 0, 1, 4)
+        grid.addWidget(self.derived, 4, 0, 1, 2)
+        grid.addWidget(self.edge, 5, 0, 1, 4)
         grid.setRowStretch(3, 1)
         self.view.setMinimumHeight(1)  # its hint would take the room of the parts above low rows
         grid.setColumnStretch(1, 1)
@@ -80,6 +84,7 @@ class ClockStrip(QWidget):
         self.scene.scrolled.connect(self._fit_bar)
         self.scene.session.bookmarks_changed.connect(self._fit_overview)
         self.scene.session.bookmarks_changed.connect(self._check_height)
+        DerivedTracks.of(self.scene.session).changed.connect(self._check_height)
         self.corner.filter.left.connect(self.view.setFocus)
         self.bookmarks_bar.left.connect(self.view.setFocus)
         for part in (self.header, self.ruler, self.overview, self.corner, self.minimap):
@@ -111,6 +116,7 @@ class ClockStrip(QWidget):
             self.bookmarks_bar,
             self.overview,
             self.corner,
+            self.derived,
             self.edge,
         )
 
@@ -179,6 +185,7 @@ class ClockStrip(QWidget):
         for above in (self.corner, self.overview, self.ruler):
             above.setVisible(visible and not self.is_joined)
         self.bookmarks_bar.follow(is_expanded=visible)
+        self.derived.follow(is_expanded=visible)
         for named, name in self._names.items():
             # A screen reader tells the strips apart by their clocks.
             named.setAccessibleName(name if self.is_alone else f"{name}, {self.header.title}")
@@ -192,7 +199,8 @@ class ClockStrip(QWidget):
     @property
     def fixed_height(self) -> int:
         """The height of everything but the rows, in px."""
-        parts = [self.header, self.overview, self.ruler, self.bookmarks_bar, self.edge]
+        above = [self.header, self.overview, self.ruler, self.bookmarks_bar]
+        parts = [*above, self.derived, self.edge]
         return sum(part.height() for part in parts if not part.isHidden())
 
     @property

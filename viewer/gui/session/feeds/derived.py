@@ -1,0 +1,224 @@
+"""The tracks that queries derive: their rows, run again when other files are open.
+
+The queries are a part of the view (`ViewState.derived`), so that undo and sessions have them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+
+from viewer.gui.qt.background import Latest
+from viewer.gui.session.session import Session
+from viewer.model.inferences.inference_views import Inferences
+from viewer.model.times import counted, format_time
+from viewer.model.trace import Trace
+from viewer.query.engine import Limits, NoDuckDB, Result, WrongQuery
+from viewer.render.frames.counter_raster import CounterRaster
+from viewer.render.palette import Palette, by_name
+from viewer.render.raster import RowRaster
+from viewer.view.clock_groups import axis_zeros
+from viewer.view.derived_tracks import DerivedTrack, derived_trace
+from viewer.workspace.workspace import Workspace
+
+MOST_ROWS = 100_000
+_LIMITS = Limits(seconds=60.0, memory=1_000_000_000, rows=MOST_ROWS)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTracks:
+    """The tracks of a query, ready to be drawn; `trace` is None if `complaint` says why."""
+
+    derived: DerivedTrack
+    result: Result | None = None
+    trace: Trace | None = None
+    complaint: str = ""
+
+    @cached_property
+    def palette(self) -> Palette:
+        """The color of each slice, by its name."""
+        assert self.trace is not None
+        return by_name(self.trace.strings)[self.trace.slices.name]
+
+    @cached_property
+    def raster(self) -> RowRaster:
+        """Its slices."""
+        assert self.trace is not None
+        return RowRaster.of(self.trace.slices, self.palette)
+
+    @cached_property
+    def counters(self) -> tuple[CounterRaster, ...]:
+        """Its counters."""
+        return () if self.trace is None else tuple(map(CounterRaster.of, self.trace.counters))
+
+    @property
+    def text(self) -> str:
+        """How much it has, or why it has nothing."""
+        if self.trace is None:
+            return self.complaint
+        if self.trace.counters:
+            return counted(len(self.trace.counters), "counter")
+        return counted(len(self.trace.slices), "slice")
+
+    def facts(self, slice_index: int) -> list[str]:
+        """Return the columns of the row of a slice, as lines."""
+        if self.trace is None or self.result is None:
+            return []
+        row = self.result.rows[int(self.trace.slices.source_row[slice_index])]
+        values = zip(self.result.columns, row, strict=True)
+        return [
+            f"{name}: {format_time(value)}"
+            if name.endswith("_ns") and isinstance(value, int)
+            else f"{name}: {value}"
+            for name, value in values
+        ]
+
+    def slice_id(self, slice_index: int) -> int | None:
+        """Return the `id` that the row of a slice has, or None."""
+        if self.trace is None or self.result is None or "id" not in self.result.columns:
+            return None
+        row = self.result.rows[int(self.trace.slices.source_row[slice_index])]
+        value = row[self.result.columns.index("id")]
+        return value if isinstance(value, int) else None
+
+
+def drawn_tracks(derived: DerivedTrack, result: Result, zeros: Mapping[str, int]) -> DrawnTracks:
+    """Return the rows of a query as tracks. zeros: of the axes of clock groups."""
+    zero = zeros.get(derived.clock, 0)
+    try:
+        trace = derived_trace(derived, result.columns, result.rows, zero)
+    except ValueError as error:
+        return DrawnTracks(derived, complaint=str(error))
+    return DrawnTracks(derived, result, trace)
+
+
+@dataclass(eq=False)
+class _Stop:
+    """What interrupts the query that runs."""
+
+    is_stopped: bool = False
+    interrupt: Callable[[], None] | None = None
+
+    def started(self, interrupt: Callable[[], None]) -> None:
+        self.interrupt = interrupt
+        if self.is_stopped:
+            interrupt()
+
+    def stop(self) -> None:
+        self.is_stopped = True
+        if self.interrupt is not None:
+            self.interrupt()
+
+
+def run_queries(
+    space: Workspace, wanted: Sequence[DerivedTrack], zeros: Mapping[str, int], stop: _Stop
+) -> dict[DerivedTrack, DrawnTracks]:
+    """Run queries, and return their tracks; a wrong one has a complaint."""
+    # Late, as the window starts without them.
+    from viewer.api.profile import Profile
+    from viewer.api.sql import sql_result
+
+    profile, drawn = Profile(space), {}
+    for derived in wanted:
+        if stop.is_stopped:
+            break
+        try:
+            result = sql_result(profile, derived.sql, _LIMITS, None, stop.started)
+        except (WrongQuery, NoDuckDB) as error:
+            drawn[derived] = DrawnTracks(derived, complaint=str(error).partition(" (--")[0])
+        else:
+            drawn[derived] = drawn_tracks(derived, result, zeros)
+            _prepare(drawn[derived])
+    return drawn
+
+
+def _prepare(drawn: DrawnTracks) -> None:
+    if drawn.trace is not None:
+        _ = drawn.raster, drawn.counters
+
+
+class DerivedTracks(QObject):
+    """The tracks of the session's queries; `changed` when there are others."""
+
+    changed = Signal()
+
+    @classmethod
+    def of(cls, session: Session) -> DerivedTracks:
+        """The session's tracks, created on first use."""
+        tracks = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return tracks if isinstance(tracks, cls) else cls(session)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self._drawn: dict[DerivedTrack, DrawnTracks] = {}
+        self._stop = _Stop()
+        self._read_from: tuple[object, ...] = ()
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self._latest.failed.connect(self._fail)
+        session.workspace_changed.connect(self._reopen)
+        session.derived_changed.connect(self._follow)
+        self._follow()
+
+    def on(self, clock: str) -> list[DrawnTracks]:
+        """Return the tracks on a clock group, in order of adding; none while they are computed."""
+        state = self._session.state
+        if state.inferences is not Inferences.AS_RUN:
+            return []
+        here = (derived for derived in state.derived if derived.clock == clock)
+        return [self._drawn[derived] for derived in here if derived in self._drawn]
+
+    @property
+    def pending(self) -> bool:
+        """Whether queries run."""
+        return self._latest.pending
+
+    def offer(self, derived: DerivedTrack, result: Result) -> DrawnTracks:
+        """Take the rows of a query that ran already, so that it does not run again."""
+        self._read_from = self._source
+        self._drawn[derived] = drawn = drawn_tracks(derived, result, self._zeros)
+        return drawn
+
+    @Slot()
+    def _reopen(self) -> None:
+        if self._read_from != self._source:
+            self._drawn = {}
+        self._follow()
+
+    @property
+    def _zeros(self) -> dict[str, int]:
+        return axis_zeros(self._session.traces)
+
+    @property
+    def _source(self) -> tuple[object, ...]:
+        """What the rows depend on."""
+        space = self._session.workspace
+        return tuple(space.traces), tuple(space.programs), tuple(space.executables), space.choices
+
+    @Slot()
+    def _follow(self) -> None:
+        state = self._session.state
+        self._read_from = self._source
+        self._stop.stop()
+        self._latest.cancel()
+        wanted = [derived for derived in state.derived if derived not in self._drawn]
+        if wanted and self._session.traces:
+            self._stop = _Stop()
+            space = copy.copy(self._session.workspace)
+            space.traces = list(space.traces)
+            self._latest.submit(run_queries, space, wanted, self._zeros, self._stop)
+        self.changed.emit()
+
+    @Slot(object)
+    def _take(self, drawn: dict[DerivedTrack, DrawnTracks]) -> None:
+        self._drawn |= drawn
+        self.changed.emit()
+
+    @Slot(str)
+    def _fail(self, sentence: str) -> None:
+        """The error was reported already."""
