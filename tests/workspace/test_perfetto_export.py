@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from tests.builders.clocked_traces import CYCLES, HOST, NS, clocked_trace, space_of
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
+from tests.peers.trace_processor import TraceProcessor
 from viewer.analysis.memory.plan import planned_counters
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled
 from viewer.codecs.file_stamps import CHANGED
@@ -19,10 +21,12 @@ from viewer.export.perfetto.source import PerfettoBookmark
 from viewer.formats import open_file
 from viewer.model.trace import Unit
 from viewer.resources import SAMPLES
+from viewer.view.derived_tracks import DerivedTrack, derived_trace
 from viewer.workspace.perfetto_export import (
     EDGES_WHOLE,
     RANGE,
     SELECTION,
+    DerivedSource,
     ExportFlows,
     PerfettoJob,
     PerfettoOptions,
@@ -330,3 +334,45 @@ def test_planned_memory_is_written_as_derived_from_the_plan(tmp_path):
     again = workspace_of(path, DATA / "pte/llama.pte")
     trace = again.traces[0]
     assert planned_counters(trace, again.links(trace).ran) == ()
+
+
+def test_derived_tracks_are_processes_of_their_own(tmp_path):
+    workspace = opened("attention_xnnpack")
+    track = DerivedTrack("gaps", "SELECT 1")
+    rows = [("a", 100, 50, "x"), ("b", 120, 10, "x"), ("c", 400, 7, "y")]
+    trace = derived_trace(track, ["name", "ts", "dur", "pivot"], rows)
+    values = derived_trace(DerivedTrack("v", ""), ["ts", "value"], [(5, 2), (9, 4)])
+    plain, derived = PerfettoOptions(), (DerivedSource(0, trace, "SELECT 1"),
+                                         DerivedSource(0, values, "SELECT 2"))  # fmt: skip
+    snapshot = Snapshot.of(workspace)
+    paths = tmp_path / "plain.pftrace", tmp_path / "derived.pftrace"
+    count, _ = written(PerfettoJob(snapshot, plain), paths[0])
+    job = PerfettoJob(snapshot, replace(plain, derived=derived))
+    more, facts = written(job, paths[1])
+    assert more == count + len(rows) == job.size().slices
+    assert facts["source2.query"] == "SELECT 1"
+    columns = "select s.name as n, ts, dur, t.name as thread, p.name as process"
+    joined = "from slice s join thread_track tt on s.track_id = tt.id join thread t using (utid)"
+    query = f"{columns} {joined} join process p using (upid) order by ts, dur"
+    before, after = (rows_of(path, query) for path in paths)
+    origin = min(row[1] for row in before)
+    own = [row for row in after if row[4] == "Derived by query gaps"]
+    assert own == [
+        ("a", origin + 100, 50, "x", "Derived by query gaps"),
+        ("b", origin + 120, 10, "x", "Derived by query gaps"),
+        ("c", origin + 400, 7, "y", "Derived by query gaps"),
+    ]
+    assert [row for row in after if row not in own] == before
+    counters = "select ts, value from counter c join process_counter_track t on c.track_id = t.id"
+    assert rows_of(paths[1], f"{counters} where t.name = 'v' order by ts") == [
+        (origin + 5, 2.0), (origin + 9, 4.0),
+    ]  # fmt: skip
+    only = {0: np.array([0])}
+    chosen = PerfettoOptions(SELECTION, only=only, derived=derived)
+    assert written(PerfettoJob(snapshot, chosen), tmp_path / "c.pftrace")[0] == 1
+
+
+def rows_of(path: Path, query: str) -> list[tuple[object, ...]]:
+    """Return the rows of a query of the real trace_processor."""
+    with TraceProcessor(path) as processor:
+        return processor.rows(query)

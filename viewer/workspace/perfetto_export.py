@@ -43,6 +43,15 @@ _NO_HASH = {"sha256": "0" * 64}  # a placeholder of the same length, to measure 
 
 
 @dataclass(frozen=True, slots=True)
+class DerivedSource:
+    """Tracks that a query derives, in ns of the axis of the clock of an open trace (`number`)."""
+
+    number: int
+    trace: Trace
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
 class PerfettoOptions:
     """What to write of the open files, and with which extras.
 
@@ -55,7 +64,8 @@ class PerfettoOptions:
     has none. shifts: what to add to the ns of a trace so that clocks are aligned, and at what, such
     as "start of run 2"; missing for a clock that is not aligned. order: (trace, track) pairs in
     display order. bookmarks: in ns of the axis of their trace's clock. own_names: slices keep the
-    names of their file, and operators are an argument.
+    names of their file, and operators are an argument. derived: tracks of queries, which become
+    processes of their own; a selection has none.
     """
 
     what: str = WHOLE
@@ -69,6 +79,7 @@ class PerfettoOptions:
     counters: bool = True
     annotations: bool = True
     own_names: bool = False
+    derived: tuple[DerivedSource, ...] = ()
 
 
 class ExportFlows:
@@ -204,6 +215,19 @@ class PerfettoJob:
             for number in self._kept
         ]
 
+    def _derived(self) -> Iterator[PerfettoSource]:
+        """Yield the tracks of queries on the clocks of the file."""
+        for derived in self._wish.derived if self._wish.only is None else ():
+            by, _ = self._shifts.get(derived.number, (0, ""))
+            span = self._ranges.get(derived.number)
+            yield replace(
+                PerfettoSource.of(derived.trace),
+                offset_ns=by,
+                counters=True,
+                ns_range=None if span is None else (span[0] + by, span[1] + by),
+                placement={"query": derived.sql},
+            )
+
     def size(self) -> FileSize:
         """Estimate the contents and size of the file. Raises NothingToExport."""
         sources, extras = self._with_hashes(lambda path: _NO_HASH)
@@ -241,6 +265,7 @@ class PerfettoJob:
             s if is_of_one_file(s.trace.provenance) else replace(s, input=hashed(s.trace.path))
             for s in self._sources
         ]
+        sources += self._derived()
         facts = dict(self._beside.facts)
         for name, path in self._inputs:
             facts[f"{name}.file"] = os.path.basename(path)

@@ -71,6 +71,7 @@ EXPORT_COUNTERS = Setting("export/counters", bool, True, "Perfetto exports have 
 EXPORT_OWN_NAMES = Setting("export/own_names", bool, False, "Perfetto exports keep file names")
 EXPORT_ANNOTATIONS = Setting("export/annotations", bool, True, "Perfetto exports have annotations")
 EXPORT_MARKS = Setting("export/marks", bool, True, "Perfetto exports have bookmarks")
+EXPORT_DERIVED = Setting("export/derived", bool, True, "Perfetto exports have tracks of queries")
 EXPORT_GZIP = Setting("export/gzip", bool, False, "Perfetto exports are gzipped")
 RECENT = Setting[list[str]]("recent_files", list, [], "Recent files")
 RECENT_ARMS = Setting[list[str]]("recent_comparisons", list, [], "Arms of recent comparisons")

@@ -10,6 +10,7 @@ import numpy as np
 
 from viewer.arrays import Ints
 from viewer.export.perfetto.source import PerfettoBookmark
+from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.selection import selected_span_ns, slices_of
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
@@ -17,7 +18,7 @@ from viewer.model.scope import starts_in
 from viewer.view.selected_slices import chosen_in, span_ns
 from viewer.view.state import SliceSet
 from viewer.view.ties import shifts_of
-from viewer.workspace.perfetto_export import RANGE, SELECTION, PerfettoOptions
+from viewer.workspace.perfetto_export import RANGE, SELECTION, DerivedSource, PerfettoOptions
 
 ALL_AS_RUN = "only if inferences are shown as they ran"
 NOTHING_SELECTED = "nothing is selected"
@@ -30,6 +31,17 @@ def bookmarks_of_view(session: Session) -> tuple[PerfettoBookmark, ...]:
         PerfettoBookmark(m.t0, m.t1, m.name, m.note, traces[m.clock])
         for m in session.state.bookmarks
         if m.clock in traces
+    )
+
+
+def derived_of_view(session: Session) -> tuple[DerivedSource, ...]:
+    """The tracks that queries derive, as Perfetto export takes them."""
+    tracks = DerivedTracks.of(session)
+    return tuple(
+        DerivedSource(group.traces[0], drawn.trace, drawn.derived.sql)
+        for group in session.groups
+        for drawn in tracks.on(group.key)
+        if group.traces and drawn.trace is not None
     )
 
 

@@ -26,6 +26,7 @@ from viewer.gui.qt.focus_frame import FramedDialog
 from viewer.gui.qt.settings import (
     EXPORT_ANNOTATIONS,
     EXPORT_COUNTERS,
+    EXPORT_DERIVED,
     EXPORT_FLOWS,
     EXPORT_GZIP,
     EXPORT_MARKS,
@@ -38,6 +39,7 @@ from viewer.gui.qt.widgets.labels import Hairline, label
 from viewer.gui.session.files.export_scope import (
     bookmarks_of_view,
     clocks_text,
+    derived_of_view,
     selection,
     shifts,
     visible_range,
@@ -182,6 +184,12 @@ class ExportDialog(FramedDialog):
                 "Bookmarks and their notes",
                 "" if session.state.bookmarks else "none",
             ),
+            (
+                "derived",
+                EXPORT_DERIVED,
+                "Tracks derived by queries, as processes of their own",
+                "" if derived_of_view(session) else "none",
+            ),
         ):
             box = boxes[name] = QCheckBox(f"{text} · {why}" if why else text)
             box.setAccessibleName(box.text())
@@ -225,6 +233,7 @@ class ExportDialog(FramedDialog):
             bookmarks=bookmarks_of_view(self._session)
             if self.contents["marks"].isChecked()
             else (),
+            derived=derived_of_view(self._session) if self.contents["derived"].isChecked() else (),
             flows=self.contents["flows"].isChecked(),
             counters=self.contents["counters"].isChecked(),
             annotations=self.contents["annotations"].isChecked(),
