@@ -326,3 +326,10 @@ def test_the_recipes_of_the_help_are_right(attention):
     assert {r: (n, ns) for r, n, ns in found[14]} == {
         r: (n, ns) for r, n, ns in reasons.itertuples()
     }
+
+
+def test_to_stop_a_query_that_ended_does_nothing(attention):
+    stops = []
+    assert sql_result(attention, "SELECT 1", Limits(), None, stops.append).rows == [(1,)]
+    (stop,) = stops
+    stop()

@@ -6,8 +6,10 @@ are made.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from viewer.api.sql_tables import SqlTables, sql_tables
@@ -85,8 +87,14 @@ def _run(
         _make_views(connection, tables)
         lock(connection, limits)
         if started is not None:
-            started(connection.interrupt)
+            started(partial(_interrupt, connection))
         return run(connection, select, limits, parameters, GRACE_S)
+
+
+def _interrupt(connection: duckdb.DuckDBPyConnection) -> None:
+    """Stop a query; one that just ended has no connection any more."""
+    with contextlib.suppress(package().ConnectionException):
+        connection.interrupt()
 
 
 def _needed(
