@@ -20,7 +20,8 @@ from viewer.model.trace import Clock, KeyKind, Trace
 
 STARTS, LENGTHS, VALUE, PIVOT = ("start_ns", "ts"), ("dur_ns", "dur"), "value", "pivot"
 NAMES = ("name", "label", "operator")
-LONGEST_QUERY, MOST_TRACKS = 100_000, 100  # letters of a query; tracks of a result
+# Letters of a query, tracks of a result, and queries of a session.
+LONGEST_QUERY, MOST_TRACKS, MOST_QUERIES = 100_000, 100, 50
 NEEDED = (
     "A track needs the columns start_ns and dur_ns (or ts and dur) for slices, or start_ns and"
     " value for a counter"
@@ -148,4 +149,5 @@ def _rounded_down(value: Any) -> int:
     """Return a number as a whole one, out of reach if it is none."""
     if not _is_number(value) or not math.isfinite(value):
         return _FARTHEST
-    return int(math.floor(value))
+    whole: int = math.floor(value)
+    return whole

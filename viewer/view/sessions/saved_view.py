@@ -18,12 +18,13 @@ import numpy as np
 
 from viewer.analysis.comparison.hand_pairs import HandPairs
 from viewer.model.inferences.inference_views import Inferences
+from viewer.model.text import one_line
 from viewer.model.times import parse_ratio
 from viewer.render.color_schemes import scheme_of
 from viewer.render.layout import HeaderPart
 from viewer.view.clock_groups import ClockGroup, axis_spans, clock_groups, group_key
 from viewer.view.compared_arms import ChosenArm, ComparedArms
-from viewer.view.derived_tracks import LONGEST_QUERY, DerivedTrack
+from viewer.view.derived_tracks import LONGEST_QUERY, MOST_QUERIES, DerivedTrack
 from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.session_file import (
     RowHeight,
@@ -132,7 +133,7 @@ class _Keeper:
             compared=None if state.compared is None else self._compared(state.compared),
             derived=tuple(
                 SavedDerived(track.name, track.sql, self._input(track.clock))
-                for track in state.derived
+                for track in state.derived[:MOST_QUERIES]
                 if track.clock in self._firsts and len(track.sql) <= LONGEST_QUERY
             ),
         )
@@ -301,8 +302,8 @@ class _Shower:
             ruler=_member(RulerUnit, saved.ruler, start.ruler),
             compared=None if saved.compared is None else self._compared(saved.compared),
             derived=tuple(
-                DerivedTrack(track.name, track.sql, place[0].key)
-                for track in saved.derived
+                DerivedTrack(one_line(track.name), track.sql, place[0].key)
+                for track in saved.derived[:MOST_QUERIES]
                 if (place := self._place_of(track.clock))
             ),
         )

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from tests.gui.events import answer_file_dialog, controller_of, open_files, put_away, settle
-from viewer.gui.session import navigation
+from viewer.gui.session import derived, navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.clocks import set_ruler
 from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.numbers.references import Automatic, Reference
@@ -21,6 +22,7 @@ from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.window.files import sessions
 from viewer.model.inferences.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder
+from viewer.view.derived_tracks import DerivedTrack
 from viewer.view.sessions.session_file import read
 from viewer.view.state import Area, Bookmark, RulerUnit, SliceRef, TrackView
 
@@ -56,6 +58,32 @@ def take_up(qtbot, controller, path):
 
 def errors(controller):
     return controller.window.message.text
+
+
+def test_queries_that_are_drawn_run_again(controller, qtbot, folder, tmp_path, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    session = controller.session
+    sql = "SELECT name, start_ns, dur_ns FROM slices WHERE depth = 0"
+    derived.add(session, DerivedTrack("outer", sql, session.group.key))
+    tracks = DerivedTracks.of(session)
+    qtbot.waitUntil(lambda: bool(tracks.on(session.group.key)), timeout=60_000)
+    count = len(tracks.on(session.group.key)[0].trace.slices)
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    moved = folder.rename(tmp_path / "copy")
+    session.close_all()
+    assert session.state.derived == ()
+    take_up(qtbot, controller, moved / "mine.opscope")
+    assert [(track.name, track.sql) for track in session.state.derived] == [("outer", sql)]
+    qtbot.waitUntil(lambda: bool(tracks.on(session.group.key)), timeout=60_000)
+    (drawn,) = tracks.on(session.group.key)
+    assert len(drawn.trace.slices) == count > 0
+    # A file of an earlier version has none.
+    saved = json.loads((moved / "mine.opscope").read_text())
+    del saved["view"]["derived"]
+    (moved / "mine.opscope").write_text(json.dumps(saved))
+    session.close_all()
+    take_up(qtbot, controller, moved / "mine.opscope")
+    assert session.state.derived == ()
 
 
 def test_all_that_was_seen_comes_back(controller, qtbot, qapp, folder, tmp_path, monkeypatch):
