@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.model.trace import Trace
 from viewer.workspace.workspace import Workspace
 
 MOST_BYTES = 5_000_000
@@ -25,17 +27,35 @@ class ComparedReport:
     problems: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DerivedRows:
+    """The rows of a query that is drawn as tracks.
+
+    trace: its slices and counters, in ns of the axis of a clock, which is `span_ns` long. count: of
+    all rows, if some are left out.
+    """
+
+    name: str
+    sql: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[Any, ...]]
+    count: int
+    trace: Trace
+    span_ns: int
+
+
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
     """What a report contains.
 
     title: by default the name of the model or file. source: whether the text of the model's source
-    is included. compared: a comparison, if there is one.
+    is included. compared: a comparison, if there is one. derived: tracks of queries.
     """
 
     title: str = ""
     source: bool = True
     compared: ComparedReport | None = None
+    derived: Sequence[DerivedRows] = ()
 
 
 @dataclass(frozen=True, slots=True)

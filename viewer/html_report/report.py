@@ -21,6 +21,7 @@ from viewer.html_report.sections.delegation import delegation
 from viewer.html_report.sections.memory import memory
 from viewer.html_report.sections.overview import overview
 from viewer.html_report.sections.provenance import provenance
+from viewer.html_report.sections.queries import queries
 from viewer.html_report.sections.source_lines import source_lines
 from viewer.html_report.sections.timelines import exact_slices, timelines
 from viewer.html_report.timeline_data import NAME, VERSION, Places, timeline_data
@@ -82,7 +83,7 @@ def report_page(
 
 def _page(contents: Contents, progress: Progress, cancelled: Cancelled) -> tuple[str, int]:
     """Return the page, and the number of its exact slices."""
-    steps = 10
+    steps = 11
     done = 0
 
     def step() -> None:
@@ -102,6 +103,7 @@ def _page(contents: Contents, progress: Progress, cancelled: Cancelled) -> tuple
         lambda: comparison(contents),  # first: who gets one wants its answer
         lambda: overview(contents),
         lambda: timelines(contents, data),
+        lambda: queries(contents),
         lambda: operators(contents, places),
         lambda: source_lines(contents, places),
         lambda: modules(contents),

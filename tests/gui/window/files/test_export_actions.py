@@ -9,8 +9,11 @@ from tests.gui.window.blocked import blocked_export
 from tests.gui.window.shown import ATTENTION_RECORD, message
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.gui.qt.clipboard import can_save, save_picture
+from viewer.gui.session import derived
 from viewer.gui.session.comparison import compare_inferences
+from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.model.times import group_digits
+from viewer.view.derived_tracks import DerivedTrack
 
 
 def names_of(questions):
@@ -132,6 +135,27 @@ def test_a_report_includes_the_comparison_of_the_window(attention, qtbot, tmp_pa
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert 'id="comparison"' in page
     assert "A was recorded first" in page
+
+
+def test_a_report_and_a_perfetto_trace_have_tracks_of_queries(
+    attention, qtbot, tmp_path, monkeypatch
+):
+    session = attention.session
+    track = DerivedTrack("gaps", "SELECT 'a' AS name, 0 AS ts, 5 AS dur", session.group.key)
+    derived.add(session, track)
+    tracks = DerivedTracks.of(session)
+    qtbot.waitUntil(lambda: bool(tracks.on(session.group.key)), timeout=60_000)
+    answer_file_dialog(monkeypatch, tmp_path / "out.html")
+    with qtbot.waitSignal(attention.saver.saved):
+        attention.commands.run("file.export_report")
+    assert "Derived by query gaps" in (tmp_path / "out.html").read_text(encoding="utf-8")
+    dialog = attention.exports.export_perfetto()
+    assert [source.sql for source in dialog.options.derived] == [track.sql]
+    dialog.contents["derived"].setChecked(False)
+    assert dialog.options.derived == ()
+    dialog.contents["derived"].setChecked(True)
+    dialog.reject()
+    derived.remove(session, track)
 
 
 @pytest.mark.parametrize(("filters", "suffix"), [("Image, SVG (*.svg)", ".svg"), ("", ".png")])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from PySide6.QtCore import QObject, Qt, Slot
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.panel_host import ExportedFile, JobOf
+from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
@@ -31,6 +32,7 @@ from viewer.workspace.exports import NothingToExport, prepare
 
 if TYPE_CHECKING:
     from viewer.gui.window.dialogs.export import ExportDialog
+    from viewer.html_report.options import DerivedRows
     from viewer.view.compared_arms import ComparedArms
     from viewer.workspace.perfetto_export import ExportFlows, PerfettoOptions
     from viewer.workspace.workspace import Workspace
@@ -147,7 +149,8 @@ class ExportActions(QObject):
         The report is made in the background, of the files as they are now.
         """
         space, compared = copy.copy(self._session.workspace), self._session.state.compared
-        self.export_file(REPORT, lambda path: partial(_write_report, space, compared, path))
+        drawn = _derived_rows(self._session)
+        self.export_file(REPORT, lambda path: partial(_write_report, space, compared, drawn, path))
 
     def export_file(self, file: ExportedFile, job_of: JobOf) -> None:
         """Ask for a path, and write a file there."""
@@ -205,9 +208,26 @@ class ExportActions(QObject):
         self._message.show_error(message)
 
 
+def _derived_rows(session: Session) -> list[DerivedRows]:
+    """Return the tracks that queries derive, as a report takes them."""
+    from viewer.html_report.options import DerivedRows
+
+    tracks = DerivedTracks.of(session)
+    return [
+        DerivedRows(
+            drawn.derived.name, drawn.derived.sql, drawn.result.columns, drawn.result.rows,
+            drawn.result.count, drawn.trace, group.span_ns,
+        )
+        for group in session.groups
+        for drawn in tracks.on(group.key)
+        if drawn.result is not None and drawn.trace is not None
+    ]  # fmt: skip
+
+
 def _write_report(
     space: Workspace,
     compared: ComparedArms | None,
+    drawn: Sequence[DerivedRows],
     path: str,
     progress: Progress,
     cancelled: Cancelled,
@@ -218,12 +238,13 @@ def _write_report(
     from viewer.reports.compare import with_notes
     from viewer.view.compared.open_comparison import OpenComparison
 
-    options = ReportOptions()
+    options = ReportOptions(derived=drawn)
     if compared is not None:
         open_comparison = OpenComparison(space, compared)
         if not open_comparison.problem:
             notes = with_notes((), open_comparison.calls)
-            options = ReportOptions(compared=ComparedReport(open_comparison.calls, problems=notes))
+            report = ComparedReport(open_comparison.calls, problems=notes)
+            options = ReportOptions(compared=report, derived=drawn)
     return write_report(space, path, options, progress, cancelled).exact
 
 
