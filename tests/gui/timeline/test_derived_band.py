@@ -106,8 +106,14 @@ def test_undo_and_the_menu_remove_a_track(qtbot, harness):
     session.redo()
     harness.settle()
     assert band.isVisible()
-    derived.remove(session, session.state.derived[0])
+    panel = harness.panel
+    assert panel.tracks_button.isVisible()
+    panel.track_menu.aboutToShow.emit()
+    (action,) = panel.track_menu.actions()
+    assert action.text() == "Remove outer"
+    action.trigger()
     assert not band.isVisible()
+    assert not panel.tracks_button.isVisible()
     session.undo()
     assert [track.name for track in session.state.derived] == ["outer"]
 
@@ -153,6 +159,16 @@ def test_queries_run_again_from_a_saved_view_and_wrong_ones_say_why(qtbot, harne
     assert len(good.trace.slices) > 0
     assert bad.trace is None
     assert 'Referenced column "nothing" not found' in bad.text
+
+
+@pytest.mark.slow
+def test_of_many_lanes_the_first_are_drawn(qtbot, harness):
+    nested = "SELECT n AS pivot, 0 AS ts, 10 AS dur FROM range(40) t(n)"
+    band = add(qtbot, harness, nested, "many")
+    assert "40 slices, 24 more lanes are not drawn" in band.accessibleDescription()
+    assert sum(lane.row >= 0 for lane in band._lanes) == 16
+    add(qtbot, harness, nested, "again")
+    assert sum(lane.row >= 0 for lane in band._lanes) == 16
 
 
 @pytest.mark.slow

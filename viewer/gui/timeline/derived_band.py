@@ -39,7 +39,7 @@ from viewer.render.frames.diamonds import stamp_diamonds
 from viewer.render.frames.frame import RasterSource, draw_rows
 from viewer.render.palette import Pixels, canvas_rgb, cell_colors, label_colors
 
-TITLE, LANE, COUNTER, MOST_LANES = 18, 17, 32, 16  # px; lanes of a query
+TITLE, LANE, COUNTER, MOST_LANES = 18, 17, 32, 16  # px; lanes of all queries together
 _HATCH, _GAP, _INSET, _LEAST_LABEL = 8, 2, 8, 40  # px
 _MARK, _REACH = 3, 6  # px of a slice without a length, and around it
 _LINE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
@@ -244,23 +244,24 @@ class DerivedBand(QWidget):
 
 def _lanes(tracks: list[DrawnTracks]) -> Iterator[_Lane]:
     """Yield the lines of the band from top to bottom."""
-    y = 0
+    y, most = 0, max(MOST_LANES // max(len(tracks), 1), 1)
     for drawn in tracks:
         rows = 0 if drawn.trace is None else len(drawn.trace.slices.row_track)
-        left_out = max(rows - MOST_LANES, 0)
+        counters = () if drawn.trace is None else drawn.trace.counters
+        left_out = max(rows - most, 0) + max(len(counters) - most, 0)
         more = f", {left_out} more lanes are not drawn" if left_out else ""
         yield _Lane(drawn, y, TITLE, f"{drawn.text}{more}")
         y += TITLE
         if drawn.trace is None:
             continue
         owners: Ints = drawn.trace.slices.row_track.astype(np.int64)
-        for row in range(min(rows, MOST_LANES)):
+        for row in range(min(rows, most)):
             owner = int(owners[row])
             is_first = row == 0 or owner != int(owners[row - 1])
             text = drawn.trace.tracks[owner].thread if is_first else ""
             yield _Lane(drawn, y, LANE, text, row=row)
             y += LANE
-        for number, counter in enumerate(drawn.trace.counters[:MOST_LANES]):
+        for number, counter in enumerate(counters[:most]):
             yield _Lane(drawn, y, COUNTER, counter.name, counter=number)
             y += COUNTER
 

@@ -139,12 +139,20 @@ class QueryPanel(PagePanel):
         self.track_name.returnPressed.connect(self.add_track)
         self.track_button = QPushButton("Add track")
         self.track_button.clicked.connect(self.add_track)
+        self.tracks_button = QPushButton("Tracks")
+        self.tracks_button.setToolTip("Remove tracks of queries")
+        self.track_menu = QMenu(self)
+        self.track_menu.aboutToShow.connect(self._list_tracks)
+        self.track_menu.triggered.connect(self._remove_track)
+        self.tracks_button.setMenu(self.track_menu)
+        self._session.derived_changed.connect(self._show_tracks)
         self.subtitle = subtitle_label(theme)
         head = head_row(theme, 8)
         for tool in (self.run_button, self.stop_button, self.history_button, self.chart_box):
             head.addWidget(tool)
         head.addWidget(self.track_name)
         head.addWidget(self.track_button)
+        head.addWidget(self.tracks_button)
         head.addWidget(self.subtitle, 1)
         self.rows: RowsView | None = None
         self.chart: ResultChart | None = None
@@ -177,6 +185,7 @@ class QueryPanel(PagePanel):
         self._running = self._profile = None
         self._show_rows(None)
         self._show_state()
+        self._show_tracks()
         if why := why_missing():
             self.show_sentence(f"{why[:1].upper()}{why[1:]}.")
         elif not (self._session.traces or self._session.workspace.programs):
@@ -300,6 +309,22 @@ class QueryPanel(PagePanel):
             return
         self._session.show_inferences(Inferences.AS_RUN)
         derived.add(self._session, track)
+
+    @Slot()
+    def _show_tracks(self) -> None:
+        self.tracks_button.setVisible(bool(self._session.state.derived))
+
+    @Slot()
+    def _list_tracks(self) -> None:
+        self.track_menu.clear()
+        for track in self._session.state.derived:
+            self.track_menu.addAction(literal(f"Remove {track.name}")).setData(track.name)
+
+    @Slot(QAction)
+    def _remove_track(self, action: QAction) -> None:
+        for track in self._session.state.derived:
+            if track.name == action.data():
+                derived.remove(self._session, track)
 
     @Slot()
     def _show_chart(self) -> None:
