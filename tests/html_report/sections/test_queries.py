@@ -31,7 +31,7 @@ def page_of(space: Workspace, *rows: DerivedRows) -> str:
 
 @pytest.mark.slow
 def test_slices_and_rows_are_shown_and_escaped(space):
-    rows = [("<i>a</i>", 0, 500), ("b", 500, 250), ("c", 600, 0)]
+    rows = [("<i>a</i>", 0, 500), ("b", 500, 250), ("c", 600, 0), ("d", 1, None)]
     page = page_of(space, derived(["name", "ts", "dur_ns"], rows))
     section = page[page.index('id="queries"') :]
     section = section[: section.index("</section>")]
@@ -41,7 +41,9 @@ def test_slices_and_rows_are_shown_and_escaped(space):
     boxes = re.findall(r'<rect x="([\d.]+)" y="\d+" width="([\d.]+)"', section)
     assert sorted(boxes) == [("0.00", "480.00"), ("480.00", "240.00"), ("576.00", "0.50")]
     assert section.count("<tr") == 1 + len(rows)
-    assert text(format_time(500)) in section
+    assert f'<td class="n" data-v="500">{text(format_time(500))}</td>' in section
+    assert '<td class="n"></td><td>d</td>' in section
+    assert "<title>gaps: b ·" in section
 
 
 @pytest.mark.slow

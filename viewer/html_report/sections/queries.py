@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def _query(contents: Contents, number: int, derived: DerivedRows) -> str:
     most = contents.limits.rows
     caption = f"Rows of {derived.name}"
     columns = list(zip(*derived.rows[:most], strict=True)) or [()] * len(derived.columns)
-    numbers = [all(_is_number(value) for value in column) for column in columns]
+    numbers = [all(map(_is_number, present)) for present in map(_present, columns)]
     order = sorted(range(len(columns)), key=lambda i: not numbers[i])  # numbers are on the left
     rows = [Row([_cell(derived, row, i, is_number=numbers[i]) for i in order])
             for row in derived.rows[:most]]  # fmt: skip
@@ -47,13 +48,18 @@ def _query(contents: Contents, number: int, derived: DerivedRows) -> str:
     )
 
 
+def _present(values: Sequence[object]) -> list[object]:
+    """Return the values that are not missing; a column without any is one of texts."""
+    return [value for value in values if value is not None] or [""]
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _cell(derived: DerivedRows, row: tuple[Any, ...], i: int, *, is_number: bool) -> Cell:
     value = row[i]
-    if not is_number:
+    if not is_number or value is None:
         return Cell("" if value is None else str(value))
     is_time = derived.columns[i].endswith("_ns") and isinstance(value, int)
     return Cell(format_time(value) if is_time else f"{value:.6g}", value)
@@ -96,11 +102,11 @@ def _lane(trace: Trace, row: int, span: int, most: int) -> str:
     longest = order[is_first]
     if len(longest) > most:
         longest = longest[np.argsort(starts[longest] - ends[longest], kind="stable")[:most]]
-    boxes = []
+    boxes, thread = [], trace.tracks[int(trace.slices.row_track[row])].thread
     for i in np.sort(longest).tolist():
         x0, x1 = (float(t) * _WIDTH / span for t in (starts[i], ends[i]))
         name = trace.name(int(indices[i]))
-        label = text(f"{name} · {format_time(int(ends[i] - starts[i]))}")
+        label = text(f"{thread}: {name} · {format_time(int(ends[i] - starts[i]))}")
         boxes.append(
             f'<rect x="{x0:.2f}" y="{row * _LANE + 1}" width="{max(x1 - x0, 0.5):.2f}" '
             f'height="{_LANE - 2}"><title>{label}</title></rect>'

@@ -53,7 +53,7 @@ GROUP BY name
 ORDER BY self_ns DESC"""
 _LIMITS = Limits(seconds=300.0, memory=1_000_000_000, rows=MOST_ROWS)
 _MOST_REMEMBERED = 30
-_NAME = 130  # px
+_NAME = 110  # px
 
 
 @dataclass(eq=False)
@@ -282,7 +282,7 @@ class QueryPanel(PagePanel):
             self.rows.deleteLater()
             self.rows = None
         why = NO_ROWS if result is None else why_no_track(result.columns)
-        self.track_name.setEnabled(not why)
+        self.track_name.setVisible(not why)
         self.track_button.setEnabled(not why)
         self.track_button.setToolTip(why or "Draw the rows below the timeline; in no total")
         if result is not None:
