@@ -16,6 +16,7 @@ from viewer.gui.panels.query.panel import QueryPanel
 from viewer.gui.session import derived
 from viewer.gui.session.feeds.derived import DerivedTracks, drawn_tracks
 from viewer.gui.timeline.derived_band import DerivedBand
+from viewer.gui.timeline.picture import ViewPicture
 from viewer.query.engine import Result
 from viewer.tables.catalog import TABLES
 from viewer.view.derived_tracks import NEEDED, DerivedTrack
@@ -159,6 +160,20 @@ def test_queries_run_again_from_a_saved_view_and_wrong_ones_say_why(qtbot, harne
     assert len(good.trace.slices) > 0
     assert bad.trace is None
     assert 'Referenced column "nothing" not found' in bad.text
+
+
+@pytest.mark.slow
+def test_images_of_the_timeline_have_them(qtbot, harness):
+    before = ViewPicture(harness.timeline).image(1)
+    band = add(qtbot, harness, SLICES, "outer")
+    picture = ViewPicture(harness.timeline)
+    assert picture.size.width() == before.width()
+    image, seen = picture.image(1), band.grab().toImage()
+    legend = 0 if harness.timeline.legend.isHidden() else harness.timeline.legend.height()
+    top = image.height() - legend - band.height()
+    pixels = [(x, y) for x in range(0, band.width(), 7) for y in range(2, band.height())]
+    same = sum(image.pixel(x, top + y) == seen.pixel(x, y) for x, y in pixels)
+    assert same > 0.97 * len(pixels)
 
 
 @pytest.mark.slow

@@ -49,7 +49,12 @@ class StripPicture:
     @property
     def size(self) -> QSize:
         """The size of the image in logical pixels."""
-        return QSize(self._strip.width(), self._top + self._rows.height())
+        return QSize(self._strip.width(), self._top + self._rows.height() + self._below)
+
+    @property
+    def _below(self) -> int:
+        """The height of the tracks of queries."""
+        return 0 if self._strip.derived.isHidden() else self._strip.derived.height()
 
     @property
     def _top(self) -> int:
@@ -69,6 +74,11 @@ class StripPicture:
             painter.restore()
             names = QSize(self._left, self._rows.height())
             _render(strip.headers, painter, QPoint(0, top), names)
+        if self._below:
+            place = QPoint(point.x(), top + self._rows.height())
+            painter.fillRect(QRect(place, QSize(self.size.width(), self._below)),
+                             theme.color("panel"))  # fmt: skip
+            _render(strip.derived, painter, place, strip.derived.size())
         # An SVG generator does not clip, so whatever exceeds the upper edge is painted over.
         painter.fillRect(0, point.y(), self.size.width(), self._top, theme.color("panel"))
         y = point.y()
