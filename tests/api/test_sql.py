@@ -328,6 +328,12 @@ def test_the_recipes_of_the_help_are_right(attention):
     }
 
 
+def test_a_query_that_is_stopped_before_it_begins_does_not_run(attention):
+    endless = "SELECT count(*) FROM range(1000000000000)"
+    with pytest.raises(WrongQuery, match="the query was stopped"):
+        sql_result(attention, endless, Limits(30), None, lambda stop: stop())
+
+
 def test_to_stop_a_query_that_ended_does_nothing(attention):
     stops = []
     assert sql_result(attention, "SELECT 1", Limits(), None, stops.append).rows == [(1,)]

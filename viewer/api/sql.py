@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from viewer.query.engine import (
     GRACE_S,
     Limits,
     Result,
+    WrongQuery,
     as_wrong_query,
     limited,
     lock,
@@ -87,12 +89,16 @@ def _run(
         _make_views(connection, tables)
         lock(connection, limits)
         if started is not None:
-            started(partial(_interrupt, connection))
+            stopped = threading.Event()
+            started(partial(_interrupt, connection, stopped))
+            if stopped.is_set():  # DuckDB forgets an interrupt before the query begins
+                raise WrongQuery("the query was stopped")
         return run(connection, select, limits, parameters, GRACE_S)
 
 
-def _interrupt(connection: duckdb.DuckDBPyConnection) -> None:
+def _interrupt(connection: duckdb.DuckDBPyConnection, stopped: threading.Event) -> None:
     """Stop a query; one that just ended has no connection any more."""
+    stopped.set()
     with contextlib.suppress(package().ConnectionException):
         connection.interrupt()
 
