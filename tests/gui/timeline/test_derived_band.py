@@ -81,6 +81,23 @@ def test_rows_are_drawn_where_their_slices_are_and_a_click_selects_them(qtbot, h
 
 
 @pytest.mark.slow
+def test_rows_of_one_file_are_on_its_clock(qtbot, harness, data):
+    harness.open(data / "table_csv/two_threads.csv")
+    session = harness.session
+    own_file = "WHERE file LIKE '%two_threads.csv'"
+    add(qtbot, harness, f"SELECT file, id, start_ns, dur_ns FROM slices {own_file}", "second")
+    (track,) = session.state.derived
+    assert track.clock == session.groups.of(1).key != session.groups.of(0).key
+    (drawn,) = DerivedTracks.of(session).on(track.clock)
+    before = len(session.traces[0].trace.slices)
+    for index in range(len(drawn.trace.slices)):
+        span = int(drawn.trace.slices.start[index]), int(drawn.trace.slices.end[index])
+        assert span == session.traces[1].span_ns(drawn.slice_id(index) - before)
+    bands = harness.window.findChildren(DerivedBand)
+    assert [band.isVisible() for band in bands].count(True) == 1
+
+
+@pytest.mark.slow
 def test_tracks_are_hatched(qtbot, harness):
     band = add(qtbot, harness, SLICES, "outer")
     harness.session.set_range(0, harness.session.group.span_ns)

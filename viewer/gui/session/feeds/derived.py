@@ -192,7 +192,13 @@ class DerivedTracks(QObject):
 
     @property
     def _zeros(self) -> dict[str, int]:
-        return axis_zeros(self._session.traces)
+        """Where axes start in the times of tables, which `common_offsets` explains."""
+        traces = self._session.traces
+        places = {(trace.place.key, trace.place.shift_ns) for trace in traces}
+        if len(places) != 1:
+            return {}  # tables count as axes do
+        ((_, shift),) = places
+        return {key: zero - shift for key, zero in axis_zeros(traces).items()}
 
     @property
     def _source(self) -> tuple[object, ...]:
