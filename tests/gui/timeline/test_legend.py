@@ -12,6 +12,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMenu
 
 from tests.builders.clocked_traces import HOST, clocked_trace
+from tests.paths import DATA
 from viewer.formats import open_file
 from viewer.gui.session import navigation
 from viewer.gui.session.clocks import clock_trace, set_clock
@@ -296,6 +297,13 @@ def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attent
         assert (share.ns, share.whole) == (most_expensive.ticks, cost.whole)
         assert legend.scope == scope
         assert f" of {scope}" in legend.classes[0].toolTip()
+
+
+def test_shares_of_steps_are_called_so(harness):
+    harness.open(DATA / "chrome_json" / "torch_training.json.gz")
+    harness.settle()
+    pick_run(harness.session, None)
+    assert legend_of(harness).scope == "5 steps"
 
 
 def test_shares_of_the_mean_inference_are_those_of_its_operators_too(attention):

@@ -41,7 +41,7 @@ from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.scope import WHOLE, TimeScope, whole_scope_text
 from viewer.model.text import capped, display_name, listed
-from viewer.model.times import counted, group_digits
+from viewer.model.times import group_digits
 from viewer.model.timing import MEASURED, TIMING_WORDS, kinds_of_time
 from viewer.model.trace import RunKind, Trace
 from viewer.render.color_schemes import NAMES, scheme_of
@@ -160,7 +160,7 @@ class Legend(QWidget):
         base = open_trace.base_of(scope)
         if not base.is_of_several:
             return whole_scope_text(open_trace.trace, scope)
-        text = counted(base.count, "inference")  # there is no room to say which
+        text = base.unit.counted(base.count)  # there is no room to say which
         return f"{text} of {base.phase}" if base.phase else text
 
     def _forget(self) -> None:
