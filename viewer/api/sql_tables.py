@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viewer.analysis.links.labels import track_name
-from viewer.arrays import Ints
 from viewer.model.queries import self_time, tree
 from viewer.model.times import tick_to_ns, ticks_to_ns
-from viewer.model.trace import Trace
+from viewer.model.trace import Slices, Trace
+from viewer.model.track_blocks import TrackBlock, in_blocks
 from viewer.query.engine import named, quoted
 from viewer.tables.catalog import TABLES
 from viewer.tables.slices import SLICES, SliceTable
@@ -173,7 +173,10 @@ def _slices_arrow(table: SliceTable, first: int, thread: int, names: Sequence[st
     by_name: dict[str, Callable[[], Any]] = {
         _START: lambda: pyarrow.array(np.ascontiguousarray(slices.start)),
         _END: lambda: pyarrow.array(np.ascontiguousarray(slices.end)),
-        "id": lambda: pyarrow.array(np.arange(first, first + len(slices))),
+        "id": lambda: pyarrow.array(
+            np.arange(first, first + len(slices), dtype=_least(first, slices))
+        ),
+        "depth": lambda: _depths(trace),
         "parent": lambda: _parents(trace, first),
         "thread_id": lambda: pyarrow.array(
             slices.row_track[slices.rows()].astype(np.int64) + thread
@@ -199,13 +202,35 @@ def _names(trace: Trace) -> Any:
     return pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, mask=is_empty), texts)
 
 
+def _least(first: int, slices: Slices) -> type[np.unsignedinteger[Any]]:
+    """Return the shortest type of numbers of slices: DuckDB widens them as it reads."""
+    return np.uint32 if first + len(slices) < np.iinfo(np.uint32).max else np.uint64
+
+
 def _parents(trace: Trace, first: int) -> Any:
+    """Return the `id` of the slice around each, block by block: whole trees take 24 B a slice."""
     import pyarrow
 
-    shape = tree(trace.slices)
-    parent: Ints = np.full(len(shape.index), -1)
-    parent[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
-    return pyarrow.array(parent + first, mask=parent < 0)
+    slices = trace.slices
+    none = np.iinfo(_least(first, slices)).max
+    parent = np.full(len(slices), none, _least(first, slices))
+
+    def fill(block: TrackBlock) -> None:
+        shape, start = tree(block.slices), block.span.start
+        inside = np.flatnonzero(shape.parent >= 0)
+        around = shape.index[shape.parent[inside]]
+        parent[shape.index[inside] + start] = around + (start + first)
+
+    in_blocks(fill, slices)
+    return pyarrow.array(parent, mask=parent == none)
+
+
+def _depths(trace: Trace) -> Any:
+    """Return the level of each slice in its lane, which is that of its row."""
+    import pyarrow
+
+    slices = trace.slices
+    return pyarrow.array(np.repeat(slices.row_depth.astype(np.uint32), np.diff(slices.row_ptr)))
 
 
 # -- threads and arguments -------------------------------------------------------------------------
