@@ -81,6 +81,7 @@ def display():
         yield number
 
 
+@pytest.mark.slow
 def test_the_menu_key_opens_one_menu_as_shift_f10_does(display, tmp_path):
     environment = {
         **os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb",
