@@ -5,7 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from tests.builders.compare_sessions import arm, write_session, write_sessions
+from tests.paths import DATA
 from viewer.analysis.comparison.arms import Arm
+from viewer.view.sessions.opened_files import opened_files
+from viewer.workspace.comparison_arms import arm_of
 
 
 def test_a_group_is_summed_in_each_inference_before_the_median(tmp_path):
@@ -53,3 +56,17 @@ def test_too_few_inferences_have_no_halves(tmp_path):
     for level in ("operator", "name"):
         assert all(np.isnan(half).all() for half in few.by(level).half_medians([[0]]))
     assert all(np.isnan(half).all() for half in few.half_inferences_of(None))
+
+
+def test_parts_of_several_methods_are_the_sum_of_their_medians():
+    path = str(DATA / "etdump" / "multi_encode_decode_portable_x3.etdp")
+    of_methods = arm_of(opened_files([path]).workspace)
+    parts = range(len(of_methods.parts))
+    methods = {
+        name: [n for n in parts if of_methods.parts[n].id.method == name]
+        for name in (part.id.method for part in of_methods.parts)
+    }
+    assert len(methods) == 2
+    together = of_methods.medians([parts])[0, 0]
+    assert together == of_methods.medians(list(methods.values())).sum()
+    assert together <= of_methods.inference[0]

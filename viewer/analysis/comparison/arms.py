@@ -127,7 +127,7 @@ class Arm:
         """The median time of groups of parts, of shape (sessions, groups), in ns.
 
         Of each session, it is the median over its inferences of the sum of the parts that ran; NaN
-        if none did. A part is in at most one group.
+        if none did; of several methods, the sum of their medians. A part is in at most one group.
         """
         return self._medians(self._group_of(groups), len(groups), self._times)
 
@@ -168,7 +168,10 @@ class Arm:
                 if not times.runs:
                     continue
                 used, ticks = _summed(times, group_of[self._numbers(times)])
-                session_medians[row, used] = ticks * session.ns_per_tick
+                # A delegate may be called by several methods: as an inference, it adds them up.
+                both = np.stack([session_medians[row, used], ticks * session.ns_per_tick])
+                sums = np.nansum(both, axis=0)
+                session_medians[row, used] = np.where(np.isnan(both).all(axis=0), np.nan, sums)
         return session_medians
 
     @cached_property
