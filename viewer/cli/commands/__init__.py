@@ -25,6 +25,7 @@ COMMANDS = {
     "record": "run a program on a device or here, session by session, and keep what it measured",
     "compare": "compare two sets of profiles: what is slower or faster, and what is proven",
     "query": "run a SQL query over slices, operators, inferences and all other tables",
+    "prove": "derive the figures of reports a second way, and list what differs",
     "report": "write findings, timeline, costs and comparison as one HTML file, or as Markdown",
     "inspect": "print the time of each event, as ExecuTorch's Inspector does",
     "screenshot": "save an image of the window",

@@ -1,0 +1,312 @@
+"""`opscope prove`: no difference over the samples, and each planted fault is one."""
+
+from dataclasses import fields, replace
+from itertools import count
+
+import numpy as np
+import pytest
+
+from tests.paths import DATA, SAMPLES
+from viewer.analysis.calls import call_tree
+from viewer.analysis.comparison import comparison
+from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.delegates import delegation, handle_maps
+from viewer.analysis.findings.findings import FindingsAnalysis
+from viewer.analysis.links import coverage
+from viewer.analysis.statistics import grouping, npu_units
+from viewer.analysis.summary import medians, summary
+from viewer.prove.verdict import Verdict
+from viewer.reports import proof as proof_module
+from viewer.reports.proof import check_arms, proof
+from viewer.view.sessions.opened_files import opened_files
+
+ATTENTION = (
+    "attention_xnnpack/attn_xnnpack_x5.etdp",
+    "attention_xnnpack/attn_teal_xnnpack.etrecord",
+)
+TORQ = ("torq_npu/compile.csv", "torq_npu/host.csv", "torq_npu/tiny_cnn.mlir")
+CSV = ("plain_csv/demo_str_x4.csv", "plain_csv/demo_str.etrecord")
+HANDLES = ("delegate_handle_map/demo_str_x4.etdp", "delegate_handle_map/demo_str.etrecord")
+
+
+def proof_of(names):
+    return proof(opened_files([str(SAMPLES / name) for name in names]).workspace)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [ATTENTION, TORQ, CSV, HANDLES])
+def test_samples_have_no_difference(names):
+    facts = proof_of(names)
+    assert facts["differences"] == []
+    unchecked = sum(figure["count"] for figure in facts["unchecked"])
+    assert facts["checked"] > 1_000
+    assert unchecked <= 0.05 * (facts["checked"] + unchecked)
+
+
+def profiles():
+    """Every file of the tests, alone and with the models of its folder."""
+    for folder in sorted({path.parent for path in DATA.rglob("*") if path.is_file()}):
+        files = sorted(path for path in folder.iterdir() if path.is_file())
+        models = [path for path in files if path.suffix in (".etrecord", ".mlir", ".pte")]
+        for path in files:
+            if path not in models and path.suffix != ".md":
+                yield (path,)
+                if models and len(models) <= 3:
+                    yield path, *models
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_files_of_all_kinds_have_no_difference():
+    checked, unchecked, differing = 0, 0, {}
+    for paths in profiles():
+        workspace = opened_files([str(path) for path in paths]).workspace
+        if workspace.traces:
+            facts = proof(workspace)
+            checked += facts["checked"]
+            unchecked += sum(figure["count"] for figure in facts["unchecked"])
+            if facts["differences"]:
+                differing[paths] = facts["differences"]
+    assert differing == {}
+    assert checked > 100_000
+    assert unchecked <= 0.05 * (checked + unchecked)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", sorted(p.name for p in (DATA / "compare").iterdir() if p.is_dir()))
+def test_comparisons_of_edits_have_no_difference(case):
+    assert compared(case).differences == []
+
+
+def first_plus_one(values):
+    values = values.copy()
+    values[np.flatnonzero(values)[:1]] += 1
+    return values
+
+
+def spread_fault(name):
+    def plant(monkeypatch):
+        real = grouping.grouped
+
+        def wrong(*arguments):
+            figures = real(*arguments)
+            return replace(figures, **{name: first_plus_one(getattr(figures, name))})
+
+        monkeypatch.setattr(grouping, "grouped", wrong)
+
+    return plant
+
+
+def table_fault(name):
+    """Plants a fault in what a table of groups has: total, own, wall, ungrouped."""
+
+    def plant(monkeypatch):
+        real, place = grouping.table_of, {"total": 2, "own": 3, "wall": 4, "ungrouped": 6}[name]
+
+        def wrong(*arguments):
+            changed = list(arguments)
+            value = changed[place]
+            changed[place] = value + 1 if isinstance(value, int) else first_plus_one(value)
+            return real(*changed)
+
+        monkeypatch.setattr(grouping, "table_of", wrong)
+
+    return plant
+
+
+def path_fault(place):
+    def plant(monkeypatch):
+        real = call_tree.CallTree._with_figures
+
+        def wrong(tree, *arguments):
+            changed = list(arguments)
+            changed[place] = first_plus_one(changed[place])
+            return real(tree, *changed)
+
+        monkeypatch.setattr(call_tree.CallTree, "_with_figures", wrong)
+
+    return plant
+
+
+def caller_fault(place):
+    def plant(monkeypatch):
+        from viewer.analysis.calls import bottom_up
+
+        real = bottom_up._figures
+
+        def wrong(*arguments):
+            figures = real(*arguments)
+            figures[place] = first_plus_one(figures[place])
+            return figures
+
+        monkeypatch.setattr(bottom_up, "_figures", wrong)
+
+    return plant
+
+
+def result_fault(place, name):
+    """Plants a fault in a function: its numbers are larger, more at each call; or no slice is."""
+
+    def plant(monkeypatch):
+        real, calls = getattr(place, name), count(1)
+
+        def wrong(*arguments, **options):
+            result = real(*arguments, **options)
+            if isinstance(result, int):
+                return result + 1_000 * next(calls)
+            return (
+                np.where(result, result + 1, result)
+                if result.dtype.kind == "i"
+                else ~result & result
+            )
+
+        monkeypatch.setattr(place, name, wrong)
+
+    return plant
+
+
+def field_fault(place, name, field):
+    """Plants a fault in a field of what a function returns, or of the last of them."""
+
+    def plant(monkeypatch):
+        real = getattr(place, name)
+
+        def changed(value):
+            if isinstance(value, dict):
+                return {key: changed(part) for key, part in value.items()}
+            if isinstance(value, tuple):
+                return (*value[:-1], changed(value[-1]))
+            return replace(value, **{field: getattr(value, field) + 1_000})
+
+        monkeypatch.setattr(
+            place, name, lambda *arguments, **options: changed(real(*arguments, **options))
+        )
+
+    return plant
+
+
+FAULTS = {
+    **{
+        f"stats {name}": spread_fault(name) for name in ("count", "avg", "min", "max", "p50", "p90")
+    },
+    **{f"stats {name}": table_fault(name) for name in ("total", "own", "wall", "ungrouped")},
+    **{
+        f"delegation {name}": result_fault(delegation, name)
+        for name in ("total_per_group", "length_within", "covered_ticks", "stated_per_key")
+    },
+    "delegation starts": result_fault(delegation, "starts_within"),
+    **{
+        f"links {name}": result_fault(coverage, name)
+        for name in ("stated_per_key", "covered_ticks")
+    },
+    "maps": result_fault(handle_maps, "total_per_group"),
+    **{
+        f"summary median {name}": field_fault(medians, "times_of_methods", name)
+        for name in ("median", "runs")
+    },
+    "summary wall time": field_fault(medians, "wall_time", "ticks"),
+    "summary rate": field_fault(medians, "rate_of", "ticks"),
+    **{
+        f"summary slowest {name}": field_fault(summary, "slowest_inference", name)
+        for name in ("ticks", "median")
+    },
+    "summary whole": field_fault(FindingsAnalysis, "context", "whole_ticks"),
+    **{
+        f"summary expensive {name}": field_fault(summary, "Expensive", name)
+        for name in ("ticks", "wall")
+    },
+    "calls total": path_fault(0),
+    "calls count": path_fault(1),
+    **{f"callers {name}": caller_fault(i) for i, name in enumerate(("total", "self", "count"))},
+}
+
+
+def compared(case="05_swapped"):
+    arms = [opened_files([str(DATA / "compare" / case / f"{side}.{end}")
+                          for end in ("etdp", "etrecord")]).workspace for side in "ab"]  # fmt: skip
+    verdict = Verdict()
+    check_arms(verdict, *arms)
+    return verdict
+
+
+@pytest.mark.slow
+def test_a_comparison_has_no_difference():
+    verdict = compared()
+    assert verdict.checked > 50
+    assert not verdict.differences
+    assert not verdict.unchecked
+
+
+def session_fault(name):
+    def plant(monkeypatch):
+        real = getattr(Arm, name)
+        monkeypatch.setattr(Arm, name, lambda *arguments: real(*arguments) + 1_000)
+
+    return plant
+
+
+def change_fault(monkeypatch):
+    real = comparison.Figures.of
+
+    def wrong(figures, row):
+        compared_row = real(figures, row)
+        return replace(compared_row, change=(compared_row.change or 0) + 0.01)
+
+    monkeypatch.setattr(comparison.Figures, "of", wrong)
+
+
+def waterfall_fault(name):
+    def plant(monkeypatch):
+        real = comparison.Waterfall
+        place = [field.name for field in fields(real)].index(name)
+
+        def wrong(*values):
+            return real(*values[:place], values[place] + 1_000, *values[place + 1 :])
+
+        monkeypatch.setattr(comparison, "Waterfall", wrong)
+
+    return plant
+
+
+FAULTS_OF_COMPARISONS = {
+    "rows": session_fault("_medians"),
+    "inference": session_fault("inference_of"),
+    "change": change_fault,
+    **{f"waterfall {name}": waterfall_fault(name) for name in ("pairs", "only_a", "only_b")},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS_OF_COMPARISONS)
+def test_a_fault_planted_in_a_comparison_is_a_difference(monkeypatch, fault):
+    FAULTS_OF_COMPARISONS[fault](monkeypatch)
+    assert compared().differences
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_a_difference(monkeypatch, fault):
+    FAULTS[fault](monkeypatch)
+    assert proof_of(HANDLES)["differences"] != []
+
+
+@pytest.mark.slow
+def test_a_fault_planted_in_the_overview_of_units_is_a_difference(monkeypatch):
+    result_fault(npu_units, "_length_within")(monkeypatch)
+    assert any("stats by unit" in each["figure"] for each in proof_of(TORQ)["differences"])
+
+
+@pytest.mark.slow
+def test_what_another_clock_timed_is_listed_as_not_checked():
+    facts = proof(opened_files([str(DATA / "delegate_clocks" / "vulkan_shaders.etdp")]).workspace)
+    assert facts["differences"] == []
+    assert any("durations" in each["figure"] and "clock" in each["reason"]
+               for each in facts["unchecked"])  # fmt: skip
+
+
+@pytest.mark.slow
+def test_large_profiles_are_not_checked(monkeypatch):
+    monkeypatch.setattr(proof_module, "MOST_SLICES", 10)
+    facts = proof_of(CSV)
+    assert facts["checked"] == 0
+    assert {"more than" in each["reason"] for each in facts["unchecked"]} == {True}

@@ -1,0 +1,292 @@
+"""The time of the groups of slices, in SQL from the definitions of `resources/help/statistics.md`.
+
+The table `given` has the group of each slice (`Raw.give`). A *part* of a slice is its time outside
+the slices directly inside it. It is that of the innermost slice around it, or itself, that has a
+group: its *owner*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viewer.model.trace import KeyKind, Unit
+from viewer.prove.raw import Raw
+
+# Pairs of a moment and a slice, of slices that overlap on a thread.
+MOST_PAIRS = 100_000_000
+OVERLAPS = "too many slices overlap on a thread"
+
+# Which slices are occurrences of their group, and which time is charged to. A derived slice next to
+# those that it is made of would be another occurrence, and charge the time again.
+_MEMBERS = """
+CREATE OR REPLACE TABLE member AS WITH grouped AS (
+    SELECT s.*, g, {stated} AS stated FROM slices s LEFT JOIN given USING (id)
+), charging AS (
+    SELECT *, CASE WHEN stated THEN g END AS charging,
+        coalesce(bool_or(stated) OVER (PARTITION BY g), false) AS has_stated FROM grouped
+)
+SELECT * EXCLUDE (g, stated, has_stated, charging),
+    CASE WHEN NOT native THEN charging END AS charged,
+    CASE WHEN NOT native AND (stated OR NOT has_stated) THEN g END AS occurs, g AS named
+FROM charging"""
+_STATED = {True: "bool_or(NOT derived) OVER (PARTITION BY key)", False: "NOT derived"}
+
+# The time of each slice outside those directly inside it.
+_PARTS = """
+CREATE OR REPLACE TABLE parts AS WITH timed AS (
+    SELECT id, parent, place, began, ended FROM slices WHERE NOT native
+), before AS (
+    SELECT p.id, coalesce(
+        max(c.ended) OVER (PARTITION BY c.parent ORDER BY c.place
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), p.began) AS a, c.began AS b
+    FROM timed c JOIN slices p ON p.id = c.parent
+), after AS (
+    SELECT t.id, coalesce(max(c.ended), any_value(t.began)) AS a, any_value(t.ended) AS b
+    FROM timed t LEFT JOIN timed c ON c.parent = t.id GROUP BY t.id
+)
+SELECT id, a, b FROM (FROM before UNION ALL FROM after) WHERE b > a"""
+
+# Each part with its owner; `counts` if nothing up to the owner is left out.
+_OWNED = """
+CREATE OR REPLACE TABLE owned AS
+SELECT p.a, p.b, m.thread, m.track, m.unit, o.id AS owner, o.{group} AS g, o.began, o.ended,
+    o.place, coalesce(u.id = o.id AND o.{counts}, false) AS counts
+FROM parts p JOIN slices m USING (id)
+JOIN nearest_owner n USING (id) JOIN member o ON o.id = n.up
+LEFT JOIN nearest_limit l USING (id) LEFT JOIN member u ON u.id = l.up"""
+
+_CLUSTERS = """
+CREATE OR REPLACE TABLE clustered AS WITH reached AS (
+    SELECT *, max(b) OVER (PARTITION BY thread ORDER BY a, b
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM owned
+)
+SELECT * EXCLUDE (before),
+    sum(CASE WHEN before IS NULL OR a >= before THEN 1 ELSE 0 END)
+        OVER (ORDER BY thread, a, b ROWS UNBOUNDED PRECEDING) AS cluster FROM reached"""
+
+# Each moment of a thread once: of slices that overlap, to the one that started last.
+_MOMENTS = """
+CREATE OR REPLACE TABLE moments AS WITH many AS (
+    SELECT * FROM clustered QUALIFY count(*) OVER (PARTITION BY cluster) > 1
+), edges AS (
+    SELECT cluster, a AS t FROM many UNION SELECT cluster, b FROM many
+), steps AS (
+    SELECT cluster, t, lead(t) OVER (PARTITION BY cluster ORDER BY t) AS until FROM edges
+), best AS (
+    SELECT t AS a, until AS b, g, counts FROM steps JOIN many USING (cluster)
+    WHERE many.a <= t AND many.b >= until
+    QUALIFY row_number() OVER (PARTITION BY cluster, t
+        ORDER BY began DESC, ended, many.a DESC, place DESC) = 1
+)
+SELECT a, b, g, counts FROM best UNION ALL
+SELECT a, b, g, counts FROM clustered QUALIFY count(*) OVER (PARTITION BY cluster) = 1"""
+
+# Time of the whole in which no slice with a group runs on the track.
+_REST = """
+WITH whole AS (
+    SELECT track, unit, began AS a, ended AS b FROM member
+    WHERE {whole} AND {counts} AND NOT native AND NOT derived AND {unnamed}
+), deltas AS (
+    SELECT track, a AS t, 1 AS whole, 0 AS charged FROM whole UNION ALL
+    SELECT track, b, -1, 0 FROM whole UNION ALL
+    SELECT track, a, 0, 1 FROM owned UNION ALL SELECT track, b, 0, -1 FROM owned
+    UNION ALL SELECT h.track, s.began, 0, 1 FROM slices s,
+        (SELECT DISTINCT track FROM slices WHERE unit = {hal}) h
+        WHERE s.unit = {host} AND s.parent IS NULL
+    UNION ALL SELECT h.track, s.ended, 0, -1 FROM slices s,
+        (SELECT DISTINCT track FROM slices WHERE unit = {hal}) h
+        WHERE s.unit = {host} AND s.parent IS NULL
+), swept AS (
+    SELECT t, lead(t) OVER w - t AS long, sum(whole) OVER up AS whole, sum(charged) OVER up AS busy
+    FROM (SELECT track, t, sum(whole) AS whole, sum(charged) AS charged FROM deltas GROUP BY ALL)
+    WINDOW w AS (PARTITION BY track ORDER BY t),
+        up AS (PARTITION BY track ORDER BY t ROWS UNBOUNDED PRECEDING)
+)
+SELECT sum(long) FROM swept WHERE whole > 0 AND busy = 0"""
+
+_TOTALS = """
+SELECT g, sum(ended - began) FROM (
+    SELECT occurs AS g, began, ended FROM member WHERE occurs IS NOT NULL AND {counts}
+    QUALIFY coalesce(max(reach) OVER (PARTITION BY occurs ORDER BY place
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) < place, true)
+) GROUP BY g"""
+
+# Those in the order of their durations: the median and the 90th percentile are between two of them.
+_DURATIONS = """
+WITH ranked AS (
+    SELECT g, is_zero, long, row_number() OVER (PARTITION BY g ORDER BY long) - 1 AS nth,
+        count(*) OVER (PARTITION BY g) AS many FROM occurrence
+)
+SELECT g, count(*), sum(long), min(long), max(long),
+    sum(CASE WHEN nth = (many - 1) // 2 THEN long::HUGEINT ELSE 0 END
+        + CASE WHEN nth = many // 2 THEN long::HUGEINT ELSE 0 END),
+    sum(CASE WHEN nth = 9 * (many - 1) // 10 THEN (10 - 9 * (many - 1) % 10) * long::HUGEINT
+        WHEN nth = 9 * (many - 1) // 10 + 1 THEN 9 * (many - 1) % 10 * long::HUGEINT ELSE 0 END),
+    count(*) FILTER (is_zero)
+FROM ranked GROUP BY g"""
+
+
+@dataclass(slots=True)
+class Derived:
+    """The figures of a group, in ticks. twice_p50, ten_p90: the median and the percentile, whole.
+
+    zeros: how many of its slices the file cut to 0. wall: None if it cannot be derived.
+    """
+
+    total: int = 0
+    self_ticks: int = 0
+    wall: int | None = 0
+    count: int = 0
+    sum: int = 0
+    min: int = 0
+    max: int = 0
+    twice_p50: int = 0
+    ten_p90: int = 0
+    zeros: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How a grouping charges time, as the definition of its key says.
+
+    per_slice: the group is that of the slice, not of its identity. of_calls: the whole is what
+    the runtime timed. each: every slice counts, as by name. scopes: the table `scope` has the
+    slices without wall time. by_innermost: a moment is that of the innermost slice, and so of the
+    group around this, as where operators call one another.
+    """
+
+    per_slice: bool = False
+    of_calls: bool = False
+    each: bool = False
+    scopes: bool = False
+    by_innermost: bool = False
+    counts: str = "counts"
+
+
+def derive(raw: Raw, grouping: Grouping) -> tuple[dict[int, Derived], int | None]:
+    """Return the figures of the groups of `given`, and the time in none; None if unknown."""
+    counts = grouping.counts
+    prepare(raw, per_slice=grouping.per_slice)
+    derived: dict[int, Derived] = {}
+    for g, total in raw.run(_TOTALS.format(counts=counts)):
+        derived.setdefault(g, Derived()).total = int(total)
+    assign_owners(raw, "charged", "charged IS NOT NULL", counts)
+    for g, ticks in raw.run("SELECT g, sum(b - a) FROM owned WHERE counts GROUP BY g"):
+        derived.setdefault(g, Derived()).self_ticks = int(ticks)
+    rest = _wall(raw, grouping, derived)
+    _durations(raw, grouping, derived)
+    return derived, rest
+
+
+def prepare(raw: Raw, *, per_slice: bool = False) -> None:
+    """Make the tables `member` and `parts` of `given`."""
+    raw.run(_MEMBERS.format(stated=_STATED[not per_slice]))
+    raw.run(_PARTS)
+
+
+def assign_owners(raw: Raw, group: str, is_owner: str, counts: str) -> None:
+    """Make the table `owned`; is_owner: a condition on `member`."""
+    _nearest(raw, "nearest_owner", is_owner)
+    _nearest(raw, "nearest_limit", f"({is_owner}) OR (NOT {counts} AND NOT native)")
+    raw.run(_OWNED.format(group=group, counts=counts))
+
+
+def moments(raw: Raw) -> bool:
+    """Make the table `moments` of `owned`; False if too many slices overlap."""
+    raw.run(_CLUSTERS)
+    pairs = "SELECT sum(2 * n * n) FROM (SELECT count(*) AS n FROM clustered GROUP BY cluster)"
+    if raw.number(pairs) > MOST_PAIRS:
+        return False
+    raw.run(_MOMENTS)
+    return True
+
+
+def rest_of(raw: Raw, *, of_calls: bool, counts: str, unnamed: str = "true") -> int:
+    """Return the time of the whole in which nothing of `owned` runs."""
+    instructions = f"{KeyKind.OPERATOR_CALL:d}, {KeyKind.DELEGATE_CALL:d}, {KeyKind.CONTROL:d}"
+    whole = "parent IS NULL"
+    if of_calls and raw.number("SELECT count(*) FROM slices WHERE is_execute"):
+        whole = f"(is_execute OR (parent IS NULL AND kind IN ({instructions})))"
+    return raw.number(
+        _REST.format(
+            whole=whole, counts=counts, unnamed=unnamed,
+            hal=int(Unit.HAL), host=int(Unit.HOST),
+        )
+    )  # fmt: skip
+
+
+def union_of(source: str, of: str = "thread") -> str:
+    """Return a query of the time in which slices of a source run, by thread, each moment once."""
+    return f"""
+    SELECT {of}, sum(greatest(0, ended - greatest(began, coalesce(before, began)))) FROM (
+        SELECT *, max(ended) OVER (PARTITION BY thread ORDER BY began, ended
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM {source}
+    ) GROUP BY thread"""
+
+
+def _wall(raw: Raw, grouping: Grouping, derived: dict[int, Derived]) -> int | None:
+    """Fill in wall times, and return the time in no group."""
+    counts, in_scopes = grouping.counts, "id IN (FROM scope)"
+    if grouping.by_innermost:
+        # The group of a moment is that around its innermost slice.
+        raw.run("CREATE OR REPLACE TABLE around AS "
+                "SELECT n.id, o.charged AS g FROM nearest_owner n "
+                "JOIN member o ON o.id = n.up")  # fmt: skip
+        raw.run("ALTER TABLE member ADD COLUMN IF NOT EXISTS innermost BIGINT")
+        raw.run("UPDATE member SET innermost = coalesce("
+                "(SELECT g FROM around WHERE around.id = member.id), -1)")  # fmt: skip
+        assign_owners(
+            raw, "innermost", f"NOT native AND NOT derived AND {in_scopes} IS NOT TRUE", counts
+        )
+    elif grouping.scopes:
+        assign_owners(raw, "charged", f"charged IS NOT NULL AND NOT {in_scopes}", counts)
+    if not moments(raw):
+        for figures in derived.values():
+            figures.wall = None
+        return None
+    walls = dict(raw.run("SELECT g, sum(b - a) FROM moments WHERE counts GROUP BY g"))
+    if grouping.by_innermost:
+        rest = int(walls.pop(-1, 0))
+    else:
+        rest = rest_of(raw, of_calls=grouping.of_calls, counts=counts, unnamed="charged IS NULL")
+    for g, ticks in walls.items():
+        derived.setdefault(g, Derived()).wall = int(ticks)
+    return rest
+
+
+def _durations(raw: Raw, grouping: Grouping, derived: dict[int, Derived]) -> None:
+    """Fill in the durations of slices: by other keys than names, one inside its group is a part."""
+    _nearest(raw, "nearest_owner", "occurs IS NOT NULL", of_parent=True)
+    apart = "true" if grouping.each else "o.occurs IS DISTINCT FROM m.occurs"
+    raw.run(
+        "CREATE OR REPLACE TABLE occurrence AS "
+        "SELECT m.occurs AS g, m.ended - m.began AS long, m.is_zero FROM member m "
+        "JOIN nearest_owner n USING (id) LEFT JOIN member o ON o.id = n.up "
+        f"WHERE m.occurs IS NOT NULL AND m.{grouping.counts} AND NOT m.is_open AND {apart}"
+    )
+    add_durations(raw, derived)
+
+
+def add_durations(raw: Raw, derived: dict[int, Derived]) -> None:
+    """Fill in the durations of the table `occurrence`: g, long, is_zero."""
+    for g, *values in raw.run(_DURATIONS):
+        figures = derived.setdefault(g, Derived())
+        figures.count, figures.sum, figures.min, figures.max = map(int, values[:4])
+        figures.twice_p50, figures.ten_p90, figures.zeros = map(int, values[4:])
+
+
+def _nearest(raw: Raw, table: str, is_owner: str, *, of_parent: bool = False) -> None:
+    """Make a table of the nearest owner around each slice, or itself; `up` is NULL without figures.
+
+    of_parent: not itself. From each slice, jumps to where the one above it has jumped already.
+    """
+    raw.run(f"CREATE OR REPLACE TABLE {table} AS SELECT id, parent AS up, ({is_owner}) AS stops "
+            "FROM member")  # fmt: skip
+    jump = (f"CREATE OR REPLACE TABLE {table} AS SELECT a.id, a.stops, "
+            "CASE WHEN b.stops OR b.id IS NULL THEN a.up ELSE b.up END AS up "
+            f"FROM {table} a LEFT JOIN {table} b ON b.id = a.up")  # fmt: skip
+    more = f"SELECT count(*) FROM {table} a JOIN {table} b ON b.id = a.up WHERE NOT b.stops"
+    while raw.number(more):
+        raw.run(jump)
+    if not of_parent:
+        raw.run(f"UPDATE {table} SET up = id WHERE stops")
