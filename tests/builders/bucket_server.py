@@ -43,7 +43,7 @@ def s3_server() -> Iterator[dict[str, str]]:
         }
     finally:
         server.shutdown()
-        thread.join()
+        thread.join(20)
         server.server_close()
 
 

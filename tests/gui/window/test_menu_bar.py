@@ -226,6 +226,7 @@ def test_the_menu_of_a_finding_that_a_panel_details_leads_there(controller, qtbo
     assert controller.docks.by_name[name].isVisible()
 
 
+@pytest.mark.slow
 def test_the_method_of_the_inference_of_a_slice_is_asked_for_in_links(attention, qtbot, data):
     commands, session = attention.commands, attention.session
     session.select_slice(SliceRef(0, 20), reveal=True)

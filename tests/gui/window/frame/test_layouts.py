@@ -86,7 +86,8 @@ def visited(controller, chance, qtbot):
     bars = [bar for bar in window.findChildren(SegmentBar) if bar.isVisible()]
     for bar in bars:
         offered = [button for button in bar.buttons.values() if button.isVisible()]
-        chance.choice(offered).click()
+        if offered:  # a button may have hidden the bar
+            chance.choice(offered).click()
     for line in window.findChildren(FilterLine):
         if line.isVisible():
             line.setText(chance.choice("abc"))

@@ -57,6 +57,7 @@ class Autosave(QObject):
             session.selection_changed,
             session.run_picked,
             session.sources_changed,
+            session.derived_changed,
         ):
             signal.connect(self._changed)
         session.bookmarks_changed.connect(self._bookmarks_changed)
