@@ -80,8 +80,8 @@ from viewer.model.scope import WHOLE, LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits, tick_to_ns
 from viewer.model.warm_up import counted_inferences
+from viewer.query.statistics_sql import Figures, NoQuery, statistics_sql
 from viewer.tables.statistics import statistics_columns
-from viewer.tables.statistics_sql import Figures, NoQuery, statistics_sql
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.exports import ExportJob, table_job
 

@@ -18,6 +18,7 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.slice_keys import ARGUMENT, CATEGORY, PLACES
 from viewer.arrays import Bools, Ints
 from viewer.model.queries import foreign, innermost_around, run_of_slices, self_time, tree
+from viewer.query.engine import named, quoted
 
 _COLUMNS = {"name": "s.name", "process": "s.process", "thread": "s.process || ' > ' || s.thread"}
 _DIFFERENT = (
@@ -175,16 +176,16 @@ def _text(figures: Figures, path: str) -> str:
     owner, part = _owner_and_part(figures.keys)
     joins = [_join(key_, place) for place, key_ in (("owner", owner), ("part", part))]
     where = "\n  WHERE s.derived IS NOT TRUE"
-    where += f" AND s.file = {_quoted(path)}" if path else ""
+    where += f" AND s.file = {quoted(path)}" if path else ""
     of_key = {owner: "owner_around", part: "owner_part"}
     names = [
-        f"coalesce({of_key[each]}, {_quoted(_none(each))}) AS {_named(each)}"
+        f"coalesce({of_key[each]}, {quoted(_none(each))}) AS {named(each)}"
         for each in (key, then)
         if each
     ]
     is_place = owner != key
     if is_place:
-        names[0] = f"coalesce(owner_part, part_around) AS {_named(key)}"
+        names[0] = f"coalesce(owner_part, part_around) AS {named(key)}"
     tests = [] if is_place else ["owner_around IS NOT NULL"]
     if figures.inferences is not None:
         tests.append(f"inference IN ({', '.join(map(str, sorted(figures.inferences)))})")
@@ -217,16 +218,8 @@ def _join(key: str, place: str) -> tuple[str, str]:
         return "NULL::VARCHAR", ""
     if key in _COLUMNS:
         return _COLUMNS[key], ""
-    name = _quoted(key.removeprefix(ARGUMENT))
+    name = quoted(key.removeprefix(ARGUMENT))
     join = (
         f"\n  LEFT JOIN arguments {place}s ON {place}s.slice_id = s.id AND {place}s.name = {name}"
     )
     return f"{place}s.text", join
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _named(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

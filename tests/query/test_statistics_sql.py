@@ -12,7 +12,7 @@ from viewer.analysis.statistics.pivot import pivot, refused
 from viewer.api.profile import Profile
 from viewer.api.sql import sql_result
 from viewer.query.engine import Limits
-from viewer.tables.statistics_sql import Figures, NoQuery, statistics_sql
+from viewer.query.statistics_sql import Figures, NoQuery, statistics_sql
 
 pytestmark = pytest.mark.slow
 KEYS = ("name", "thread", "process", "category", "arg:a", "arg:b")
