@@ -121,15 +121,15 @@ def findings(opened: OpenFiles, profile: str | None, inference: int | None, limi
 
 def _in_short(file: Facts) -> Facts:
     """Return the facts of one of many profiles: figures and titles, without texts and places."""
-    return {
-        name: {part: value[part] for part in value if part not in _LONG_PARTS}
-        if isinstance(value, dict)
-        else [{part: row[part] for part in row if part not in _LONG_PARTS} for row in value]
-        if isinstance(value, list)
-        else value
-        for name, value in file.items()
-        if name not in _OF_ONE_PROFILE
-    }
+
+    def short(value: Any) -> Any:
+        if isinstance(value, list):
+            return list(map(short, value))
+        if isinstance(value, dict):
+            return {name: part for name, part in value.items() if name not in _LONG_PARTS}
+        return value
+
+    return {name: short(value) for name, value in file.items() if name not in _OF_ONE_PROFILE}
 
 
 def compare(

@@ -36,13 +36,18 @@ def limited(facts: Facts, name: str, limit: int) -> Facts:
 
 def limited_by_file(facts: Facts, name: str, limit: int, of: str = "file") -> Facts:
     """Return the same with at most `limit` rows of each file, which the rows name as `of`."""
-    count: dict[str, int] = {}
-    rows = []
-    for row in facts[name]:
-        count[row[of]] = count.get(row[of], 0) + 1
-        if count[row[of]] <= limit:
-            rows.append(row)
+    rows = _first_of_each(facts[name], [row[of] for row in facts[name]], limit)
     return {**facts, name: rows, "total": len(facts[name]), "shown": len(rows)}
+
+
+def _first_of_each(rows: Sequence[Any], files: Sequence[str], limit: int) -> list[Any]:
+    """Return at most `limit` rows of each file, the first ones; files: that of each row."""
+    count, first_rows = Counter[str](), []
+    for row, file in zip(rows, files, strict=True):
+        count[file] += 1
+        if count[file] <= limit:
+            first_rows.append(row)
+    return first_rows
 
 
 def of_each(limit: int, profiles: int) -> int:
@@ -102,14 +107,9 @@ def _first_of_each_file(rows: Sequence[Any], most: int) -> Sequence[Any]:
     """Return at most so many rows, the first ones of each file that rows name."""
     if len(rows) <= most:
         return rows
-    files = [row["file"] if isinstance(row, Mapping) and "file" in row else None for row in rows]
-    of_file, count = max(1, most // len(set(map(str, files)))), Counter[str]()
-    first_rows = []
-    for row, file in zip(rows, map(str, files), strict=True):
-        count[file] += 1
-        if count[file] <= of_file:
-            first_rows.append(row)
-    return first_rows[: max(most, len(count))]
+    files = [str(row.get("file")) if isinstance(row, Mapping) else "" for row in rows]
+    count = len(set(files))
+    return _first_of_each(rows, files, of_each(most, count))[: max(most, count)]
 
 
 def _short(text: str) -> str:

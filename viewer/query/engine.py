@@ -77,6 +77,10 @@ def why_missing() -> str:
     """Return how to get duckdb if it is not installed, or ""."""
     if importlib.util.find_spec("duckdb") is not None:
         return ""
+    return _hint()
+
+
+def _hint() -> str:
     return how_to_install("queries need duckdb", "query")
 
 
@@ -85,7 +89,7 @@ def package(hint: str = "") -> Any:
     try:
         import duckdb
     except ImportError as error:
-        raise NoDuckDB(hint or how_to_install("queries need duckdb", "query")) from error
+        raise NoDuckDB(hint or _hint()) from error
     return duckdb
 
 
