@@ -1,6 +1,7 @@
 """One table of layers in shapes of JSON and of printed texts: the same bars."""
 
 import json
+import random
 from fractions import Fraction
 
 import pytest
@@ -112,3 +113,61 @@ def test_a_table_of_markdown_without_outer_bars_has_no_lost_row(rule, tmp_path):
     path = tmp_path / "table.md"
     path.write_text(lines("Layer | Time (us)", rule, *(f"{name} | {us}" for name, us in ROWS)))
     assert bars(path) == ([(name, Fraction(us)) for name, us in ROWS], ())
+
+
+def _ended(ends, seed):
+    """A semicolon ends the header, each row, both or neither."""
+    decimals = "." if seed % 2 else ","
+    rows = [
+        f"{name};EXECUTED;{us / 1000:.6f}".replace(".", decimals) + ends[1] for name, us in ROWS
+    ]
+    return lines(f"Layer name;Exec status;Real time (ms){ends[0]}", *rows)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("ends", [("", ""), (";", ";"), (";", ""), ("", ";")])
+def test_a_separator_may_end_the_header_or_rows(ends, seed, tmp_path):
+    path = tmp_path / "counters.csv"
+    path.write_text(_ended(ends, seed))
+    assert bars(path) == ([(name, Fraction(str(us))) for name, us in ROWS], ())
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "ms", "s"])
+@pytest.mark.parametrize("form", ["{}", "({})", "[{}]"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_row_below_the_header_can_have_the_units(unit, form, separator, tmp_path):
+    """As nvprof writes it; next to the mean of the calls, the time is that of all of them."""
+    path = tmp_path / "summary.csv"
+    scale = {"ns": Fraction(1, 1000), "us": 1, "ms": 1000, "s": 10**6}[unit]
+    units = ["", "%", form.format(unit), "", form.format("us"), ""]
+    table = [
+        ["Type", "Time(%)", "Time", "Calls", "Avg", "Name"],
+        units,
+        *(["GPU", "33.3", str(3 * us), "3", str(us), name] for name, us in ROWS),
+    ]
+    above = ["==7== NVPROF is profiling process 7, command: ./a", "==7== Profiling result:"]
+    path.write_text(lines(*above, *map(separator.join, table)))
+    assert bars(path) == ([(name, Fraction(str(3 * us)) * scale) for name, us in ROWS], ())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_printed_row_may_leave_a_cell_empty_and_have_spaces_in_another(seed, tmp_path):
+    """Words can then be as many as headings, below other headings than their own."""
+    draw = random.Random(seed)
+    names = ["relu(float*, int)", "void gemm<int, 4> [clone]", "conv", "copy (to host)"]
+    rows, meant = [], []
+    for index in range(8):
+        group = draw.choice(["GPU:", "API calls:", ""]) if index else "GPU activities:"
+        us, name = draw.randint(10, 10**6), f"{draw.choice(names)} {index}"
+        calls = str(draw.randint(1, 999))
+        rows.append([group, f"{us / 10**4:.2f}%", f"{us / 1000:.3f}ms", calls, "1.0us", name])
+        meant.append((name, us))
+    widths = [draw.randint(16, 20), 8, draw.randint(10, 14), 8, 10]
+    header = ["Type", "Time(%)", "Time", "Calls", "Max", "Name"]
+    text = [
+        "  ".join([f"{cell:>{width}}" for cell, width in zip(row, widths, strict=False)] + row[5:])
+        for row in [header, *rows]
+    ]
+    path = tmp_path / "printed.txt"
+    path.write_text(lines(*text))
+    assert bars(path) == (meant, ())

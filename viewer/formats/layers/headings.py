@@ -150,11 +150,21 @@ def columns_of(
         if (column := next((free[word] for word in ranked if word in free), -1)) >= 0:
             roles[role] = column
             taken.add(column)
-    ranked_lengths = sorted(
-        (rank if not (COUNT in roles and what == TOTAL) else -1, not unit, index, what, unit)
+    free_lengths = {
+        index: length
         for index, length in enumerate(lengths)
         if length is not None and index not in roles.values()
-        for rank, what, unit in [length]
+    }
+    whats = [what for _, what, _ in free_lengths.values()]
+    totals = {TOTAL}
+    counted = words[roles[COUNT]] if COUNT in roles else ""
+    if "call" in counted and MEAN in whats and TOTAL not in whats and whats.count(PLAIN) == 1:
+        totals.add(PLAIN)  # next to the mean of calls, a time is that of all, as in nvprof's
+    ranked_lengths = sorted(
+        (-1, not unit, index, TOTAL, unit)
+        if COUNT in roles and what in totals
+        else (rank, not unit, index, what, unit)
+        for index, (rank, what, unit) in free_lengths.items()
     )
     if not ranked_lengths or not (is_nameless or {NAME, TYPE, INFERENCE} & set(roles)):
         return None

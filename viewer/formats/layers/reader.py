@@ -72,7 +72,7 @@ def _no_table(path: str) -> UnreadableFile:
     return UnreadableFile(
         path,
         "it has no table with a name and a duration in each row",
-        remedy="State its columns: --columns name=COLUMN,dur=COLUMN,unit=us",
+        remedy="State its columns: --columns name=COLUMN,dur=COLUMN,unit=UNIT",
     )
 
 

@@ -93,9 +93,10 @@ class Spaced:
         line = line.expandtabs().rstrip()
         width = len(self.spans)
         for pattern in (_GAPS, _TOKENS):
-            texts = [match[0] for match in pattern.finditer(line)]
-            if len(texts) == width or not texts:
-                return texts
+            matches = list(pattern.finditer(line))
+            is_whole = pattern is _GAPS or self._are_below(matches)
+            if not matches or (len(matches) == width and is_whole):
+                return [match[0] for match in matches]
         cells = [""] * width
         ends = [0] * width
         index = 0
@@ -111,6 +112,20 @@ class Spaced:
             )
             ends[index] = end
         return cells
+
+    def _are_below(self, words: Sequence[re.Match[str]]) -> bool:
+        """Whether no word stands below another heading than its own.
+
+        A row with an empty cell and a space in another has as many words as there are headings.
+        """
+        return all(
+            min(end, word.end()) > max(first, word.start()) or self._shared(*word.span()) <= 0
+            for word, (first, end) in zip(words, self.spans, strict=False)
+        )
+
+    def _shared(self, first: int, end: int) -> int:
+        """How many characters of a cell are below a heading."""
+        return max(min(end, e) - max(first, s) for s, e in self.spans)
 
     def _column(self, first: int, end: int) -> int:
         """The column whose heading a cell is below, or nearest to."""

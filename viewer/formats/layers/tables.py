@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress
@@ -27,7 +28,7 @@ from viewer.formats.layers.splitting import (
 )
 from viewer.formats.row_reader import UNFIT, TableRows, header_row, lines_of
 from viewer.formats.table.column_names import MARK, PHASE_OF, recognized_names
-from viewer.formats.table.column_units import parse_unit, split_unit
+from viewer.formats.table.column_units import parse_unit, split_unit, units_row
 from viewer.formats.table.stated_columns import UNIT as STATED_UNIT
 from viewer.formats.table.stated_columns import stated_columns
 from viewer.model.building.builder import TraceBuilder
@@ -137,9 +138,12 @@ def start_of(lines: Sequence[str]) -> Start | None:
             ):
                 return Start(columns, splitter=splitter)
         for separator in SEPARATORS:
-            rows = (header_row(next_line, separator) for next_line in below)
-            columns = header_of(header_row(text, separator)) if separator in text else None
-            if columns is not None and _fit(columns, rows):
+            headings = header_row(text, separator) if separator in text else []
+            rows = [header_row(next_line, separator) for next_line in below]
+            if rows and (units := units_row(rows[0])):
+                headings = _with_units(headings, units)
+            columns = header_of(headings)
+            if columns is not None and _fit(columns, [_ended(headings, row) for row in rows]):
                 return Start(columns, separator=separator)
         spaced = Spaced()
         if (columns := header_of(spaced.header(text, below))) and _fit(
@@ -188,6 +192,21 @@ def _fit(columns: Columns, rows: Iterable[Sequence[str]]) -> bool:
     )
 
 
+def _ended(headings: Sequence[str], row: list[str]) -> list[str]:
+    """A row with as many cells as its header, if a separator ends only one of them."""
+    if len(row) == len(headings) - 1 and not headings[-1]:
+        return [*row, ""]
+    return row[:-1] if len(row) == len(headings) + 1 and not row[-1] else row
+
+
+def _with_units(headings: Sequence[str], units: Sequence[str]) -> list[str]:
+    """Headings with the units of the row below them, as nvprof writes it."""
+    return [
+        f"{heading} ({unit})" if unit else heading
+        for heading, unit in zip_longest(headings, units, fillvalue="")
+    ]
+
+
 def unit_in(columns: Columns, row: Sequence[str]) -> str:
     """The unit of a row's duration, "" if only its cell can state it."""
     return columns.unit or parse_unit(columns.cell(UNIT, row))
@@ -217,18 +236,17 @@ class TextTables:
             is_after_gap, before = line > before + 1, line
             if self._begins(line, row):
                 rows.header = row
-            elif all(is_rule(f"-{cell}-") for cell in row) or _QUOTED.fullmatch("".join(row)):
+            elif (
+                self._adds_units(row)
+                or all(is_rule(f"-{cell}-") for cell in row)
+                or _QUOTED.fullmatch("".join(row))
+            ):
                 continue
             elif not rows.header:
                 rows.skip(line, row)
             elif len(row) == 1:
                 self._beside(line, row[0], is_text=is_after_gap)
-            # A separator may end each row, or the header alone.
-            elif len(row) == len(rows.header) - 1 and not rows.header[-1]:
-                self._row(line, [*row, ""])
-            elif len(row) == len(rows.header) + 1 and not row[-1]:
-                self._row(line, row[:-1])
-            elif rows.fits(line, row):
+            elif rows.fits(line, row := _ended(rows.header, row)):
                 self._row(line, row)
 
     def read_lines(self, path: str, start: Start, progress: Progress, cancelled: Cancelled) -> None:
@@ -316,6 +334,15 @@ class TextTables:
             return False
         tool = known_of(cells)
         self.tables.append(Table(columns, line, tool.title if tool else ""))
+        return True
+
+    def _adds_units(self, row: Sequence[str]) -> bool:
+        """Whether a row has the units of the header above it; they become part of it."""
+        table = self.table
+        if table is None or table.rows or not (units := units_row(row)):
+            return False
+        columns = header_of(_with_units(table.columns.headings, units))
+        table.columns = columns or table.columns
         return True
 
     def _row(self, line: int, row: list[str]) -> None:
