@@ -21,6 +21,12 @@ def _tar() -> bytes:
 
 FOREIGN = {
     "perf script": b"app  123 [001] 4711.123456:  250 cycles:u: \n\t  7f12a main (/bin/app)\n",
+    "report of simpleperf": b"Cmdline: /data/local/tmp/simpleperf record ./app\nArch: arm64\n"
+    b"Event: cpu-cycles (type 0, config 0)\nSamples: 12\nEvent count: 123\n\n"
+    b"Overhead  Command  Pid  Tid  Shared Object  Symbol\n45.1%  app  1  1  /bin/app  main\n",
+    "perf, which": b"# To display the perf.data header info, please use --header options.\n#\n"
+    b"# Samples: 12  of event 'cycles'\n#\n# Children      Self  Command  Shared Object  Symbol\n"
+    b"    99.0%     0.0%  app      libc.so        [.] main\n",
     "ftrace": b"# tracer: nop\n#\n  app-1 ( 1) [0] .... 1.000001: tracing_mark_write: B|1|a\n",
     "ftrace ": b"  app-1 ( 1) [0] .... 261187.000001: tracing_mark_write: B|1|a\n",
     "xplane": b"\n\x2b\x08\x01\x12\x0d/device:TPU:0\x1a\x00",

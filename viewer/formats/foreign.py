@@ -37,6 +37,10 @@ _TEXTS: _Signatures = (
     (re.compile(rb"(?:#[^\n]*\n|\s)*\S[^\n]{0,80}? +[0-9]+(?:/[0-9]+)? +(?:\[[0-9]+\] +)?"
                 rb"[0-9]+\.[0-9]{6,9}: +(?:[0-9]+ +)?[\w:./-]+: *\n\s+[0-9a-f]{4,16} [^\n]* \("),
      "the output of perf script", "Record the run with Perfetto, which samples stacks too"),
+    (re.compile(rb"(?:[^\n]{0,200}\n){0,30}?#? *(?:Children +)?(?:Overhead|Self) +[^\n]{0,80}"
+                rb"(?:Shared Object|Symbol)"),
+     "the report of simpleperf or perf, which has shares without times",
+     "Write its samples for the Firefox Profiler (gecko_profile_generator.py), and open those"),
 )  # fmt: skip
 _OF_NSYS = (".nsys-rep", ".qdrep", ".qdstrm")
 

@@ -2,8 +2,8 @@
 
 Never guessed: which column is the start, the duration or the end, and the unit of times. If two
 columns could be it, or none, the user has to state it. Times without a unit in the header are only
-known in the output of a trace_processor query, whose `ts` and `dur` are ns. A preview shows what
-the first rows become with stated columns, and what is missing.
+known in the output of a trace_processor query and of rocprofv3, whose times are ns. A preview shows
+what the first rows become with stated columns, and what is missing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.table.column_names import TIMES, columns_found, kind_of, recognized
-from viewer.formats.table.column_units import CYCLE, IN_CELLS
+from viewer.formats.table.column_units import CYCLE, IN_CELLS, UNITS
 from viewer.formats.table.layout import Layout
 from viewer.formats.table.sample_times import Columns, sample_times
 from viewer.formats.table.stated_columns import (
@@ -39,7 +39,11 @@ _SAID = {
     DECIMAL: "the decimal separator",
 }
 _TRACE_PROCESSOR = ("ts", "dur")
+# rocprofv3's traces of kernels, copies and calls, whose times are ns: source/docs/how-to of
+# https://github.com/ROCm/rocprofiler-sdk.
+_OF_ROCPROF = {"Correlation_Id", "Start_Timestamp", "End_Timestamp"}
 _PLACE = "COLUMN"
+_EXAMPLE_UNIT = "us"
 _LISTED = 20  # columns in a message
 _LONGEST_NAME = 40
 
@@ -72,7 +76,7 @@ def columns_of(layout: Layout, stated: StatedColumns, path: str) -> Columns:
     is_query = not missing and is_query_output(layout)
     units = ["", ""]
     if not missing:
-        unit = stated.get(UNIT) or ("ns" if is_query else "")
+        unit = stated.get(UNIT) or ("ns" if is_query or set(layout.names) >= _OF_ROCPROF else "")
         units = [_unit(layout.units[by_role[role][0]], unit) for role in times]
     elif not any(layout.units):
         units = [stated.get(UNIT) or ""] * 2
@@ -168,8 +172,14 @@ def _remedy(layout: Layout, stated_columns: StatedColumns, missing: Sequence[str
         sample = sample_times(layout, columns_of(layout, example, ""))
         if not sample.question and not any(sample.times):
             return f"No row has usable times, first: {sample.bad}"
+    units = ""
+    if UNIT in missing:  # an example of a unit could be taken for the right one
+        example = StatedColumns(
+            tuple((what, "UNIT" if what == UNIT else name) for what, name in example.given)
+        )
+        units = f"; UNIT is {', '.join(UNITS[:-1])} or {UNITS[-1]}"
     text = example.text()
-    return f"State it: {OPTION} " + (f"'{text}'" if '"' in text else f'"{text}"')
+    return f"State it: {OPTION} " + (f"'{text}'" if '"' in text else f'"{text}"') + units
 
 
 def known_columns(layout: Layout, stated: StatedColumns | None) -> StatedColumns:
@@ -234,7 +244,7 @@ def _answered(stated_columns: StatedColumns, missing: Sequence[str]) -> StatedCo
         if what == DECIMAL:
             answers[what] = "point"
         elif what == UNIT:
-            answers[what] = "us"
+            answers[what] = _EXAMPLE_UNIT
         else:
             answers[what] = _PLACE
     if "dur" in missing:

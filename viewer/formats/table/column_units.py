@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 CYCLE = "cycle"
@@ -23,6 +24,7 @@ _UNIT_OF = {word: unit for unit, words in _WORDS.items() for word in words.split
 _BRACKETS = re.compile(r"(.*?)\s*[(\[{<]\s*([^()\[\]{}<>]*?)\s*[)\]}>]")
 _LAST_WORD = re.compile(r"(.+?)(?:[\s_\-./,:]+(?:in[\s_]+)?)([^\W_]+)")
 _CAMEL = re.compile(r"(.*[a-z])(Ns|Us|Ms|Ps|Sec|Secs|Seconds|Micros|Millis|Nanos|NS|US|MS|Cycles)")
+_LONGEST = 8  # of a unit in a row of units, such as GB/s
 # As Tracy writes it: ns_since_start.
 _SINCE = re.compile(r"([a-z]{1,2})[ _](since[ _]start)", re.IGNORECASE)
 
@@ -54,3 +56,10 @@ def unit_of(name: str, *, alone: bool = False) -> str:
     if not alone:
         return split_unit(name)[1]
     return parse_unit(name.strip().strip("()[]{}<>"))
+
+
+def units_row(cells: Sequence[str]) -> list[str]:
+    """The units in a row below a header: at least one of time, and no number; [] if it is none."""
+    texts = [cell.strip().strip("()[]{}<>") for cell in cells]
+    is_row = all(len(text) <= _LONGEST and not any(map(str.isdigit, text)) for text in texts)
+    return texts if is_row and any(map(parse_unit, texts)) else []
