@@ -171,3 +171,56 @@ def test_a_printed_row_may_leave_a_cell_empty_and_have_spaces_in_another(seed, t
     path = tmp_path / "printed.txt"
     path.write_text(lines(*text))
     assert bars(path) == (meant, ())
+
+
+@pytest.mark.parametrize("before", ["", "I [executorch:arm_perf_monitor.cpp:125] "])
+@pytest.mark.parametrize("after", ["", " (12.50 per inference)"])
+def test_cycles_of_a_runner_on_cortex_m_are_layers(before, after, tmp_path):
+    path = tmp_path / "board.log"
+    meant = [("CONV_2D", 123456), ("cortex_m::quantize", 70), ("ethos-u", 1498202)]
+    rows = [
+        "NPU Inferences : 1",
+        "Profiler report, CPU cycles per operator:",
+        *(f"{name} : cycle_cnt : {cycles} cycles{after}" for name, cycles in meant),
+        f"Operator(s) total: 1621728 CPU cycles{after}",
+        "Ethos-U PMU report:",
+        "ethosu_pmu_cycle_cntr : 5920305",
+    ]
+    path.write_text(lines(*(before + row for row in rows)))
+    trace = open_file(str(path))
+    s = trace.slices
+    assert [(trace.name(i), int(s.end[i] - s.start[i])) for i in range(len(s))] == meant
+    assert (trace.generation, trace.problems) == ("Arm cycle counts", ())
+
+
+BENCHMARK = {
+    "text": lines(
+        "Running ./bench", "Run on (8 X 2841.6 MHz CPU s)", "-" * 60,
+        f"{'Benchmark':<30}{'Time':>15}{'CPU':>15}{'Iterations':>12}", "-" * 60,
+        *(f"{name:<30}{us:>12} us{us - 1:>12} us{57:>12}" for name, us in ROWS),
+    ),
+    "csv": lines(
+        "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,label",
+        *(f'"{name}",57,{us},{us - 1},us,,' for name, us in ROWS),
+    ),
+    "json": json.dumps({"context": {"num_cpus": 8}, "benchmarks": [
+        {"name": name, "run_type": "iteration", "iterations": 57, "real_time": us,
+         "cpu_time": us - 1, "time_unit": "us"} for name, us in ROWS]}, indent=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", BENCHMARK)
+def test_google_benchmark_has_the_time_on_the_wall(form, tmp_path):
+    path = tmp_path / "bench.txt"
+    path.write_text(BENCHMARK[form])
+    assert bars(path) == ([(name, Fraction(str(us))) for name, us in ROWS], ())
+
+
+def test_a_summary_with_headings_in_brackets_is_a_table(tmp_path):
+    """LiteRT's second table, where the first one is cut off."""
+    path = tmp_path / "summary.txt"
+    heads = ("[Node type]", "[count]", "[avg ms]", "[avg %]", "[mem KB]", "[times called]")
+    rows = [(name, "1", f"{us / 1000}", "9.1%", "0.000", "1") for name, us in ROWS]
+    title = "===== Summary by node type ====="
+    path.write_text(lines(title, *("\t".join(["", *row]) for row in (heads, *rows))))
+    assert bars(path) == ([(name, Fraction(str(us))) for name, us in ROWS], ())

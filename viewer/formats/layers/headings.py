@@ -19,6 +19,7 @@ from viewer.model.names.layers import BACKEND, COUNT, KERNEL, TYPE, UNIT
 NAME = "name"
 STATUS, THREAD, INFERENCE, DELEGATED = "status", "thread", "inference", "delegated"
 _WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*|[0-9]+|[^\W\d_]+|[%#]")
+_BRACKETED = re.compile(r"\[[^\[\]]*\]")  # as LiteRT writes all of its headings
 # Headings in other languages, by what they are in English.
 _TRANSLATED = {
     "name": "名称 名字 名前 名 nom nombre nome bezeichnung",
@@ -40,12 +41,12 @@ _RANKED = {
         "layer name", "node name", "op name", "operator name", "kernel name", "event name",
         "full name", "name", "function name", "task name", "hip kernel name", "zone", "layer",
         "node", "operator", "op", "operation", "kernel", "event", "task", "function", "stage",
-        "step", "module", "component", "description", "label",
+        "step", "module", "component", "description", "benchmark", "label",
     ),
     TYPE: tuple(f"{of}{word}" for of in _OF for word in ("type", "types", "class", "kind")),
     UNIT: (
-        "compute unit", "unit", "target", "device", "processor", "engine", "hardware", "hw",
-        "runs on", "accelerator", "device type", "placement", "core",
+        "compute unit", "time unit", "unit", "target", "device", "processor", "engine", "hardware",
+        "hw", "runs on", "accelerator", "device type", "placement", "core",
     ),
     BACKEND: (
         "delegate backend name", "backend", "backend name", "delegate", "execution provider",
@@ -116,7 +117,7 @@ def words_of(heading: str) -> str:
 @lru_cache(maxsize=4096)
 def _parsed(heading: str) -> tuple[str, str]:
     """The words of a heading, and its unit."""
-    base, unit = split_unit(heading)
+    base, unit = split_unit(heading[1:-1] if _BRACKETED.fullmatch(heading) else heading)
     if base.isupper():
         base = base.lower()
     if (english := _ENGLISH.get(base.strip().casefold())) is not None:

@@ -115,7 +115,17 @@ PATTERNS = (
         re.compile(r"layerType:|realTime:|execType:"),
         re.compile(r"layerType:"),
     ),
-    # The same since 2022.
+    # ExecuTorch's runner on Cortex-M, and TensorFlow Lite Micro's profiler: `StopMeasurements`
+    # in examples/arm/executor_runner/arm_perf_monitor.cpp of https://github.com/pytorch/executorch.
+    Pattern(
+        "Arm cycle counts",
+        ("name", "cycles", "cycles per inference"),
+        re.compile(r"\s*(\S.{0,200}?)\s+: cycle_cnt :\s+([0-9]{1,18}) cycles"
+                   r"(?:\s+\(([0-9.]{1,24}) per inference\))?"),
+        re.compile(r": cycle_cnt\b"),
+        re.compile(r": cycle_cnt\b"),
+    ),
+    # OpenVINO's since 2022.
     Pattern(
         "OpenVINO counters",
         ("layerName", "execStatus", "layerType", "execType", "realTime (ms)", "cpuTime (ms)",
