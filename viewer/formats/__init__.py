@@ -89,11 +89,11 @@ class Format:
     in_order: bool = False
 
 
-PLAIN_CSV, LAYER_TABLE = "Plain CSV", "Layer table"
+PLAIN_CSV, JSON_TABLE, LAYER_TABLE = "Plain CSV", "JSON table", "Layer table"
 LOG, PACKED = "Log with a profile", "Packed file"
 PARTITION_LOG = "Partitioner log"
 # Tables of any tool, whose columns a user can state.
-WITH_COLUMNS = frozenset((PLAIN_CSV, LAYER_TABLE))
+WITH_COLUMNS = frozenset((PLAIN_CSV, JSON_TABLE, LAYER_TABLE))
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
 # The module of ETRecords takes 20 ms to import, and most commands open an ETDump.
 _FORMATS = {
@@ -125,6 +125,7 @@ _FORMATS = {
     "executorch.inspector_tsv": ("Inspector table", (".tsv",), "trace"),
     "executorch.runner_log": ("LLM runner log", (".txt", ".log"), "trace"),
     "layers.reader": (LAYER_TABLE, (".csv", ".json", ".txt"), "trace"),
+    "table.json_rows": (JSON_TABLE, (".json", ".jsonl"), "trace"),
     "chrome.reader": ("Chrome trace", (".json", ".json.gz"), "trace"),
     "zipped": ("ZIP archive", (".zip",), "trace"),
     "source.mlir": ("MLIR text", (".mlir",), "program"),

@@ -33,6 +33,7 @@ from viewer.formats import (
 from viewer.formats.executorch.etrecord.archive import DAMAGED
 from viewer.formats.folders import is_meant
 from viewer.formats.packed import unpacked
+from viewer.formats.table import json_rows
 from viewer.formats.table.layout import Layout
 from viewer.formats.table.plain_csv import layout_in
 from viewer.formats.table.stated_columns import ColumnsNeeded
@@ -63,9 +64,15 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 
 def table_layout(path: str) -> Layout:
-    """The layout of a table, or of the one in a packed file. Raises UnreadableFile, OSError."""
+    """The layout of a table, or of that in a packed file or in JSON.
+
+    Raises UnreadableFile, OSError.
+    """
     with open(path, "rb") as file:
         head = file.read(HEAD_SIZE)
+    if json_rows.sniff(head):
+        with json_rows.as_csv(path) as (inner, _):
+            return layout_in(inner)
     if packing_of(head):
         with unpacked(path, never_cancelled) as (inner, *_):
             return layout_in(inner)

@@ -137,6 +137,7 @@ KINDS = {
         Kind("log", ".log", ("logs/*", "regress/log/*"), logs.log, _lines),
         Kind("packed", ".zst", ("regress/packed/*",), logs.packed, _repacked),
         Kind("table", ".csv", ("table_csv/*",), texts.table, _lines, _RECORD),
+        Kind("json_table", ".json", ("regress/json_table/*",), texts.json_table, _json),
         Kind("mlir", ".mlir", ("torq/tiny_cnn.mlir",), texts.mlir, _lines,
              "torq/compile_c3_taskid_mtu.csv"),
         Kind("session", ".opscope", ("regress/session/*",), own_files.session, _json),

@@ -5,9 +5,20 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import zipfile
 
-from tests.reliability.fuzz.values import EDGES, Dice, count, name, number, number_text, some, tick
+from tests.reliability.fuzz.values import (
+    EDGES,
+    HOSTILE,
+    Dice,
+    count,
+    name,
+    number,
+    number_text,
+    some,
+    tick,
+)
 
 _LOCATIONS = (
     'loc("m.mlir":2:3)', "loc(unknown)", 'loc(callsite("m.mlir":11:10 at "m.mlir":2:3))',
@@ -187,6 +198,28 @@ def plain_table(dice: Dice) -> bytes:
                 z.writestr(zipfile.ZipInfo(f"{number}.csv"), data)
         return out.getvalue()
     return data
+
+
+def json_table(dice: Dice) -> bytes:
+    """Return objects of JSON with the columns of a plain table, in a list or one on each line."""
+    start, last = dice.choice(_TIME_COLUMNS)
+    keys = [start, last, "name", *some(dice, ("op", "pid", "thread", "args", "", name(dice)), 0.4)]
+    rows = []
+    for row in range(count(dice, 20)):
+        times = {
+            key: dice.choice(
+                (row * 1000 + 7, row + 0.125, str(row), tick(dice), None, number(dice))
+            )
+            for key in (start, last)
+        }
+        others = {
+            key: dice.choice((_text(dice), 5, None, [1], {"a": 1.5}, *HOSTILE)) for key in keys
+        }
+        rows.append(dice.choice((5, None, {})) if dice.random() < 0.03 else {**others, **times})
+    if dice.random() < 0.3:
+        return _encoded([json.dumps(row) for row in rows], dice)
+    tree = dice.choice((rows, {"nodes": rows}, {"a": {"b": [rows, rows]}}, [rows, {"x": rows}]))
+    return json.dumps(tree, indent=dice.choice((None, 1))).encode("utf-8", "surrogatepass")
 
 
 def table(dice: Dice) -> bytes:

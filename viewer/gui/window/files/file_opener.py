@@ -15,7 +15,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.codecs.file_stamps import stamp_of
-from viewer.formats import PLAIN_CSV, WHOLE, formats, open_file, share_text
+from viewer.formats import JSON_TABLE, PLAIN_CSV, WHOLE, formats, open_file, share_text
 from viewer.formats.executorch.debug_buffer import is_debug_buffer
 from viewer.formats.npz import is_npz
 from viewer.formats.table.stated_columns import Question
@@ -267,7 +267,7 @@ class FileOpener(QObject):
         numbers = [
             number
             for number, open_trace in enumerate(traces)
-            if open_trace.file.format == PLAIN_CSV
+            if open_trace.file.format in (PLAIN_CSV, JSON_TABLE)
         ]
         chosen = self._session.state.slice
         if chosen is not None and chosen.trace in numbers:
