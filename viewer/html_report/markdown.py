@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from viewer import __version__
 from viewer.codecs.atomic_file import NothingToExport
 from viewer.html_report.contents import Contents, Profile, contents_of, short_paths
-from viewer.html_report.options import Limits, ReportOptions
+from viewer.html_report.options import Limits, QueryRows, ReportOptions
 from viewer.html_report.report import NOTHING
 from viewer.html_report.sections.costs import figure_cells, figures
 from viewer.html_report.sections.overview import findings_of, key_figures
 from viewer.model.text import markdown_text
 from viewer.model.times import counted, plain_spaces
+from viewer.query.result_values import cell_text, is_number
 from viewer.reports.compare_text import compare_markdown
 from viewer.tables.statistics import group_row
 from viewer.workspace.workspace import Workspace
@@ -35,6 +36,8 @@ def report_markdown(workspace: Workspace, options: ReportOptions | None = None) 
         lines += [compare_markdown(compared.comparison, compared.problems), ""]
     for profile in contents.profiles:
         lines += _profile(profile, named=len(contents.profiles) > 1)
+    for query in contents.options.queries:
+        lines += _query(query)
     if contents.others:
         lines += [f"{counted(contents.others, 'more profile')} not shown.", ""]
     return plain_spaces("\n".join([*lines, *_origin(contents)]) + "\n")
@@ -74,6 +77,28 @@ def _table(profile: Profile, phase: str) -> list[str]:
     lines = ["| " + " | ".join(titles) + " |", "|" + " ---: |" * (len(titles) - 1) + " --- |"]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     rest = len(groups.groups) - len(rows)
+    return [*lines, "", *([f"{counted(rest, 'more row')}.", ""] if rest > 0 else [])]
+
+
+def _query(query: QueryRows) -> list[str]:
+    """Return the first rows of a query, or why there are none."""
+    lines = [f"### {markdown_text(query.title)}", ""]
+    lines += [markdown_text(query.complaint), ""] if query.complaint else []
+    result = query.result
+    if result is None or not result.columns:
+        return lines
+    columns = range(len(result.columns))
+    numbers = [is_number(type_name) for type_name in result.types]
+    lines += [
+        "| " + " | ".join(markdown_text(name) for name in result.columns) + " |",
+        "|" + "".join(" ---: |" if each else " --- |" for each in numbers),
+    ]
+    count = min(len(result.rows), _MOST_ROWS)
+    lines += [
+        "| " + " | ".join(markdown_text(cell_text(result, row, i)) for i in columns) + " |"
+        for row in range(count)
+    ]
+    rest = result.count - count
     return [*lines, "", *([f"{counted(rest, 'more row')}.", ""] if rest > 0 else [])]
 
 

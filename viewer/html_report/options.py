@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.model.trace import Trace
+from viewer.query.engine import Result
+from viewer.view.derived_tracks import ChartKind
 from viewer.workspace.workspace import Workspace
 
 MOST_BYTES = 5_000_000
@@ -28,20 +29,26 @@ class ComparedReport:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DerivedRows:
-    """The rows of a query that is drawn as tracks.
+class QueryRows:
+    """The rows of a query that a session keeps.
 
-    trace: its slices and counters, in ns of the axis of a clock, which is `span_ns` long. count: of
-    all rows, if some are left out.
+    result: None if there are none; `complaint` says why. trace: its slices and counters if it is
+    drawn as tracks, in ns of the axis of a clock, which is `span_ns` long. chart: how it is drawn
+    if not as tracks.
     """
 
     name: str
     sql: str
-    columns: Sequence[str]
-    rows: Sequence[tuple[Any, ...]]
-    count: int
-    trace: Trace
-    span_ns: int
+    result: Result | None = None
+    complaint: str = ""
+    trace: Trace | None = None
+    span_ns: int = 1
+    chart: ChartKind | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"Derived by query {self.name}" if self.chart is None else f"Chart {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +56,13 @@ class ReportOptions:
     """What a report contains.
 
     title: by default the name of the model or file. source: whether the text of the model's source
-    is included. compared: a comparison, if there is one. derived: tracks of queries.
+    is included. compared: a comparison, if there is one. queries: that are drawn.
     """
 
     title: str = ""
     source: bool = True
     compared: ComparedReport | None = None
-    derived: Sequence[DerivedRows] = ()
+    queries: Sequence[QueryRows] = ()
 
 
 @dataclass(frozen=True, slots=True)

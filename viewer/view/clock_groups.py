@@ -121,6 +121,18 @@ def axis_zeros(traces: Sequence[OpenTrace]) -> dict[str, int]:
     return zeros
 
 
+def table_zeros(traces: Sequence[OpenTrace]) -> dict[str, int]:
+    """Return where the axes of clock groups start in the times of tables.
+
+    `viewer.workspace.exports.common_offsets` explains these.
+    """
+    places = {(trace.place.key, trace.place.shift_ns) for trace in traces}
+    if len(places) != 1:
+        return {}  # tables count as axes do
+    ((_, shift),) = places
+    return {key: zero - shift for key, zero in axis_zeros(traces).items()}
+
+
 def _length(traces: Iterable[OpenTrace]) -> int:
     return max([1, *(open_trace.axis.to_ns(open_trace.trace.end) for open_trace in traces)])
 

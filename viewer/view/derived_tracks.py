@@ -1,6 +1,6 @@
-"""Tracks that a query derives: its rows as slices or counters beside the open traces. No Qt.
+"""Queries that a view keeps: their rows are tracks beside the open traces, or a chart. No Qt.
 
-They are traces of their own, which no workspace has: no total, statistic or search counts them.
+Tracks are traces of their own, which no workspace has: no total, statistic or search counts them.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,24 @@ class DerivedTrack:
     def process(self) -> str:
         """The title of its tracks."""
         return f"Derived by query {self.name}"
+
+
+class ChartKind(Enum):
+    """How the rows of a result are drawn."""
+
+    TABLE = "Table"
+    BARS = "Bars"
+    LINE = "Line"
+    POINTS = "Points"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChart:
+    """A query whose rows are drawn as a chart."""
+
+    name: str
+    sql: str
+    kind: ChartKind
 
 
 def why_no_track(columns: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
 from viewer.render.axis.gaps import NO_GAPS, Gaps
 from viewer.view.compared_arms import ComparedArms
-from viewer.view.derived_tracks import DerivedTrack
+from viewer.view.derived_tracks import DerivedTrack, QueryChart
 from viewer.view.strip_view import StripView as StripView
 from viewer.view.ties import Range, Ranges, Ties, moved_together
 from viewer.workspace.clocks import ClockRates, DelegateRates
@@ -224,6 +224,7 @@ class ViewState:
     ruler: RulerUnit = RulerUnit.FROM_START
     compared: ComparedArms | None = None
     derived: tuple[DerivedTrack, ...] = ()
+    charts: tuple[QueryChart, ...] = ()
 
     def range_of(self, clock: str) -> Range:
         """Return the visible range of a clock group; of an unknown one that of the active one."""

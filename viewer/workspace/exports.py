@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from viewer.tables.statistics import statistics_columns
 from viewer.tables.untimed import untimed_columns
 from viewer.workspace.snapshot import NO_TIMES, LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.workspace.perfetto_export import DerivedSource
 
 # The Perfetto exporter loads the official protos, so it is imported late for a fast startup.
 PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
@@ -53,6 +56,7 @@ def export(
     raw: bool = False,
     shifts: Mapping[int, tuple[int, str]] = _NOT_ALIGNED,
     own_names: bool = False,
+    derived: Sequence[DerivedSource] = (),
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
@@ -62,11 +66,13 @@ def export(
     statistics, one of `viewer.analysis.statistics.group_keys.KEYS`. ns_range: only slices in this
     part of the axis of every clock, in ns from its start; slices that cross its edges are exported
     in full. raw: write texts to .csv and .tsv as they are, also those that a spreadsheet takes for
-    formulas. shifts, own_names: of a Perfetto file, as in `PerfettoOptions`. The file is
+    formulas. shifts, own_names, derived: of a Perfetto file, as in `PerfettoOptions`. The file is
     written completely or not at all. Raises NothingToExport, OSError, WriteCancelled, and
     ValueError for a suffix that is not in EXPORT_SUFFIXES.
     """
-    job = prepare(workspace, path, table, by, ns_range, raw, shifts, own_names=own_names)
+    job = prepare(
+        workspace, path, table, by, ns_range, raw, shifts, own_names=own_names, derived=derived
+    )
     return job(progress, cancelled)
 
 
@@ -80,6 +86,7 @@ def prepare(
     shifts: Mapping[int, tuple[int, str]] = _NOT_ALIGNED,
     *,
     own_names: bool = False,
+    derived: Sequence[DerivedSource] = (),
 ) -> ExportJob:
     """Collect everything that an export needs as frozen data; the job may run on another thread.
 
@@ -91,7 +98,9 @@ def prepare(
         from viewer.workspace.perfetto_export import RANGE, WHOLE, PerfettoJob, PerfettoOptions
 
         what = WHOLE if ns_range is None else RANGE
-        options = PerfettoOptions(what, ns_range, shifts=shifts, own_names=own_names)
+        options = PerfettoOptions(
+            what, ns_range, shifts=shifts, own_names=own_names, derived=tuple(derived)
+        )
         job = PerfettoJob(Snapshot.of(workspace), options)
         return lambda progress, cancelled: job.write(path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):

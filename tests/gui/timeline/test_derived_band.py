@@ -128,7 +128,7 @@ def test_undo_and_the_menu_remove_a_track(qtbot, harness):
     assert panel.tracks_button.isVisible()
     panel.track_menu.aboutToShow.emit()
     (action,) = panel.track_menu.actions()
-    assert action.text() == "Remove outer"
+    assert action.text() == "Remove track outer"
     action.trigger()
     assert not band.isVisible()
     assert not panel.tracks_button.isVisible()

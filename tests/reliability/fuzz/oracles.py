@@ -33,6 +33,7 @@ from viewer.analysis.numbers.summary import summary_of
 from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.groups import GroupKey, groups
 from viewer.analysis.statistics.events import event_statistics
+from viewer.api.session_queries import complaint_of, kept_queries
 from viewer.codecs.reading import UnreadableFile
 from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart
 from viewer.export.perfetto.writer import write_perfetto
@@ -40,6 +41,9 @@ from viewer.formats import open_file
 from viewer.formats.executorch.logged_profile import expected_values, logged_profile
 from viewer.formats.executorch.pte.bundled_outputs import is_bundled, read_bundled_cases
 from viewer.formats.table.reader import TIME_LIMIT
+from viewer.html_report.contents import contents_of
+from viewer.html_report.options import Limits, ReportOptions
+from viewer.html_report.sections.queries import queries
 from viewer.model.inferences.inference_views import Inferences, aligned_runs, mean_run
 from viewer.model.queries import NATIVE_DURATION, preorder
 from viewer.model.trace import KeyKind, Trace
@@ -205,6 +209,10 @@ def _read_session(path: Path) -> object:
         opened = [views[trace, Inferences.AS_RUN] for trace in workspace.traces]
         state, lost = shown_view(saved.view, ViewState(), opened, found)
         repr(state)
+        rows = kept_queries([str(path)], workspace).rows(workspace)
+        lost += [complaint_of(rows)]
+        if rows:
+            queries(contents_of(workspace, ReportOptions(queries=rows), Limits())).encode()
     "".join((*complaints, *lost)).encode("utf-8", "surrogateescape")
     return len(files), len(complaints).bit_length(), len(lost).bit_length(), bool(refused)
 

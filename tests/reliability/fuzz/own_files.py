@@ -9,6 +9,18 @@ from tests.reliability.fuzz.values import HOSTILE, NAMES, Dice, count, name, num
 
 # What sessions of the fuzzer have as their inputs, next to them.
 INPUTS = ("demo_str_x4.etdp", "demo_str.etrecord", "compile_c3_taskid_mtu.csv")
+_QUERIES = (
+    "SELECT name, start_ns, dur_ns FROM slices",
+    "SELECT start_ns, depth AS value, name AS pivot FROM slices",
+    "SELECT 'a', 9223372036854775807 AS ts, 9223372036854775807 AS dur",
+    "SELECT name, -170141183460469231731687303715884105728::HUGEINT AS n FROM slices",
+    "SELECT 'nan'::DOUBLE, 'inf'::DOUBLE",
+    "COPY slices TO 'stolen.csv'",
+    "SELECT * FROM read_text('/etc/passwd')",
+    "",
+    ";",
+    "SELECT '\0\u202e<b>' AS name, 1 AS n",
+)
 _SCALES = (
     "1",
     "5/4",
@@ -111,6 +123,10 @@ def _view(dice: Dice) -> dict[str, Any] | None:
         "mark": number(dice), "search": dice.choice((*NAMES, "dur > 5", "(", "name:")),
             "only_hits": True,
         "ruler": name(dice), "front": [name(dice)],
+        "derived": [{"name": name(dice), "sql": dice.choice(_QUERIES), "clock": dice.choice(
+            (None, _input(dice)))} for _ in range(count(dice, 3))],
+        "charts": [{"name": name(dice), "sql": dice.choice(_QUERIES), "kind": dice.choice(
+            ("bars", "line", "points", "table", name(dice)))} for _ in range(count(dice, 3))],
     }  # fmt: skip
     return dict(some(dice, list(everything.items()), 0.5))
 

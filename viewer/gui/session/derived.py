@@ -1,11 +1,11 @@
-"""Adding and removing the tracks that queries derive. Each is a step that undo reverts."""
+"""Adding and removing the tracks and charts of queries. Each is a step that undo reverts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from viewer.gui.session.session import Session
-from viewer.view.derived_tracks import DerivedTrack
+from viewer.view.derived_tracks import MOST_QUERIES, ChartKind, DerivedTrack, QueryChart
 from viewer.view.state import LONGEST_NAME, SliceRef
 
 
@@ -21,14 +21,33 @@ def remove(session: Session, derived: DerivedTrack) -> None:
     session.change(replace(session.state, derived=others))
 
 
+def keep_chart(session: Session, name: str, sql: str, kind: ChartKind) -> QueryChart:
+    """Keep a chart; it replaces one of the same name. Without a name it gets the next number."""
+    charts = session.state.charts
+    chart = QueryChart(_named(name, "Chart", {each.name for each in charts}), sql, kind)
+    others = (each for each in charts if each.name != chart.name)
+    session.change(replace(session.state, charts=(*others, chart)[-MOST_QUERIES:]))
+    return chart
+
+
+def drop_chart(session: Session, chart: QueryChart) -> None:
+    """Keep a chart no longer."""
+    charts = tuple(each for each in session.state.charts if each != chart)
+    session.change(replace(session.state, charts=charts))
+
+
+def _named(name: str, kind: str, used: set[str]) -> str:
+    """Return a name on one line; without one that with the next number."""
+    numbers = (f"{kind} {n}" for n in range(1, len(used) + 2))
+    return " ".join(name.split())[:LONGEST_NAME] or next(n for n in numbers if n not in used)
+
+
 def named(session: Session, name: str, sql: str, files: set[str]) -> DerivedTrack:
     """Return a query as a track on the clock of the files in its rows, else on the active one.
 
     Without a name it gets the next number.
     """
-    used = {track.name for track in session.state.derived}
-    numbers = (f"Query {n}" for n in range(1, len(used) + 2))
-    title = " ".join(name.split())[:LONGEST_NAME] or next(n for n in numbers if n not in used)
+    title = _named(name, "Query", {track.name for track in session.state.derived})
     clocks = {
         session.groups.of(number).key
         for number, open_trace in enumerate(session.traces)

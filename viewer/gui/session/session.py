@@ -509,7 +509,7 @@ class Session(QObject):
             ((old.query, old.only_hits) != (state.query, state.only_hits), self.query_changed),
             (old.ruler is not state.ruler, self.ruler_changed),
             (old.compared != state.compared, self.compared),
-            (old.derived != state.derived, self.derived_changed),
+            ((old.derived, old.charts) != (state.derived, state.charts), self.derived_changed),
         ):
             if changed:
                 signal.emit()

@@ -1,51 +1,66 @@
-"""Tracks that queries derive, in a report: their SQL, a picture of their slices, and their rows."""
+"""Tracks and charts of queries in a report: their SQL, a picture, and their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from viewer.arrays import Ints
 from viewer.html_report.contents import Contents
 from viewer.html_report.html import Cell, Row, paragraph, rest_note, section, table, text
-from viewer.html_report.options import DerivedRows
+from viewer.html_report.options import QueryRows
+from viewer.html_report.sections.query_chart import chart_svg
 from viewer.model.counter import Counter
 from viewer.model.times import format_time
 from viewer.model.trace import Trace
+from viewer.query.engine import Result
+from viewer.query.result_values import cell_text, plotted
 
 _WIDTH, _LANE, _COUNTER, _MOST_LANES = 960, 14, 40, 16
 _NOT_COUNTED = "Derived by a query. No figure of this report counts these rows."
 
 
 def queries(contents: Contents) -> str:
-    """Return the tracks of all queries."""
-    parts = [_query(contents, *numbered) for numbered in enumerate(contents.options.derived)]
+    """Return the tracks and charts of all queries."""
+    parts = [_query(contents, *numbered) for numbered in enumerate(contents.options.queries)]
     return section("queries", "Queries", *parts)
 
 
-def _query(contents: Contents, number: int, derived: DerivedRows) -> str:
-    most = contents.limits.rows
-    caption = f"Rows of {derived.name}"
-    columns = list(zip(*derived.rows[:most], strict=True)) or [()] * len(derived.columns)
+def _query(contents: Contents, number: int, query: QueryRows) -> str:
+    lines = "\n".join(text(line, 1_000) for line in query.sql[:10_000].splitlines())
+    parts = [f"<h3>{text(query.title)}</h3>"]
+    result, boxes = query.result, contents.limits.svg_boxes
+    if query.trace is not None:
+        parts.append(paragraph(_NOT_COUNTED, "note"))
+    parts.append(f"<pre><code>{lines}</code></pre>")
+    if query.trace is not None:
+        parts.append(_picture(query, query.trace, f"hatch-{number}", boxes))
+    if result is not None and query.chart is not None:
+        drawn = plotted(result)
+        parts.append(
+            paragraph(drawn)
+            if isinstance(drawn, str)
+            else chart_svg(result, drawn, query.chart, boxes)
+        )
+    parts.append(paragraph(query.complaint))
+    if result is not None:
+        parts += _rows(f"Rows of {query.name}", result, contents.limits.rows)
+    return "\n".join(filter(None, parts))
+
+
+def _rows(caption: str, result: Result, most: int) -> list[str]:
+    columns = list(zip(*result.rows[:most], strict=True)) or [()] * len(result.columns)
     numbers = [all(map(_is_number, present)) for present in map(_present, columns)]
     order = sorted(range(len(columns)), key=lambda i: not numbers[i])  # numbers are on the left
-    rows = [Row([_cell(derived, row, i, is_number=numbers[i]) for i in order])
-            for row in derived.rows[:most]]  # fmt: skip
-    titles = [derived.columns[i] for i in order]
+    rows = [Row([_cell(result, row, i, is_number=numbers[i]) for i in order])
+            for row in range(min(most, len(result.rows)))]  # fmt: skip
+    titles = [result.columns[i] for i in order]
     left = numbers.count(False)
-    lines = "\n".join(text(line, 1_000) for line in derived.sql[:10_000].splitlines())
-    return "\n".join(
-        [
-            f"<h3>{text(f'Derived by query {derived.name}')}</h3>",
-            paragraph(_NOT_COUNTED, "note"),
-            f"<pre><code>{lines}</code></pre>",
-            _picture(derived, f"hatch-{number}", contents.limits.svg_boxes),
-            table(caption, titles, rows, left=left),
-            rest_note(derived.count - len(rows), "more row"),
-        ]
-    )
+    return [
+        table(caption, titles, rows, left=left),
+        rest_note(result.count - len(rows), "more row"),
+    ]
 
 
 def _present(values: Sequence[object]) -> list[object]:
@@ -57,20 +72,19 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _cell(derived: DerivedRows, row: tuple[Any, ...], i: int, *, is_number: bool) -> Cell:
-    value = row[i]
+def _cell(result: Result, row: int, i: int, *, is_number: bool) -> Cell:
+    value = result.rows[row][i]
     if not is_number or value is None:
         return Cell("" if value is None else str(value))
-    is_time = derived.columns[i].endswith("_ns") and isinstance(value, int)
-    return Cell(format_time(value) if is_time else f"{value:.6g}", value)
+    return Cell(cell_text(result, row, i), value)
 
 
 # -- pictures --------------------------------------------------------------------------------------
 
 
-def _picture(derived: DerivedRows, identity: str, most: int) -> str:
+def _picture(query: QueryRows, trace: Trace, identity: str, most: int) -> str:
     """Return the slices and counters over the axis of their clock. identity: of their hatch."""
-    trace, span = derived.trace, max(derived.span_ns, 1)
+    span = max(query.span_ns, 1)
     lanes = min(len(trace.slices.row_track), _MOST_LANES)
     counters = trace.counters[:_MOST_LANES]
     height = lanes * _LANE + len(counters) * _COUNTER
@@ -83,7 +97,7 @@ def _picture(derived: DerivedRows, identity: str, most: int) -> str:
         f'<defs><pattern id="{identity}" width="6" height="6" patternUnits="userSpaceOnUse">'
         '<path d="M0 6L6 0" stroke="currentColor" stroke-width="2"/></pattern></defs>'
     )
-    title = f"Tracks derived by query {derived.name}, over {format_time(span)}"
+    title = f"Tracks derived by query {query.name}, over {format_time(span)}"
     return (
         f'<svg viewBox="0 0 {_WIDTH} {height}" width="100%" role="img"><title>{text(title)}</title>'
         f'{pattern}<g fill="url(#{identity})" stroke="currentColor" stroke-width="0.5">'

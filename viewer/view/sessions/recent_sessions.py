@@ -52,8 +52,8 @@ class UnsavedWork:
     """The user's work in a session that is in none of their files.
 
     Bookmarks and notes, the order and heights of tracks and of the strips of clock groups, the
-    moments at which these are aligned, links and clocks; not the visible range, folding or
-    selection. Two values with the same files and the same work are equal.
+    moments at which these are aligned, tracks and charts of queries, links and clocks; not the
+    visible range, folding or selection. Two values with the same files and the same work are equal.
     """
 
     files: tuple[str, ...]
@@ -62,12 +62,15 @@ class UnsavedWork:
     choices: tuple[object, ...]
     source_paths: tuple[object, ...]
     strips: tuple[object, ...] = ()
+    queries: tuple[object, ...] = ()
 
     @property
     def is_any(self) -> bool:
         """Whether anything was done besides opening files; source paths are stored elsewhere."""
         arranged = self.tracks != SavedTracks(order=self.tracks.order)
-        return bool(self.bookmarks or arranged or any(self.choices) or any(self.strips))
+        return bool(
+            self.bookmarks or arranged or any(self.choices) or any(self.strips) or self.queries
+        )
 
 
 _NO_WORK = UnsavedWork((), (), SavedTracks(), (), ())
@@ -90,6 +93,7 @@ def work_of(saved: SavedSession) -> UnsavedWork:
         ),
         saved_choices.source_paths,
         () if view is None else _work_on_strips(view),
+        () if view is None else (*view.derived, *view.charts),
     )
 
 

@@ -24,13 +24,20 @@ from viewer.render.color_schemes import scheme_of
 from viewer.render.layout import HeaderPart
 from viewer.view.clock_groups import ClockGroup, axis_spans, clock_groups, group_key
 from viewer.view.compared_arms import ChosenArm, ComparedArms
-from viewer.view.derived_tracks import LONGEST_QUERY, MOST_QUERIES, DerivedTrack
+from viewer.view.derived_tracks import (
+    LONGEST_QUERY,
+    MOST_QUERIES,
+    ChartKind,
+    DerivedTrack,
+    QueryChart,
+)
 from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.session_file import (
     RowHeight,
     SavedArea,
     SavedArm,
     SavedBookmark,
+    SavedChart,
     SavedClock,
     SavedComparison,
     SavedDerived,
@@ -76,6 +83,16 @@ def shown_view(
     Inferences are shown as they ran; `Session.show_inferences` restores their display mode.
     """
     return _Shower(traces, inputs).view(saved, start)
+
+
+def charts_of(saved: SavedView) -> tuple[QueryChart, ...]:
+    """Return the charts of a session; one of a kind that is not known is none."""
+    kinds = {kind.name.lower(): kind for kind in ChartKind if kind is not ChartKind.TABLE}
+    return tuple(
+        QueryChart(one_line(chart.name), chart.sql, kinds[chart.kind])
+        for chart in saved.charts[:MOST_QUERIES]
+        if chart.kind in kinds
+    )
 
 
 class _Keeper:
@@ -135,6 +152,11 @@ class _Keeper:
                 SavedDerived(track.name, track.sql, self._input(track.clock))
                 for track in state.derived[:MOST_QUERIES]
                 if track.clock in self._firsts and len(track.sql) <= LONGEST_QUERY
+            ),
+            charts=tuple(
+                SavedChart(chart.name, chart.sql, chart.kind.name.lower())
+                for chart in state.charts[:MOST_QUERIES]
+                if len(chart.sql) <= LONGEST_QUERY
             ),
         )
 
@@ -306,6 +328,7 @@ class _Shower:
                 for track in saved.derived[:MOST_QUERIES]
                 if (place := self._place_of(track.clock))
             ),
+            charts=charts_of(saved),
         )
         messages = [f"{_counted(n, what)} not in these files" for what, n in self._gone.items()]
         return state, messages

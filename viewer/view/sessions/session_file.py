@@ -186,6 +186,14 @@ class SavedDerived(msgspec.Struct, frozen=True, omit_defaults=True):
     clock: int | None = None
 
 
+class SavedChart(msgspec.Struct, frozen=True):
+    """A query whose rows are drawn as a chart; kind: "bars", "line" or "points"."""
+
+    name: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
+    sql: Annotated[str, msgspec.Meta(max_length=LONGEST_QUERY)]
+    kind: str
+
+
 class SavedNumbers(msgspec.Struct, frozen=True, omit_defaults=True):
     """What logged values are compared with, and the debug buffers that were chosen.
 
@@ -256,6 +264,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     compared: SavedComparison | None = None
     numbers: SavedNumbers = SavedNumbers()
     derived: tuple[SavedDerived, ...] = ()
+    charts: tuple[SavedChart, ...] = ()
 
 
 class SavedSession(msgspec.Struct, frozen=True):

@@ -8,9 +8,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.gui.panels.query.test_panel import DUMP, NONE, run
-from viewer.gui.panels.query.chart import ChartKind, ResultChart, plotted
+from viewer.gui.panels.query.chart import ResultChart
 from viewer.gui.panels.query.panel import QueryPanel
+from viewer.gui.session import derived
+from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.query.engine import Result
+from viewer.query.result_values import plotted
+from viewer.view.derived_tracks import ChartKind
 
 BY_NAME = "SELECT name, count(*) AS n, sum(dur_ns) AS dur_ns FROM slices GROUP BY 1 ORDER BY 2 DESC"
 
@@ -53,6 +57,42 @@ def test_a_click_on_a_row_marks_its_bar_after_sorting(qtbot, panel):
     place = panel.rows.visualRect(panel.rows.arranged.index(0, 0)).center()
     QTest.mouseClick(panel.rows.viewport(), Qt.MouseButton.LeftButton, NONE, place)
     assert chart.accessible_value() == "name: b, n: 1"
+
+
+@pytest.mark.slow
+def test_a_chart_is_kept_shown_again_and_removed(qtbot, panel):
+    assert not panel.keep_button.isVisible()
+    run(qtbot, panel, BY_NAME)
+    assert not panel.keep_button.isVisible()
+    choose(panel, ChartKind.BARS)
+    QTest.keyClicks(panel.track_name, "by name")
+    QTest.mouseClick(panel.keep_button, Qt.MouseButton.LeftButton)
+    choose(panel, ChartKind.LINE)
+    QTest.mouseClick(panel.keep_button, Qt.MouseButton.LeftButton)
+    kept = [(chart.name, chart.kind) for chart in panel.session.state.charts]
+    assert kept == [("by name", ChartKind.BARS), ("Chart 1", ChartKind.LINE)]
+    assert {chart.sql for chart in panel.session.state.charts} == {BY_NAME}
+    assert set(DerivedTracks.of(panel.session).results) == {BY_NAME}
+    run(qtbot, panel, "SELECT name FROM slices")
+    panel.track_menu.aboutToShow.emit()
+    show, _, remove, _ = panel.track_menu.actions()
+    assert (show.text(), remove.text()) == ("Show chart by name", "Remove chart by name")
+    show.trigger()
+    qtbot.waitUntil(lambda: panel._running is None, timeout=60_000)
+    assert panel.chart.accessibleName() == "Bars of n by name"
+    remove.trigger()
+    assert [chart.name for chart in panel.session.state.charts] == ["Chart 1"]
+    panel.session.undo()
+    assert [chart.name for chart in panel.session.state.charts] == ["by name", "Chart 1"]
+
+
+def test_a_text_that_is_written_stays_when_a_session_has_charts(qtbot, panel):
+    panel.editor.setFocus()
+    QTest.keyClicks(panel.editor, "SELECT 12")
+    text = panel.editor.toPlainText()
+    derived.keep_chart(panel.session, "", BY_NAME, ChartKind.BARS)
+    assert panel.editor.toPlainText() == text
+    assert panel.tracks_button.isVisible()
 
 
 def test_a_result_without_numbers_says_why(qtbot, panel):

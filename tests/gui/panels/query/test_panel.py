@@ -7,8 +7,8 @@ from PySide6.QtTest import QTest
 from viewer.gui.panels.base.panel_host import Presence
 from viewer.gui.panels.query import panel as query_panel
 from viewer.gui.panels.query.panel import FIRST, QueryPanel
-from viewer.gui.panels.query.rows import SLICE_IDS
 from viewer.gui.session.session import Session
+from viewer.query.result_values import SLICE_IDS
 from viewer.view.state import SliceRef
 
 DUMP = "etdump/demo_portable_x3.etdp"

@@ -22,7 +22,7 @@ from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.window.files import sessions
 from viewer.model.inferences.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder
-from viewer.view.derived_tracks import DerivedTrack
+from viewer.view.derived_tracks import ChartKind, DerivedTrack
 from viewer.view.sessions.session_file import read
 from viewer.view.state import Area, Bookmark, RulerUnit, SliceRef, TrackView
 
@@ -84,6 +84,41 @@ def test_queries_that_are_drawn_run_again(controller, qtbot, folder, tmp_path, m
     session.close_all()
     take_up(qtbot, controller, moved / "mine.opscope")
     assert session.state.derived == ()
+
+
+@pytest.mark.slow
+def test_charts_come_back_with_their_query_and_are_drawn(
+    controller, qtbot, folder, tmp_path, monkeypatch
+):
+    open_files(qtbot, controller, *files_in(folder))
+    session = controller.session
+    sql = "SELECT name, count(*) AS n FROM slices GROUP BY 1"
+    derived.keep_chart(session, "counts", sql, ChartKind.LINE)
+    derived.keep_chart(session, " ", f"{sql} ORDER BY 2", ChartKind.BARS)
+    charts = session.state.charts
+    assert [chart.name for chart in charts] == ["counts", "Chart 1"]
+    session.undo()
+    assert session.state.charts == charts[:1]
+    session.redo()
+    assert controller.session_files.work.is_any
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    moved = folder.rename(tmp_path / "copy")
+    session.close_all()
+    assert session.state.charts == ()
+    controller.docks.show_panel("query")
+    take_up(qtbot, controller, moved / "mine.opscope")
+    assert session.state.charts == charts
+    panel = controller.docks.by_name["query"]
+    qtbot.waitUntil(lambda: panel.chart is not None, timeout=60_000)
+    assert panel.editor.toPlainText() == charts[-1].sql  # who opens it sees what ran
+    assert panel.chart.accessibleName() == "Bars of n by name"
+    # A chart of a later version is left out.
+    saved = json.loads((moved / "mine.opscope").read_text())
+    saved["view"]["charts"][0]["kind"] = "pie"
+    (moved / "mine.opscope").write_text(json.dumps(saved))
+    session.close_all()
+    take_up(qtbot, controller, moved / "mine.opscope")
+    assert session.state.charts == charts[1:]
 
 
 def test_all_that_was_seen_comes_back(controller, qtbot, qapp, folder, tmp_path, monkeypatch):

@@ -7,8 +7,6 @@ dimension is a number. What falls on one pixel is drawn once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 import pyqtgraph as pg
@@ -18,66 +16,15 @@ from PySide6.QtGui import QFontMetricsF
 from viewer.arrays import Floats, Ints
 from viewer.gui.panels.base.chart import Chart
 from viewer.gui.panels.base.range_view import NONE
-from viewer.gui.panels.base.tables.columns import ColumnKind
-from viewer.gui.panels.query.rows import cell_text, kind_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.query.engine import Result
+from viewer.query.result_values import Plotted, cell_text, is_time
+from viewer.view.derived_tracks import ChartKind
 
 _STEPS = 1_000_000  # of an axis of numbers
 _NEAR, _DOT, _LEAST_NAME = 12.0, 5, 40  # px
 _MARGIN = 0.05  # above and below lines and points
-
-
-class ChartKind(Enum):
-    """How the rows of a result are shown."""
-
-    TABLE = "Table"
-    BARS = "Bars"
-    LINE = "Line"
-    POINTS = "Points"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plotted:
-    """Rows of a result that have a number.
-
-    rows: their numbers. values: finite. places: of a dimension of numbers, None for texts.
-    dimension, measure: the columns.
-    """
-
-    rows: Ints
-    values: Floats
-    places: Floats | None
-    dimension: int
-    measure: int
-
-
-def plotted(result: Result) -> Plotted | str:
-    """Return what a chart of a result shows, or why there is none.
-
-    The dimension is the first text, or else the first column; the measure the next number.
-    """
-    kinds = [kind_of(*column) for column in zip(result.columns, result.types, strict=True)]
-    dimension = next((i for i, kind in enumerate(kinds) if kind is ColumnKind.TEXT), 0)
-    numbers = [i for i, kind in enumerate(kinds) if kind is not ColumnKind.TEXT and i != dimension]
-    if not numbers:
-        return "A chart needs a column to compare by and a column of numbers"
-    measure = next((i for i in numbers if i > dimension), numbers[0])
-    values = _floats(result, measure)
-    drawn = np.isfinite(values)
-    places = None if kinds[dimension] is ColumnKind.TEXT else _floats(result, dimension)
-    if places is not None:
-        drawn &= np.isfinite(places)
-    rows = np.flatnonzero(drawn)
-    if not len(rows):
-        return f"No row has a number in {result.columns[measure]}"
-    return Plotted(rows, values[rows], None if places is None else places[rows], dimension, measure)
-
-
-def _floats(result: Result, column: int) -> Floats:
-    values = (row[column] for row in result.rows)
-    return np.array([np.nan if v is None else float(v) for v in values], np.float64)
 
 
 class ResultChart(Chart):
@@ -104,11 +51,9 @@ class ResultChart(Chart):
             self.origin = low - margin
             self.step = (high - low + 2 * margin) / _STEPS
             self._place = (sorted_places - self.origin) / self.step
-            kind_below = kind_of(dimension, result.types[column])
-            self.bottom.is_time = kind_below is ColumnKind.TIME
+            self.bottom.is_time = is_time(dimension, result.types[column])
         self._values: Floats = contents.values[self._order]
-        kind_left = kind_of(measure, result.types[contents.measure])
-        self.left.is_time = kind_left is ColumnKind.TIME
+        self.left.is_time = is_time(measure, result.types[contents.measure])
         self.name_bottom(dimension)
         self._show_anew(stays=False)
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt, Slot
@@ -25,10 +26,11 @@ from viewer.gui.panels.base.page_panel import (
     subtitle_label,
 )
 from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_slices
-from viewer.gui.panels.query.chart import ChartKind, ResultChart, plotted
+from viewer.gui.panels.query.chart import ResultChart
 from viewer.gui.panels.query.editor import QueryEditor
 from viewer.gui.panels.query.rows import RowsView
 from viewer.gui.qt.background import Latest
+from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label, literal, tip
 from viewer.gui.session import derived, navigation
@@ -38,7 +40,8 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import one_line
 from viewer.model.times import counted, format_time, group_digits
 from viewer.query.engine import Limits, NoDuckDB, Result, WrongQuery, why_missing
-from viewer.view.derived_tracks import why_no_track
+from viewer.query.result_values import plotted
+from viewer.view.derived_tracks import ChartKind, QueryChart, why_no_track
 from viewer.view.state import LONGEST_NAME
 
 if TYPE_CHECKING:
@@ -132,26 +135,31 @@ class QueryPanel(PagePanel):
         self.chart_box.offer((kind.value for kind in ChartKind), 0)
         self.chart_box.currentIndexChanged.connect(self._show_chart)
         self.track_name = QLineEdit()
-        self.track_name.setAccessibleName("Name of the track")
-        self.track_name.setPlaceholderText("Name of the track")
+        self.track_name.setAccessibleName("Name of the track or chart")
+        self.track_name.setPlaceholderText("Name")
         self.track_name.setMaxLength(LONGEST_NAME)
         self.track_name.setMaximumWidth(theme.px(_NAME))
         self.track_name.returnPressed.connect(self.add_track)
         self.track_button = QPushButton("Add track")
         self.track_button.clicked.connect(self.add_track)
-        self.tracks_button = QPushButton("Tracks")
-        self.tracks_button.setToolTip("Remove tracks of queries")
+        self.keep_button = QPushButton("Keep chart")
+        self.keep_button.setToolTip("Keep the chart and its query in the session and in reports")
+        self.keep_button.clicked.connect(self.keep_chart)
+        self.tracks_button = QPushButton("Kept")
+        self.tracks_button.setToolTip("Tracks and charts of queries, to show or remove them")
         self.track_menu = QMenu(self)
         self.track_menu.aboutToShow.connect(self._list_tracks)
-        self.track_menu.triggered.connect(self._remove_track)
         self.tracks_button.setMenu(self.track_menu)
-        self._session.derived_changed.connect(self._show_tracks)
+        self._visible = WhenVisible(self)
+        self._visible.due.connect(self._show_kept_chart)
+        self._session.derived_changed.connect(self._follow_kept)
         self.subtitle = subtitle_label(theme)
         head = head_row(theme, 8)
         for tool in (self.run_button, self.stop_button, self.history_button, self.chart_box):
             head.addWidget(tool)
         head.addWidget(self.track_name)
         head.addWidget(self.track_button)
+        head.addWidget(self.keep_button)
         head.addWidget(self.tracks_button)
         head.addWidget(self.subtitle, 1)
         self.rows: RowsView | None = None
@@ -185,7 +193,6 @@ class QueryPanel(PagePanel):
         self._running = self._profile = None
         self._show_rows(None)
         self._show_state()
-        self._show_tracks()
         if why := why_missing():
             self.show_sentence(f"{why[:1].upper()}{why[1:]}.")
         elif not (self._session.traces or self._session.workspace.programs):
@@ -193,6 +200,7 @@ class QueryPanel(PagePanel):
         else:
             self.show_page()
             self._list_tables()
+            self._follow_kept()
 
     def _list_tables(self) -> None:
         # Late, as the window starts without them.
@@ -282,7 +290,6 @@ class QueryPanel(PagePanel):
             self.rows.deleteLater()
             self.rows = None
         why = NO_ROWS if result is None else why_no_track(result.columns)
-        self.track_name.setVisible(not why)
         self.track_button.setEnabled(not why)
         self.track_button.setToolTip(why or "Draw the rows below the timeline; in no total")
         if result is not None:
@@ -311,20 +318,53 @@ class QueryPanel(PagePanel):
         derived.add(self._session, track)
 
     @Slot()
-    def _show_tracks(self) -> None:
-        self.tracks_button.setVisible(bool(self._session.state.derived))
+    def keep_chart(self) -> None:
+        """Keep the chart with its query, under the name in the field."""
+        if self.rows is None or self.chart is None:
+            return
+        DerivedTracks.of(self._session).offer_chart(self._text, self.rows.result)
+        derived.keep_chart(self._session, self.track_name.text(), self._text, self._kind)
+        self.track_name.clear()
+
+    @Slot()
+    def _follow_kept(self) -> None:
+        """Offer what is kept; of a session that was opened, show the last chart."""
+        state = self._session.state
+        self.tracks_button.setVisible(bool(state.derived or state.charts))
+        if state.charts and self._profile is not None and self._is_unused:
+            self._visible.request()
+
+    @property
+    def _is_unused(self) -> bool:
+        """Whether no query was written, and none ran on these files."""
+        is_written = self.editor.document().isModified()
+        return self.rows is None and self._running is None and not is_written
+
+    @Slot()
+    def _show_kept_chart(self) -> None:
+        if self._is_unused and self._session.state.charts:
+            self.show_chart(self._session.state.charts[-1])
+
+    def show_chart(self, chart: QueryChart) -> None:
+        """Show the query of a chart, and run it."""
+        self.editor.setPlainText(chart.sql)
+        self.chart_box.setCurrentIndex(list(ChartKind).index(chart.kind))
+        self.run()
 
     @Slot()
     def _list_tracks(self) -> None:
         self.track_menu.clear()
-        for track in self._session.state.derived:
-            self.track_menu.addAction(literal(f"Remove {track.name}")).setData(track.name)
+        session, add = self._session, self.track_menu.addAction
+        for chart in session.state.charts:
+            add(literal(f"Show chart {chart.name}"), partial(self.show_chart, chart))
+        for chart in session.state.charts:
+            add(literal(f"Remove chart {chart.name}"), partial(derived.drop_chart, session, chart))
+        for track in session.state.derived:
+            add(literal(f"Remove track {track.name}"), partial(derived.remove, session, track))
 
-    @Slot(QAction)
-    def _remove_track(self, action: QAction) -> None:
-        for track in self._session.state.derived:
-            if track.name == action.data():
-                derived.remove(self._session, track)
+    @property
+    def _kind(self) -> ChartKind:
+        return list(ChartKind)[self.chart_box.currentIndex()]
 
     @Slot()
     def _show_chart(self) -> None:
@@ -334,11 +374,14 @@ class QueryPanel(PagePanel):
             self.chart.hide()
             self.chart.deleteLater()
             self.chart = None
-        kind = list(ChartKind)[self.chart_box.currentIndex()]
+        kind = self._kind
         self.no_chart.hide()
+        contents = NO_ROWS if self.rows is None else plotted(self.rows.result)
+        is_drawn = kind is not ChartKind.TABLE and not isinstance(contents, str)
+        self.keep_button.setVisible(is_drawn)
+        self.track_name.setVisible(is_drawn or self.track_button.isEnabled())
         if self.rows is None or kind is ChartKind.TABLE:
             return
-        contents = plotted(self.rows.result)
         if isinstance(contents, str):
             self.no_chart.setText(contents)
             self.no_chart.show()

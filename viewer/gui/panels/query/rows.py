@@ -14,44 +14,21 @@ from viewer.gui.panels.base.tables.columns import ColumnKind, CopyScope, PanelCo
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.qt.theme.theme import Theme
-from viewer.model.text import one_line
-from viewer.model.times import format_time, group_digits
 from viewer.query.engine import Result
+from viewer.query.result_values import SLICE_IDS, cell_text, is_number, is_time
 
-MISSING = "–"
-# Columns whose values are the `id` of a slice.
-SLICE_IDS = ("id", "slice_id", "slice", "arg_set_id", "parent", "parent_id", "producer", "consumer")
-_TIMES = ("_ns", "dur", "ts")
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
-          "UINTEGER", "UBIGINT", "UHUGEINT")  # fmt: skip
-_NUMBERS = (*_WHOLE, "DOUBLE", "FLOAT", "DECIMAL")
 _WIDEST, _LOOKED_AT = 360, 200  # px of a column; rows that decide about widths
 
 
 def kind_of(name: str, type_name: str) -> ColumnKind:
     """Return what a column holds: times in ns, numbers or texts."""
-    base = type_name.partition("(")[0]
-    if base in _WHOLE and (name.endswith(_TIMES[0]) or name in _TIMES[1:]):
+    if is_time(name, type_name):
         return ColumnKind.TIME
-    return ColumnKind.NUMBER if base in _NUMBERS else ColumnKind.TEXT
+    return ColumnKind.NUMBER if is_number(type_name) else ColumnKind.TEXT
 
 
-def _text(i: int, kind: ColumnKind, is_id: bool, result: Result, row: int) -> str:
-    value = result.rows[row][i]
-    if value is None:
-        return MISSING
-    if kind is ColumnKind.TIME:
-        return format_time(value)
-    if kind is ColumnKind.NUMBER and not is_id:
-        return group_digits(value) if isinstance(value, int) else f"{value:.6g}"
-    return one_line(str(value))
-
-
-def cell_text(result: Result, row: int, column: int) -> str:
-    """Return the text of a cell."""
-    name = result.columns[column]
-    kind = kind_of(name, result.types[column])
-    return _text(column, kind, name in SLICE_IDS, result, row)
+def _text(i: int, result: Result, row: int) -> str:
+    return cell_text(result, row, i)
 
 
 def _plain(i: int, result: Result, row: int) -> str:
@@ -78,7 +55,7 @@ def table_of(result: Result) -> PanelTable[Result]:
                 96,
                 f"{type_name}",
                 f"{i}",
-                text=partial(_text, i, kind, name in SLICE_IDS),
+                text=partial(_text, i),
                 plain=partial(_plain, i),
                 tooltip=partial(_plain, i),
                 keys=partial(_keys, i, kind),

@@ -17,16 +17,13 @@ from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import counted, format_time
 from viewer.model.trace import Trace
-from viewer.query.engine import Limits, NoDuckDB, Result, WrongQuery
+from viewer.query.engine import Result
 from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.palette import Palette, by_name
 from viewer.render.raster import RowRaster
-from viewer.view.clock_groups import axis_zeros
+from viewer.view.clock_groups import table_zeros
 from viewer.view.derived_tracks import DerivedTrack, derived_trace
 from viewer.workspace.workspace import Workspace
-
-MOST_ROWS = 100_000
-_LIMITS = Limits(seconds=60.0, memory=1_000_000_000, rows=MOST_ROWS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,17 +117,18 @@ def run_queries(
     """Run queries, and return their tracks; a wrong one has a complaint."""
     # Late, as the window starts without them.
     from viewer.api.profile import Profile
-    from viewer.api.sql import sql_result
+    from viewer.api.session_queries import results_of
 
-    profile, drawn = Profile(space), {}
+    texts = [derived.sql for derived in wanted]
+    results = results_of(
+        Profile(space), texts, started=stop.started, cancelled=lambda: stop.is_stopped
+    )
+    drawn = {}
     for derived in wanted:
-        if stop.is_stopped:
-            break
-        try:
-            result = sql_result(profile, derived.sql, _LIMITS, None, stop.started)
-        except (WrongQuery, NoDuckDB) as error:
-            drawn[derived] = DrawnTracks(derived, complaint=str(error).partition(" (--")[0])
-        else:
+        result = results.get(derived.sql)
+        if isinstance(result, str):
+            drawn[derived] = DrawnTracks(derived, complaint=result)
+        elif result is not None:
             drawn[derived] = drawn_tracks(derived, result, zeros)
             _prepare(drawn[derived])
     return drawn
@@ -156,6 +154,7 @@ class DerivedTracks(QObject):
         super().__init__(session)
         self._session = session
         self._drawn: dict[DerivedTrack, DrawnTracks] = {}
+        self._of_charts: dict[str, Result] = {}  # by the text of the query
         self._stop = _Stop()
         self._read_from: tuple[object, ...] = ()
         self._latest = Latest(self)
@@ -184,21 +183,28 @@ class DerivedTracks(QObject):
         self._drawn[derived] = drawn = drawn_tracks(derived, result, self._zeros)
         return drawn
 
+    def offer_chart(self, sql: str, result: Result) -> None:
+        """Take the rows of a chart, so that they need not be queried for a report."""
+        self._of_charts[sql] = result
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """The rows of the tracks and charts that are known, by the text of the query."""
+        state = self._session.state
+        tracks = {d.sql: drawn.result for d, drawn in self._drawn.items() if d in state.derived}
+        wanted = {chart.sql for chart in state.charts}
+        charts = {sql: result for sql, result in self._of_charts.items() if sql in wanted}
+        return {**{sql: rows for sql, rows in tracks.items() if rows is not None}, **charts}
+
     @Slot()
     def _reopen(self) -> None:
         if self._read_from != self._source:
-            self._drawn = {}
+            self._drawn, self._of_charts = {}, {}
         self._follow()
 
     @property
     def _zeros(self) -> dict[str, int]:
-        """Where axes start in the times of tables, which `common_offsets` explains."""
-        traces = self._session.traces
-        places = {(trace.place.key, trace.place.shift_ns) for trace in traces}
-        if len(places) != 1:
-            return {}  # tables count as axes do
-        ((_, shift),) = places
-        return {key: zero - shift for key, zero in axis_zeros(traces).items()}
+        return table_zeros(self._session.traces)
 
     @property
     def _source(self) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,8 +32,8 @@ from viewer.workspace.exports import NothingToExport, prepare
 
 if TYPE_CHECKING:
     from viewer.gui.window.dialogs.export import ExportDialog
-    from viewer.html_report.options import DerivedRows
-    from viewer.view.compared_arms import ComparedArms
+    from viewer.query.engine import Result
+    from viewer.view.state import ViewState
     from viewer.workspace.perfetto_export import ExportFlows, PerfettoOptions
     from viewer.workspace.workspace import Workspace
 
@@ -148,9 +148,10 @@ class ExportActions(QObject):
 
         The report is made in the background, of the files as they are now.
         """
-        space, compared = copy.copy(self._session.workspace), self._session.state.compared
-        drawn = _derived_rows(self._session)
-        self.export_file(REPORT, lambda path: partial(_write_report, space, compared, drawn, path))
+        state, space = self._session.state, copy.copy(self._session.workspace)
+        space.traces = list(space.traces)
+        results = DerivedTracks.of(self._session).results
+        self.export_file(REPORT, lambda path: partial(_write_report, space, state, results, path))
 
     def export_file(self, file: ExportedFile, job_of: JobOf) -> None:
         """Ask for a path, and write a file there."""
@@ -208,43 +209,29 @@ class ExportActions(QObject):
         self._message.show_error(message)
 
 
-def _derived_rows(session: Session) -> list[DerivedRows]:
-    """Return the tracks that queries derive, as a report takes them."""
-    from viewer.html_report.options import DerivedRows
-
-    tracks = DerivedTracks.of(session)
-    return [
-        DerivedRows(
-            drawn.derived.name, drawn.derived.sql, drawn.result.columns, drawn.result.rows,
-            drawn.result.count, drawn.trace, group.span_ns,
-        )
-        for group in session.groups
-        for drawn in tracks.on(group.key)
-        if drawn.result is not None and drawn.trace is not None
-    ]  # fmt: skip
-
-
 def _write_report(
     space: Workspace,
-    compared: ComparedArms | None,
-    drawn: Sequence[DerivedRows],
+    state: ViewState,
+    results: Mapping[str, Result],
     path: str,
     progress: Progress,
     cancelled: Cancelled,
 ) -> int:
-    """Write a report; returns how many slices it has exactly."""
+    """Write a report; returns how many slices it has exactly. results: of queries that ran."""
+    from viewer.api.session_queries import KeptQueries
     from viewer.html_report.options import ComparedReport, ReportOptions
     from viewer.html_report.report import write_report
     from viewer.reports.compare import with_notes
     from viewer.view.compared.open_comparison import OpenComparison
 
-    options = ReportOptions(derived=drawn)
-    if compared is not None:
-        open_comparison = OpenComparison(space, compared)
+    queries, report = KeptQueries(state.derived, state.charts), None
+    rows = queries.rows(space, results, cancelled=cancelled)
+    if state.compared is not None:
+        open_comparison = OpenComparison(space, state.compared)
         if not open_comparison.problem:
             notes = with_notes((), open_comparison.calls)
             report = ComparedReport(open_comparison.calls, problems=notes)
-            options = ReportOptions(compared=report, derived=drawn)
+    options = ReportOptions(compared=report, queries=rows)
     return write_report(space, path, options, progress, cancelled).exact
 
 
