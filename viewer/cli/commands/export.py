@@ -19,6 +19,7 @@ from viewer.cli.arguments import (
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import ProgressLine, output_path
 from viewer.cli.session_bookmarks import alignment_of
+from viewer.cli.session_queries import ran_queries
 from viewer.codecs.atomic_file import is_same_file
 from viewer.model.times import counted, parse_range
 from viewer.workspace.exports import (
@@ -136,7 +137,10 @@ def _export(
     if not workspace.paths:
         return 1
     is_trace = chosen.output.lower().endswith(PERFETTO_SUFFIXES)
-    shifts, complaints = alignment_of(chosen.files if is_trace else [], workspace)
+    sessions = chosen.files if is_trace else []
+    shifts, complaints = alignment_of(sessions, workspace)
+    queries, has_all = ran_queries(sessions, workspace, charts=False)
+    failed = failed or not has_all
     for complaint in complaints:
         complain(f"warning: {complaint}")
     write = partial(
@@ -149,6 +153,7 @@ def _export(
         raw=chosen.raw,
         shifts=shifts,
         own_names=chosen.names == "file",
+        derived=[tracks for _, tracks in queries if tracks is not None],
     )
     return 1 if not written(chosen.output, write) or failed else 0
 

@@ -7,6 +7,7 @@ import argparse
 from viewer.cli.arguments import STANDARD, Parser, add_files, check_output, complain, written
 from viewer.cli.commands.open_inputs import add_other_arm, files_in_arm, open_all, open_arms, warn
 from viewer.cli.output import output_path
+from viewer.cli.session_queries import ran_queries
 from viewer.codecs.atomic_file import write_whole
 from viewer.html_report.markdown import report_markdown
 from viewer.html_report.options import PAGE_SUFFIXES, ComparedReport, ReportOptions
@@ -63,7 +64,11 @@ def _report(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     workspace, comparison, failed = _opened(parser, chosen)
     if workspace is None:
         return 1
-    options = ReportOptions(chosen.title, not chosen.no_source, comparison)
+    queries, has_all = ran_queries(chosen.files, workspace)
+    failed = failed or not has_all
+    options = ReportOptions(
+        chosen.title, not chosen.no_source, comparison, [rows for rows, _ in queries]
+    )
 
     def write() -> None:
         if not markdown:
