@@ -125,6 +125,8 @@ def _view(dice: Dice) -> dict[str, Any] | None:
         "ruler": name(dice), "front": [name(dice)],
         "derived": [{"name": name(dice), "sql": dice.choice(_QUERIES), "clock": dice.choice(
             (None, _input(dice)))} for _ in range(count(dice, 3))],
+        "tables": [{"table": dice.choice(("statistics", "operators", name(dice))), "by": name(dice),
+            "then": name(dice), "hidden": [name(dice)], "picked": [name(dice)]}],
         "charts": [{"name": name(dice), "sql": dice.choice(_QUERIES), "kind": dice.choice(
             ("bars", "line", "points", "table", name(dice)))} for _ in range(count(dice, 3))],
     }  # fmt: skip

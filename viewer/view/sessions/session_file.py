@@ -194,6 +194,20 @@ class SavedChart(msgspec.Struct, frozen=True):
     kind: str
 
 
+class SavedTable(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the user chose in a table of groups.
+
+    by, then: its keys, "" for the default. hidden: the columns that are not shown, None for those
+    of the design. picked: those that the user added, the last one last.
+    """
+
+    table: str
+    by: str = ""
+    then: str = ""
+    hidden: tuple[str, ...] | None = None
+    picked: tuple[str, ...] = ()
+
+
 class SavedNumbers(msgspec.Struct, frozen=True, omit_defaults=True):
     """What logged values are compared with, and the debug buffers that were chosen.
 
@@ -265,6 +279,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     numbers: SavedNumbers = SavedNumbers()
     derived: tuple[SavedDerived, ...] = ()
     charts: tuple[SavedChart, ...] = ()
+    tables: tuple[SavedTable, ...] = ()
 
 
 class SavedSession(msgspec.Struct, frozen=True):

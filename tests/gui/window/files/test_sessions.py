@@ -121,6 +121,50 @@ def test_charts_come_back_with_their_query_and_are_drawn(
     assert session.state.charts == charts[1:]
 
 
+def pick(box, key):
+    """Choose an entry of a box, as a user does."""
+    box.setCurrentIndex(box.findData(key))
+    box.activated.emit(box.currentIndex())
+
+
+@pytest.mark.slow
+def test_keys_and_columns_of_tables_come_back(controller, qtbot, folder, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    controller.docks.show_panel("statistics")
+    pages = controller.docks.by_name
+    settle(qtbot, controller)
+    statistics, operators = pages["statistics"], pages["operators"]
+    standard = {page: page.model.hidden for page in (statistics, operators)}
+    pick(statistics.by, "thread")
+    pick(statistics.then, "type")
+    for table, title in ((statistics.table, "First start"), (operators.table, "Calls")):
+        menu = table.menu_of_columns()
+        titles = [action.text() for action in menu.actions()]
+        menu.actions()[titles.index(title) if title in titles else 0].toggle()
+    chosen = {page: (page.model.hidden, page.table._picked) for page in (statistics, operators)}
+    assert all(chosen[page][0] != hidden for page, hidden in standard.items())
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.session.close_all()
+    open_files(qtbot, controller, *files_in(folder))
+    assert (statistics.key, statistics.then.chosen_key) != ("thread", "type")
+    for page, hidden in standard.items():
+        page.model.choose_columns(hidden)
+    controller.session.close_all()
+    take_up(qtbot, controller, folder / "mine.opscope")
+    settle(qtbot, controller)
+    assert (statistics.key, statistics.then.chosen_key) == ("thread", "type")
+    assert {page: (page.model.hidden, page.table._picked) for page in chosen} == chosen
+    # Names that are no keys or columns do nothing.
+    saved = json.loads((folder / "mine.opscope").read_text())
+    saved["view"]["tables"] = [{"table": "statistics", "by": "x", "then": "arg:", "hidden": ["?"]}]
+    (folder / "mine.opscope").write_text(json.dumps(saved))
+    take_up(qtbot, controller, folder / "mine.opscope")
+    settle(qtbot, controller)
+    assert statistics.key != "thread"
+    assert statistics.then.chosen_key == ""
+    assert errors(controller) == ""
+
+
 def test_all_that_was_seen_comes_back(controller, qtbot, qapp, folder, tmp_path, monkeypatch):
     open_files(qtbot, controller, *files_in(folder))
     session = controller.session

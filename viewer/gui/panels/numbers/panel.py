@@ -194,7 +194,9 @@ class NumbersPanel(PagePanel):
         self._feed: NumbersFeed | None = None
         self._rows: tuple[int, ...] = ()  # the selected ones
         self.model = OperatorModel()
-        self.table = OperatorView(self.model, theme, "Logged values", _LEAST_NAME)
+        self.table = OperatorView(
+            self.model, theme, "Logged values", _LEAST_NAME, names_first=False
+        )
         self.chart = ErrorChart(theme)
         self.detail = DetailView(theme)
         self._making = Latest(self)

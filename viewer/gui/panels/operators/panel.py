@@ -42,6 +42,7 @@ from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.gui.session.inferences import current_scope
 from viewer.gui.session.selection import select_group
 from viewer.gui.session.session import Session
+from viewer.gui.session.table_choices import TableChoices
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
@@ -165,7 +166,8 @@ class OperatorsPanel(CostPanel[Listed]):
         self._comparison = ComparisonFeed.of(session)
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme)
-        self.table.let_choose([heading.key for heading in STARTS])
+        choices = TableChoices.of(session)
+        self.table.let_choose([heading.key for heading in STARTS], choices, "operators")
         super().__init__(host, self.table, "Filter operators")
         self.model.setParent(self)
         self.table.chosen.connect(self._choose)

@@ -74,6 +74,7 @@ from viewer.gui.session.selection import (
     selected_operators,
     span_of,
 )
+from viewer.gui.session.table_choices import TableChoices
 from viewer.model.figure_base import FigureBase
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import WHOLE, LeftOut, TimeScope, left_out
@@ -86,6 +87,7 @@ from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.exports import ExportJob, table_job
 
 NOTHING = "Open a profile to see time by unit, operator, thread and other keys."
+_TABLE = "statistics"  # in the choices of the session
 # The default key of a trace is the first of these that it has.
 _FIRST = ("unit", "type", "name")
 # The keys whose figures are no mean per inference.
@@ -104,7 +106,8 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         self.footer = CostFooter(theme)
         super().__init__(host, "Statistics", "Filter", self.footer)
         self._offered: OpenTrace | None = None  # whose keys are offered
-        self._chosen: str | None = None
+        choice = TableChoices.of(session).choice_of(_TABLE)
+        self._chosen: str | None = choice.by if choice.by in KEYS else None
         self.key = KEYS[0]  # the current grouping key
         self._of: TraceScope | None = None
         for key in KEYS:
@@ -115,12 +118,15 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         self.button.clicked.connect(self.export)
         self.by.activated.connect(self._pick)
         self.then = ThenBox(theme)
+        self.then.chosen = choice.then
         self.head.insertWidget(self.head.indexOf(self.filter), self.then)
-        self.then.picked.connect(self.refresh)
+        self.then.picked.connect(self._pick_then)
         self.table.menu_offered.connect(self._offer_more)
         self._queries = Latest(self)
         self._queries.answered.connect(self._copy_query)
-        self.table.let_choose([heading.key for heading in STARTS])
+        self._choices = TableChoices.of(session)
+        self.table.let_choose([heading.key for heading in STARTS], self._choices, _TABLE)
+        self._choices.restored.connect(self._take_keys)
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
         self.refresh_on(session.workspace_changed, self._comparison.changed)
@@ -213,8 +219,23 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         key: str = self.by.itemData(index)
         if key in KEYS:
             self._chosen = self.key = key
+            self._choices.choose(_TABLE, by=key)
             self.filter.clear()
             self.refresh()
+
+    @Slot()
+    def _pick_then(self) -> None:
+        self._choices.choose(_TABLE, then=self.then.chosen)
+        self.refresh()
+
+    @Slot()
+    def _take_keys(self) -> None:
+        """Group by the keys of a session file."""
+        choice = self._choices.choice_of(_TABLE)
+        self._chosen = choice.by if choice.by in KEYS else None
+        self.then.chosen, self._offered = choice.then, None
+        self.then.forget()
+        self.refresh()
 
     @property
     def groups(self) -> StatisticsAnswer | None:

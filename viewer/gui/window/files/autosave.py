@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
+from viewer.gui.session.table_choices import TableChoices
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.frame.shell import Shell
@@ -58,6 +59,7 @@ class Autosave(QObject):
             session.run_picked,
             session.sources_changed,
             session.derived_changed,
+            TableChoices.of(session).changed,
         ):
             signal.connect(self._changed)
         session.bookmarks_changed.connect(self._bookmarks_changed)

@@ -27,6 +27,7 @@ from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.numbers.references import found_choice, kept_choice
 from viewer.gui.session.session import Session
+from viewer.gui.session.table_choices import TableChoices
 from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
@@ -227,6 +228,7 @@ class SessionFiles(QObject):
                 front=self._docks.front_tabs,
                 panels=self._docks.choices,
                 numbers=kept_choice(NumbersFeed.of(session).choice, folder),
+                tables=TableChoices.of(session).saved,
             ),
         ), stamps
 
@@ -356,6 +358,7 @@ class SessionFiles(QObject):
             choice, missing = found_choice(saved.numbers, folder, inputs)
             NumbersFeed.of(session).restore(choice)
             messages += (f"{path} was not found" for path in missing)
+            TableChoices.of(session).restore(saved.tables)
             if saved.panels is not None:
                 self._docks.restore(saved.panels)
             self._docks.bring_to_front(saved.front)

@@ -20,6 +20,7 @@ from viewer.gui.qt.widgets.tables import (
     SortHeader,
     select_row,
 )
+from viewer.gui.session.table_choices import TableChoices
 from viewer.render.palette import Palette
 
 LEAST_NAME = 230  # px; the minimum width of the name column
@@ -37,9 +38,15 @@ class OperatorView(ArrangedView):
         theme: Theme,
         name: str = "Operators",
         least_name: int = LEAST_NAME,
+        *,
+        names_first: bool = True,
     ) -> None:
-        """least_name: the least width in px of the column of names, before others leave."""
+        """least_name: the least width in px of the column of names, before others leave.
+
+        names_first: whether figures leave for long names too.
+        """
         super().__init__(model, name, theme, least_name)
+        self._names_first = names_first
         self._model = model
         self._picked: list[str] = []  # columns that the user chose, the last one last
         header = _Header(model, theme)
@@ -52,12 +59,23 @@ class OperatorView(ArrangedView):
         self.let_sort()
         self.offer_copies()
 
-    def let_choose(self, hidden: Collection[str]) -> None:
-        """Let a menu of the titles choose the columns; some are hidden at first."""
-        self._model.choose_columns(hidden)
+    def let_choose(self, hidden: Collection[str], choices: TableChoices, table: str) -> None:
+        """Let a menu of the titles choose the columns; some are hidden at first.
+
+        choices: of the session, which keep them under the name of the table.
+        """
+        self._standard, self._choices, self._kept_as = hidden, choices, table
+        choices.restored.connect(self._take_columns)
+        self._take_columns()
         header = self.horizontalHeader()
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._offer_columns)
+
+    @Slot()
+    def _take_columns(self) -> None:
+        choice = self._choices.choice_of(self._kept_as)
+        self._picked = list(choice.picked)
+        self._model.choose_columns(self._standard if choice.hidden is None else choice.hidden)
 
     @Slot(QPoint)
     def _offer_columns(self, point: QPoint) -> None:
@@ -80,6 +98,8 @@ class OperatorView(ArrangedView):
         self._picked = [other for other in self._picked if other != name]
         self._picked += [name] if chosen else []
         self._model.choose_columns(self._model.hidden ^ {name})
+        hidden, picked = tuple(sorted(self._model.hidden)), tuple(self._picked)
+        self._choices.choose(self._kept_as, hidden=hidden, picked=picked)
 
     def show_contents(self, contents: OperatorContents, sorted_by: int) -> None:
         """Replace the contents; if the columns change, sort by `sorted_by` (-1: unsorted).
@@ -121,14 +141,14 @@ class OperatorView(ArrangedView):
 
     def least_width(self) -> int:
         """Give the first names their room, up to a part of the width: figures leave before."""
-        theme, rows = self._theme, self._model.rows[:_MEASURED]
+        least, theme, rows = super().least_width(), self._theme, self._model.rows[:_MEASURED]
+        if not self._names_first:
+            return least
         metrics = QFontMetrics(theme.font("cell"))
         names = (f"{row.module}{row.op}"[:_LONGEST] for row in rows)
         longest = max(map(metrics.horizontalAdvance, names), default=0)
         scale = theme.px(100) / 100
-        least, most = super().least_width(), int(_MOST_NAMES * self.viewport().width() / scale)
-        if least < LEAST_NAME:  # a table whose figures matter more
-            return least
+        most = int(_MOST_NAMES * self.viewport().width() / scale)
         return max(least, min(int(longest / scale) + _AROUND_NAME, most))
 
     def mark(self, row: int) -> None:
