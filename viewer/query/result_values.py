@@ -15,6 +15,7 @@ from viewer.query.engine import Result
 MISSING = "–"
 # Columns whose values are the `id` of a slice.
 SLICE_IDS = ("id", "slice_id", "slice", "arg_set_id", "parent", "parent_id", "producer", "consumer")
+_STARTS = ("start_ns", "ts")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
           "UINTEGER", "UBIGINT", "UHUGEINT")  # fmt: skip
 _NUMBERS = (*_WHOLE, "DOUBLE", "FLOAT", "DECIMAL")
@@ -64,14 +65,16 @@ class Plotted:
 def plotted(result: Result) -> Plotted | str:
     """Return what a chart of a result shows, or why there is none.
 
-    The dimension is the first text, or else the first column; the measure the next number.
+    The dimension is the first text, or else the first column; the measure the next number, one
+    that is no `id` and no start if there is another.
     """
     has_numbers = [is_number(type_name) for type_name in result.types]
     dimension = has_numbers.index(False) if False in has_numbers else 0
     numbers = [i for i, each in enumerate(has_numbers) if each and i != dimension]
     if not numbers:
         return "A chart needs a column to compare by and a column of numbers"
-    measure = next((i for i in numbers if i > dimension), numbers[0])
+    amounts = [i for i in numbers if result.columns[i] not in (*SLICE_IDS, *_STARTS)] or numbers
+    measure = next((i for i in amounts if i > dimension), amounts[0])
     values = _floats(result, measure)
     drawn = np.isfinite(values)
     places = _floats(result, dimension) if has_numbers[dimension] else None

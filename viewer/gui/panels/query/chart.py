@@ -54,7 +54,6 @@ class ResultChart(Chart):
             self.bottom.is_time = is_time(dimension, result.types[column])
         self._values: Floats = contents.values[self._order]
         self.left.is_time = is_time(measure, result.types[contents.measure])
-        self.name_bottom(dimension)
         self._show_anew(stays=False)
 
     def row_of(self, box: int) -> int:

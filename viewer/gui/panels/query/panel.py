@@ -49,14 +49,19 @@ if TYPE_CHECKING:
 
 NOTHING = "Open a profile to query it with SQL."
 NO_ROWS = "Run a query first"
+HINT = (
+    "Run, or Ctrl+Enter, lists the rows of the query here. A double click on a table or column "
+    "inserts its name. A row with an id selects its slice."
+)
 MOST_ROWS = 100_000
 FIRST = """SELECT name, count(*) AS n, sum(self_ns) AS self_ns
 FROM slices
+WHERE derived IS NOT TRUE
 GROUP BY name
 ORDER BY self_ns DESC"""
 _LIMITS = Limits(seconds=300.0, memory=1_000_000_000, rows=MOST_ROWS)
-_MOST_REMEMBERED = 30
-_NAME = 110  # px
+_MOST_REMEMBERED, _LONGEST_LINE = 30, 100
+_NAME, _ROOM = 110, 240  # px
 
 
 @dataclass(eq=False)
@@ -118,7 +123,7 @@ class QueryPanel(PagePanel):
         self.tables.setHeaderHidden(True)
         self.tables.itemActivated.connect(self._insert)
         self.run_button = QPushButton("Run")
-        self.run_button.setToolTip("Run the text, or its selected part")
+        self.run_button.setToolTip("Run the text, or its selected part (Ctrl+Enter)")
         self.run_button.clicked.connect(self.run)
         self.stop_button = QPushButton("Stop")
         self.stop_button.setToolTip("Stop the query")
@@ -164,18 +169,20 @@ class QueryPanel(PagePanel):
         head.addWidget(self.subtitle, 1)
         self.rows: RowsView | None = None
         self.chart: ResultChart | None = None
-        self.no_chart = label("", theme, "caption", "text2", wrap=True)
+        self.no_chart = label(HINT, theme, "caption", "text2", wrap=True)
         self.no_chart.setContentsMargins(*(4 * [theme.px(8)]))
-        self.no_chart.hide()
+        self.caption = label("", theme, "caption", "text2")
+        self.caption.setContentsMargins(theme.px(8), theme.px(6), theme.px(8), 0)
         self.message = label("", theme, "code", "error", wrap=True)
+        self.message.setContentsMargins(*(4 * [theme.px(8)]))
+        self.message.hide()
         below = QWidget()
         self._below = plain_column(below)
         self._below.addWidget(self.no_chart)
+        self._below.addWidget(self.caption)
         self._below.addWidget(self.message)
         self._below.addStretch()
-        self.message.setContentsMargins(*(4 * [theme.px(8)]))
-        self.message.hide()
-        asked = page_splitter(Qt.Orientation.Vertical, self.editor, below, 38)
+        asked = page_splitter(Qt.Orientation.Vertical, self.editor, below, 32)
         self.set_page(page_splitter(Qt.Orientation.Horizontal, self.tables, asked, 22), head=head)
         self.refresh_on(self._session.workspace_changed)
         self._session.selection_changed.connect(self._mark)
@@ -191,6 +198,7 @@ class QueryPanel(PagePanel):
         self._stop()
         self._latest.cancel()
         self._running = self._profile = None
+        self._show_message("")
         self._show_rows(None)
         self._show_state()
         if why := why_missing():
@@ -257,21 +265,23 @@ class QueryPanel(PagePanel):
     def _take(self, reply: Reply) -> None:
         self._running = None
         self._show_state()
-        is_wrong = not isinstance(reply, Answered)
         if isinstance(reply, Answered):
+            self._show_message("")
             self._show_rows(reply.result)
             count, listed = reply.result.count, len(reply.result.rows)
             rows = counted(count, "row")
             if listed < count:
                 rows = f"the first {group_digits(listed)} of {rows}"
-            self.subtitle.setText(f"{rows} · {format_time(round(reply.seconds * 1e9))}")
-        else:
-            self._show_rows(None)
-            text = str(reply).partition(" (--")[0]
-            place = getattr(reply, "place", "")
-            self.message.setText(f"{text[:1].upper()}{text[1:]}\n{place}".strip())
-            self.subtitle.setText("")
-        self.message.setVisible(is_wrong)
+            self._describe(f"{rows} · {format_time(round(reply.seconds * 1e9))}")
+            return
+        text, place = str(reply).partition(" (--")[0], getattr(reply, "place", "")
+        self._show_message(f"{text[:1].upper()}{text[1:]}\n{place}".strip())
+        self._show_rows(None)
+        self._describe("")
+
+    def _show_message(self, text: str) -> None:
+        self.message.setText(text)
+        self.message.setVisible(bool(text))
 
     @Slot(str)
     def _fail(self, text: str) -> None:
@@ -281,7 +291,13 @@ class QueryPanel(PagePanel):
         is_running = self._running is not None
         self.stop_button.setEnabled(is_running)
         if is_running:
-            self.subtitle.setText("Running …")
+            self._describe("Running …")
+
+    def _describe(self, text: str) -> None:
+        """Show what the rows are, in the next line if there is no room beside the tools."""
+        room = self.subtitle.fontMetrics().horizontalAdvance(text)
+        self.subtitle.setMinimumWidth(min(room + 2, self._theme.px(_ROOM)) if text else 0)
+        self.subtitle.setText(text)
 
     def _show_rows(self, result: Result | None) -> None:
         if self.rows is not None:
@@ -296,7 +312,7 @@ class QueryPanel(PagePanel):
             self.rows = RowsView(result, self._theme)
             self.rows.chosen.connect(self._choose)
             self.rows.doubleClicked.connect(self._fit)
-            self._below.insertWidget(0, self.rows, 1)
+            self._below.insertWidget(2, self.rows, 1)
         self._show_chart()
 
     @Slot()
@@ -376,11 +392,14 @@ class QueryPanel(PagePanel):
             self.chart = None
         kind = self._kind
         self.no_chart.hide()
+        self.caption.hide()
         contents = NO_ROWS if self.rows is None else plotted(self.rows.result)
         is_drawn = kind is not ChartKind.TABLE and not isinstance(contents, str)
         self.keep_button.setVisible(is_drawn)
         self.track_name.setVisible(is_drawn or self.track_button.isEnabled())
         if self.rows is None or kind is ChartKind.TABLE:
+            self.no_chart.setText(HINT)
+            self.no_chart.setVisible(self.rows is None and not self.message.text())
             return
         if isinstance(contents, str):
             self.no_chart.setText(contents)
@@ -388,7 +407,10 @@ class QueryPanel(PagePanel):
             return
         self.chart = ResultChart(self.rows.result, contents, kind, self._theme)
         self.chart.chosen.connect(self._choose_box)
-        self._below.insertWidget(0, self.chart, 1)
+        columns = self.rows.result.columns
+        self.caption.setText(f"{columns[contents.measure]} by {columns[contents.dimension]}")
+        self.caption.show()
+        self._below.insertWidget(2, self.chart, 1)
 
     @Slot(int)
     def _choose_box(self, box: int) -> None:
@@ -411,7 +433,9 @@ class QueryPanel(PagePanel):
     def _list_past(self) -> None:
         self.history.clear()
         for number, text in enumerate(self._past):
-            action = self.history.addAction(literal(one_line(text)))
+            line = one_line(" ".join(text.split()))
+            short = f"{line[:_LONGEST_LINE]}…" if len(line) > _LONGEST_LINE else line
+            action = self.history.addAction(literal(short))
             action.setData(number)
         if not self._past:
             self.history.addAction("No query ran").setEnabled(False)

@@ -177,6 +177,11 @@ class DerivedTracks(QObject):
         """Whether queries run."""
         return self._latest.pending
 
+    @property
+    def count(self) -> int:
+        """How many queries are drawn."""
+        return sum(derived in self._drawn for derived in self._session.state.derived)
+
     def offer(self, derived: DerivedTrack, result: Result) -> DrawnTracks:
         """Take the rows of a query that ran already, so that it does not run again."""
         self._read_from = self._source

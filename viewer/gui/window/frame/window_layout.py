@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.panels.base.panel_host import Presence
 from viewer.gui.qt.widgets.labels import EmptyNote
+from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.strips.strip import ABOVE
 from viewer.gui.timeline.timeline import Timeline
@@ -114,6 +115,8 @@ class WindowLayout(QObject):
         session.selection_changed.connect(self._follow_selection)
         session.strips_changed.connect(self._follow_strips)
         session.file_shown.connect(self._open_at_home)
+        self._tracks, self._drawn = DerivedTracks.of(session), 0  # of queries
+        self._tracks.changed.connect(self._follow_tracks)
         session.run_picked.connect(self._follow_file)
 
     def _timer(self, ms: int, run: Callable[[], None]) -> QTimer:
@@ -274,6 +277,13 @@ class WindowLayout(QObject):
         if only != self._only:
             self._only = only
             self._heights.start()
+
+    @Slot()
+    def _follow_tracks(self) -> None:
+        """Make space for more tracks of queries."""
+        before, self._drawn = self._drawn, self._tracks.count
+        if self._drawn > before:
+            self._crowded.start()
 
     @Slot()
     def _share_height(self) -> None:
