@@ -5,6 +5,7 @@ Names come from files of strangers, and are escaped.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from viewer import __version__
@@ -14,14 +15,14 @@ from viewer.html_report.options import Limits, QueryRows, ReportOptions
 from viewer.html_report.report import NOTHING
 from viewer.html_report.sections.costs import figure_cells, figures
 from viewer.html_report.sections.overview import findings_of, key_figures
-from viewer.model.text import markdown_text
+from viewer.model.text import markdown_text, one_line
 from viewer.model.times import counted, plain_spaces
 from viewer.query.result_values import cell_text, is_number
 from viewer.reports.compare_text import compare_markdown
 from viewer.tables.statistics import group_row
 from viewer.workspace.workspace import Workspace
 
-_MOST_ROWS = 10
+_MOST_ROWS, _MOST_LINES = 10, 40
 
 
 def report_markdown(workspace: Workspace, options: ReportOptions | None = None) -> str:
@@ -81,8 +82,11 @@ def _table(profile: Profile, phase: str) -> list[str]:
 
 
 def _query(query: QueryRows) -> list[str]:
-    """Return the first rows of a query, or why there are none."""
-    lines = [f"### {markdown_text(query.title)}", ""]
+    """Return a query and its first rows, or why there are none."""
+    sql = [one_line(line) for line in query.sql.splitlines()[:_MOST_LINES]]
+    fence = "`" * (max((len(run) for run in re.findall("`+", query.sql)), default=2) + 1)
+    fence = fence.ljust(3, "`")
+    lines = [f"### {markdown_text(query.title)}", "", f"{fence}sql", *sql, fence, ""]
     lines += [markdown_text(query.complaint), ""] if query.complaint else []
     result = query.result
     if result is None or not result.columns:

@@ -118,12 +118,13 @@ def test_lines_and_points_are_at_their_values(space, kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [ChartKind.BARS, ChartKind.LINE, ChartKind.POINTS])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 def test_charts_of_any_numbers_are_finite_and_bounded(space, kind, seed):
     rng = np.random.default_rng(seed)
     count = int(rng.choice([1, 2, 30, 20_000]))
     values = rng.normal(size=count) * 10.0 ** float(rng.integers(-12, 300))
-    values[rng.integers(count)] = float(rng.choice([0.0, math.inf, math.nan, -1e308, 5e-324]))
+    values[rng.integers(count)] = float(rng.choice([0.0, math.inf, math.nan, -1.7e308, 2e-323]))
+    values[0] = float(rng.choice([1.7e308, 0.0, -5e-324]))
     names = [float(n) for n in range(count)] if seed % 2 else [f"n{n}" for n in range(count)]
     rows = list(zip(names, values.tolist(), strict=True))
     section = section_of(page_of(space, chart(rows, kind, ["x", "y"])))
@@ -144,10 +145,16 @@ def test_a_query_without_rows_says_why(space):
 
 def test_markdown_has_tables(space):
     rows = [(f"n|{n}", 1_000 * n) for n in range(15)]
-    queries = [chart(rows, ChartKind.BARS, ["name", "dur_ns"]), QueryRows("b", "", complaint="why")]
+    rows += [("```", 1)]
+    queries = [
+        chart(rows, ChartKind.BARS, ["name", "dur_ns"]),
+        QueryRows("b", "SELECT '````'", complaint="why"),
+    ]
     page = report_markdown(space, ReportOptions(queries=queries))
     assert "### Chart times" in page
     assert "| n\\|3 | 3.000 µs |" in page
-    assert "5 more rows." in page
+    assert "6 more rows." in page
     assert "### Derived by query b" in page
     assert "\nwhy\n" in page
+    assert "\n```sql\nSELECT 1\n```\n" in page
+    assert "\n`````sql\nSELECT '````'\n`````\n" in page

@@ -37,7 +37,7 @@ from viewer.render.canvas import Canvas
 from viewer.render.frames.counter_raster import CounterColors, stamp
 from viewer.render.frames.diamonds import stamp_diamonds
 from viewer.render.frames.frame import RasterSource, draw_rows
-from viewer.render.palette import Pixels, canvas_rgb, cell_colors, label_colors
+from viewer.render.palette import Pixels, canvas_rgb, cell_colors, label_colors, rgb_table
 
 TITLE, LANE, COUNTER, MOST_LANES = 18, 17, 32, 16  # px; lanes of all queries together
 _HATCH, _GAP, _INSET, _LEAST_LABEL = 8, 2, 8, 40  # px
@@ -176,12 +176,17 @@ class DerivedBand(QWidget):
         assert trace is not None
         labels = raster.labels([lane.row], xmap, canvas.device(_LEAST_LABEL))
         colors, fills = label_colors(self._theme.dark), lane.drawn.palette
+        grounds, metrics = rgb_table(self._theme.dark), painter.fontMetrics()
         for index, x0, x1 in zip(
             labels.slice.tolist(), labels.x0.tolist(), labels.x1.tolist(), strict=True
         ):
             left, right = canvas.x(x0), canvas.x(x1)
             room = QRect(round(self._left + left) + 3, lane.y, round(right - left) - 6, lane.height)
             text = _fitted(painter, trace.strings[int(trace.slices.name[index])], room.width())
+            # No hatch behind a text, which would be hard to read.
+            wide, high = metrics.horizontalAdvance(text) + 4, lane.height - _GAP - 2
+            behind = QRect(room.left() - 2, lane.y + _GAP + 1, wide if text else 0, high)
+            painter.fillRect(behind, QColor.fromRgb(int(grounds[fills[index]])))
             painter.setPen(QColor.fromRgb(colors[int(fills[index])]))
             painter.drawText(room, _LINE, text)
 

@@ -16,9 +16,10 @@ from viewer.query.engine import Result
 from viewer.query.result_values import Plotted, cell_text, is_time
 from viewer.view.derived_tracks import ChartKind
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _BELOW = 960, 240, 96, 8, 36
-_LEAST_NAME, _LETTER = 40, 6.5  # px
-_LINES = 4  # of the grid, about
+_WIDTH, _PLOT, _LEFT, _TOP, _RIGHT = 960, 180, 96, 24, 8
+_BELOW, _BELOW_SLANTED = 24, 92
+_LEAST_NAME, _LETTER, _LETTERS = 16, 6.5, 20  # px, and letters of a slanted name
+_LINES, _LEAST_STEP = 4, 1e-300  # of the grid, about
 
 
 def chart_svg(result: Result, contents: Plotted, kind: ChartKind, most: int) -> str:
@@ -32,21 +33,21 @@ def chart_svg(result: Result, contents: Plotted, kind: ChartKind, most: int) -> 
     order = np.argsort(places, kind="stable")
     places, values, rows = places[order], values[order], contents.rows[order]
     first, last = (float(places[0]), float(places[-1])) if is_by_value else (0.0, float(count))
-    wide = _WIDTH - _LEFT
-    x: Floats = _LEFT + (places - first) / ((last - first) or 1.0) * wide
+    wide = _WIDTH - _LEFT - _RIGHT
+    x: Floats = _LEFT + _shares(places, first, last) * wide
     low, high = float(values.min()), float(values.max())
     if kind is ChartKind.BARS:
         low, high = min(low, 0.0), max(high, 0.0)
-    scale = (_HEIGHT - _TOP - _BELOW) / ((high - low) or 1.0)
-    y: Floats = _TOP + (high - values) * scale
+    y: Floats = _TOP + (1.0 - _shares(values, low, high)) * _PLOT
     if kind is ChartKind.LINE:
         drawn = _extremes(np.floor(x).astype(np.int64), values)
         points = " ".join(f"{x[i]:.1f},{y[i]:.1f}" for i in drawn.tolist())
         shapes = f'<polyline points="{points}" fill="none" stroke="currentColor"/>'
     else:
-        cell = np.floor(x) if kind is ChartKind.BARS else np.floor(x) * _HEIGHT + np.floor(y)
+        cell = np.floor(x) if kind is ChartKind.BARS else np.floor(x) * 2 * _PLOT + np.floor(y)
         drawn = _largest(cell.astype(np.int64), values, most)
-        half, zero = max(wide / count / 2 * 0.9, 0.5), _TOP + high * scale
+        half = max(wide / count / 2 * 0.9, 0.5)
+        zero = _TOP + (1.0 - float(_shares(np.zeros(1), low, high)[0])) * _PLOT
         titles = (text(_title(result, contents, row)) for row in rows[drawn].tolist())
         if kind is ChartKind.BARS:
             shapes = "".join(
@@ -59,16 +60,25 @@ def chart_svg(result: Result, contents: Plotted, kind: ChartKind, most: int) -> 
                 f'<circle cx="{x[i]:.1f}" cy="{y[i]:.1f}" r="2.5"><title>{title}</title></circle>'
                 for i, title in zip(drawn.tolist(), titles, strict=True)
             )
-    lines = [_line(_TOP + (high - value) * scale, _number(result, contents.measure, value))
-             for value in _grid(low, high)]  # fmt: skip
-    below = [*_names(result, contents, is_by_value=is_by_value), text(dimension)]
-    title = text(f"{kind.value} of {measure} by {dimension}")
+    grid = np.array(_grid(low, high))
+    heights = _TOP + (1.0 - _shares(grid, low, high)) * _PLOT
+    lines = [_line(line, _number(result, contents.measure, value))
+             for line, value in zip(heights.tolist(), grid.tolist(), strict=True)]  # fmt: skip
+    names, room = _names(result, contents, is_by_value=is_by_value)
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="100%" role="img" font-size="11" '
-        f'fill="currentColor"><title>{title}</title>{"".join(lines)}'
-        f'<g fill-opacity="0.7">{shapes}</g>{"".join(below[:-1])}'
-        f'<text x="{_LEFT}" y="{_HEIGHT - 4}" fill-opacity="0.7">{below[-1]}</text></svg>'
+        f'<svg viewBox="0 0 {_WIDTH} {_TOP + _PLOT + room}" width="100%" role="img" '
+        f'font-size="11" fill="currentColor">'
+        f"<title>{text(f'{kind.value} of {measure} by {dimension}')}</title>"
+        f'<text x="{_LEFT}" y="12">{text(f"{measure} by {dimension}")}</text>{"".join(lines)}'
+        f'<g fill-opacity="0.7">{shapes}</g>{names}</svg>'
     )
+
+
+def _shares(values: Floats, low: float, high: float) -> Floats:
+    """Return where values are between two, as 0 to 1; their difference may be no finite number."""
+    unit = max(abs(low), abs(high)) or 1.0
+    shares: Floats = (values / unit - low / unit) / ((high / unit - low / unit) or 1.0)
+    return shares
 
 
 def _line(y: float, label: str) -> str:
@@ -79,9 +89,9 @@ def _line(y: float, label: str) -> str:
 
 
 def _grid(low: float, high: float) -> list[float]:
-    """Return round numbers between two, the least and the greatest included if there are none."""
+    """Return round numbers between two, the greater one if there are none."""
     step = (high - low) / _LINES
-    if not step or not math.isfinite(step):
+    if not _LEAST_STEP < step < math.inf:
         return [high]
     power = 10.0 ** math.floor(math.log10(step))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= step)
@@ -99,27 +109,35 @@ def _title(result: Result, contents: Plotted, row: int) -> str:
     return f"{name}: {measure}"
 
 
-def _names(result: Result, contents: Plotted, *, is_by_value: bool) -> list[str]:
-    """Return the ends of an axis of numbers, or the names below bars that are wide enough."""
-    y, column = _HEIGHT - _BELOW + 14, contents.dimension
+def _names(result: Result, contents: Plotted, *, is_by_value: bool) -> tuple[str, int]:
+    """Return the ends of an axis of numbers, or the names below bars that are wide enough.
+
+    Names that are longer than a bar is wide are slanted. Also returns the px that they need.
+    """
+    y, column = _TOP + _PLOT + 14, contents.dimension
     if is_by_value and contents.places is not None:
         ends = (float(contents.places.min()), _LEFT, "start"), (
             float(contents.places.max()), _WIDTH, "end")  # fmt: skip
-        return [
+        texts = [
             f'<text x="{x}" y="{y}" text-anchor="{anchor}">'
             f"{text(_number(result, column, value))}</text>"
             for value, x, anchor in ends
         ]
-    room = (_WIDTH - _LEFT) / len(contents.rows)
+        return "".join(texts), _BELOW
+    room = (_WIDTH - _LEFT - _RIGHT) / len(contents.rows)
     if room < _LEAST_NAME:
-        return []
-    letters = int(room / _LETTER)
+        return "", _BELOW
     names = [cell_text(result, row, column) for row in contents.rows.tolist()]
-    return [
-        f'<text x="{_LEFT + (i + 0.5) * room:.1f}" y="{y}" text-anchor="middle">'
-        f"{text(name, letters - 1 if len(name) > letters else letters)}</text>"
-        for i, name in enumerate(names)
+    is_slanted = any(len(name) * _LETTER > room for name in names)
+    turn = 'text-anchor="middle"'
+    if is_slanted:
+        turn = 'text-anchor="end" transform="rotate(-35 {:.1f} {})"'
+    places = [_LEFT + (i + 0.5) * room for i in range(len(names))]
+    texts = [
+        f'<text x="{x:.1f}" y="{y}" {turn.format(x, y)}>{text(name, _LETTERS)}</text>'
+        for x, name in zip(places, names, strict=True)
     ]
+    return "".join(texts), _BELOW_SLANTED if is_slanted else _BELOW
 
 
 def _extremes(pixel: Ints, values: Floats) -> Ints:

@@ -186,10 +186,13 @@ class ResultChart(Chart):
         metrics = QFontMetricsF(self._theme.font("caption"))
         room, middle = self._per_step - 6, Qt.TextElideMode.ElideMiddle
         (t0, t1), column = self._range, self._contents.dimension
+        boxes = [box for box in range(seen.start, seen.stop) if t0 <= self._place[box] <= t1]
+        names = [cell_text(self._result, self.row_of(box), column) for box in boxes]
+        short = {name: elided_text(metrics, name, middle, room) for name in names}
+        if len(set(short.values())) < len(short):
+            return []  # the same text below several bars would say nothing
         return [
-            (place, elided_text(metrics, cell_text(self._result, row, column), middle, room))
-            for box in range(seen.start, seen.stop)
-            if t0 <= (place := float(self._place[box])) <= t1 and (row := self.row_of(box)) >= 0
+            (float(self._place[box]), short[name]) for box, name in zip(boxes, names, strict=True)
         ]
 
 
