@@ -73,6 +73,20 @@ def test_a_perfetto_file_has_the_tracks_on_their_clock(session_of, tmp_path, cap
 
 
 @pytest.mark.slow
+def test_totals_of_a_file_that_is_opened_again_leave_out_its_tracks(session_of, tmp_path):
+    with_tracks, without = tmp_path / "with.pftrace", tmp_path / "without.pftrace"
+    assert run("export", session_of(OUTER), "-o", with_tracks) == 0
+    assert run("export", DUMP, OTHER, "-o", without) == 0
+    stated, plain = open_file(str(with_tracks)).slices, open_file(str(without)).slices
+    outer = len(viewer.open([DUMP, OTHER]).sql(OUTER.sql))
+    assert len(stated) == len(plain) + outer
+    assert stated.derived_count == plain.derived_count + outer
+    for key in ("name", "process"):
+        a, b = (viewer.open(path).stats(key) for path in (with_tracks, without))
+        assert a.self_ns.sum() == b.self_ns.sum() > 0
+
+
+@pytest.mark.slow
 def test_a_report_has_tracks_and_charts(session_of, tmp_path, capsys):
     path, page = session_of(OUTER, charts=(BY_NAME,)), tmp_path / "out.html"
     assert run("report", path, "-o", page) == 0

@@ -146,6 +146,7 @@ def _add_slices(
         name=names,
         key=builder.key(KeyKind.PLAIN, ""),
         source_row=drawn.astype(np.uint32),
+        derived=np.ones(len(drawn), np.bool_),
     )
 
 

@@ -116,9 +116,7 @@ class Assembly:
             )
             if in_ticks is not None:
                 clock, starts, ends = in_ticks
-        derived = None
-        if in_ticks is not None:
-            derived = events.arguments.flags("derived", slice_of, count)
+        derived = events.arguments.flags("derived", slice_of, count) if is_own else None
         builder = TraceBuilder(
             self._recording.path, self._recording.format, "", clock, levels_are_hints=True
         )

@@ -29,7 +29,8 @@ derived slices, NPU units, inferences that no slice spans, and identifiers as in
 `Trace.provenance` has its metadata. Exported again, the file is byte for byte the same
 (tests/formats/perfetto/test_opscope_exports.py). Slices have their exported labels as names,
 operator information is in columns, and the user's bookmarks are slices of a track. An export of
-several files keeps the common axis, in ns.
+several files, or with tracks of queries, keeps the common axis, in ns, and which slices are
+derived.
 
 A damaged packet costs that packet, at most one more; see `viewer.formats.perfetto.damage`. A
 begin without an end is counted, and becomes a slice to the last time of its process, which lasts at
