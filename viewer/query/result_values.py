@@ -65,11 +65,13 @@ class Plotted:
 def plotted(result: Result) -> Plotted | str:
     """Return what a chart of a result shows, or why there is none.
 
-    The dimension is the first text, or else the first column; the measure the next number, one
-    that is no `id` and no start if there is another.
+    The dimension is the first text that differs in all rows, else the first text, or else the
+    first column; the measure the next number, one that is no `id` and no start if there is another.
     """
     has_numbers = [is_number(type_name) for type_name in result.types]
-    dimension = has_numbers.index(False) if False in has_numbers else 0
+    texts = [i for i, each in enumerate(has_numbers) if not each]
+    apart = (i for i in texts if len({str(row[i]) for row in result.rows}) == len(result.rows))
+    dimension = next(apart, texts[0] if texts else 0)
     numbers = [i for i, each in enumerate(has_numbers) if each and i != dimension]
     if not numbers:
         return "A chart needs a column to compare by and a column of numbers"
