@@ -52,6 +52,26 @@ def test_only_the_folders_of_dead_processes_are_removed(scratch):
         assert left not in os.listdir(scratch)
 
 
+def test_an_old_folder_without_a_lock_is_removed_where_there_are_locks(scratch, monkeypatch):
+    old, new = scratch / "opscope-folder-0123abcd", scratch / "opscope-folder-4567cdef"
+    for folder in (old, new):
+        folder.mkdir()
+        (folder / "settings.ini").touch()
+    os.utime(old, (1_700_000_000, 1_700_000_000))
+
+    def no_locks(descriptor):
+        raise OSError("no locks")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("viewer.codecs.file_lock.try_lock", no_locks)
+        remove_left_folders()
+        assert old.exists(), "its owner may live"
+    os.utime(old, (1_700_000_000, 1_700_000_000))
+    remove_left_folders()
+    assert not old.exists()
+    assert new.exists(), "its owner is about to lock it"
+
+
 @pytest.mark.parametrize("is_locked", [True, False])
 def test_one_that_another_start_removes_before_it_is_locked_is_made_again(
     scratch, monkeypatch, is_locked

@@ -24,6 +24,7 @@ from viewer.codecs.file_lock import OwnedLock
 _PREFIX, _LOCK = "opscope-folder-", ".lock"
 _NAME = re.compile(rf"{_PREFIX}[0-9a-zA-Z_]{{8}}")
 _TRIES, _PAUSE_S = 200, 0.001
+_SETTLED_S = 3600.0  # a folder without a lock that is older has no owner
 _alive: dict[str, OwnedLock | None] = {}
 
 
@@ -115,11 +116,16 @@ def remove_left_folders() -> None:
     for path in left:
         with contextlib.suppress(OSError):
             lock_path = os.path.join(path, _LOCK)
-            # Without a lock file, it was made just now, or on a file system without locks.
-            if _is_own_folder(path) and os.path.isfile(lock_path):
+            # Without a lock file, it was made just now, or by others after its owner removed it,
+            # as Qt does with the folder of settings. Without locks here, `take` raises.
+            if _is_own_folder(path) and (os.path.isfile(lock_path) or _is_old(path)):
                 lock = OwnedLock.take(lock_path)
                 if lock is not None:
                     _remove(path, lock)
+
+
+def _is_old(path: str) -> bool:
+    return time.time() - os.lstat(path).st_mtime > _SETTLED_S
 
 
 def machine() -> str:

@@ -198,8 +198,9 @@ def window_to_draw(
 
     app = _application()
     look = Theme(app, theme)  # type: ignore[arg-type]
-    with TemporaryFolder() as folder:
+    with TemporaryFolder() as folder, contextlib.ExitStack() as at_exit:
         store = QSettings(os.path.join(folder, "settings.ini"), QSettings.Format.IniFormat)
+        at_exit.callback(store.sync)  # else Qt writes at the exit, and makes the folder again
         window = MainWindow(look, Settings(store))
         controller = window.controller
         controller.loader.failed.connect(lambda path, message: failures.append(message))
@@ -227,7 +228,6 @@ def window_to_draw(
         finally:
             window.close()
             look.remove_pictures()
-            store.sync()  # else Qt writes at the exit, and makes the folder again
 
 
 def _application() -> QApplication:
