@@ -7,6 +7,8 @@ frame disappears as soon as the focus moves, and never appears after a click.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QDialog, QTabBar, QWidget
@@ -14,6 +16,11 @@ from PySide6.QtWidgets import QAbstractScrollArea, QDialog, QTabBar, QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 
+# PySide has no class with several bases of Qt, so what windows share has none.
+if TYPE_CHECKING:
+    _Window = QWidget
+else:
+    _Window = object
 _WIDTH = 2  # px
 
 
@@ -72,12 +79,10 @@ class FocusFrame(QWidget):
         painter.end()
 
 
-class FramedDialog(QDialog):
-    """A dialog that frames the focused control after Tab."""
+class Framed(_Window):
+    """A window that frames the focused control after Tab; before the class of Qt's window."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._focus_frame = FocusFrame(theme, self)
+    _focus_frame: FocusFrame
 
     @guard(False)
     def focusNextPrevChild(self, forward: bool) -> bool:
@@ -86,3 +91,11 @@ class FramedDialog(QDialog):
         if moved:
             self._focus_frame.show_around(self.focusWidget())
         return moved
+
+
+class FramedDialog(Framed, QDialog):
+    """A dialog that frames the focused control after Tab."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._focus_frame = FocusFrame(theme, self)

@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (
 
 from viewer.formats import formats
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.focus_frame import FocusFrame
+from viewer.gui.qt.focus_frame import FocusFrame, Framed
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import label
 
@@ -142,7 +142,7 @@ class FileQuestion:
         return dialog
 
 
-class _PlainFileDialog(QFileDialog):
+class _PlainFileDialog(Framed, QFileDialog):
     """Qt's dialog, with an instruction, and with icons and columns of this window."""
 
     def __init__(self, instruction: str, theme: Theme, parent: QWidget | None) -> None:
@@ -209,14 +209,6 @@ class _PlainFileDialog(QFileDialog):
             press.setIcon(QIcon())
             accepts = buttons.buttonRole(press) is QDialogButtonBox.ButtonRole.AcceptRole
             press.setProperty("primary", accepts)
-
-    @guard(False)
-    def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus to the next control, and frame it if it does not show the focus itself."""
-        moved = bool(super().focusNextPrevChild(forward))
-        if moved:
-            self._focus_frame.show_around(self.focusWidget())
-        return moved
 
 
 class _Icons(QFileIconProvider):

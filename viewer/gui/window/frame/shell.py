@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.focus_frame import FocusFrame
+from viewer.gui.qt.focus_frame import FocusFrame, Framed
 from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import PageStack
@@ -32,7 +32,7 @@ USUAL_SIZE = QSize(1600, 900)
 TOOLBAR_HEIGHT = 44  # px
 
 
-class Shell(QMainWindow):
+class Shell(Framed, QMainWindow):
     """The frame of one window.
 
     Signals: `resized` on a new size. `closing` when the window closes for good, so that everything
@@ -109,14 +109,6 @@ class Shell(QMainWindow):
         """Emit `resized`."""
         super().resizeEvent(event)
         self.resized.emit()
-
-    @guard(False)
-    def focusNextPrevChild(self, forward: bool) -> bool:
-        """Show the focus frame around what Tab reaches."""
-        moved = super().focusNextPrevChild(forward)
-        if moved:
-            self._focus_frame.show_around(self.focusWidget())
-        return moved
 
     @guard
     def createPopupMenu(self) -> None:
