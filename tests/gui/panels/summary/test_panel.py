@@ -13,6 +13,7 @@ from viewer.gui.panels.summary.card import parts_of
 from viewer.gui.panels.summary.links import FigureLink, FindingLink, TextLink
 from viewer.gui.panels.summary.panel import NO_SLICES, NOTHING, SummaryPanel
 from viewer.gui.qt.when_visible import BEING_COUNTED
+from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.gui.session.inferences import include_warm_up, pick_run
 from viewer.gui.session.session import Session
@@ -293,3 +294,16 @@ def test_several_methods_have_a_median_each_and_one_slowest_inference(show_files
     longest = max(one.end - one.start for one in runs)
     assert shown["slowest"] == plain_spaces(format_time(longest))
     assert panel.answer.summary.median is None
+
+
+@pytest.mark.parametrize(
+    "name", ["torq/host_h4_latest.csv", "torq/host_h4_latest_2inv.csv", "table_csv/two_threads.csv"]
+)
+def test_shares_of_events_say_what_they_are_of(opened, data, show_panel, name):
+    panel = show_panel(SummaryPanel, opened(data / name), 372, 800)
+    summary = panel.answer.summary
+    captions = [plain_spaces(one.texts[0]) for one in panel.card.findChildren(ElidedLabel)]
+    whole = plain_spaces(summary.base.text(summary.expensive_whole))
+    assert any(caption.endswith(f" · % of {whole}") for caption in captions)
+    first = summary.expensive[0]
+    assert f"{100 * first.wall / summary.expensive_whole:.1f} %" in texts(panel)

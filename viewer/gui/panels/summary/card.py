@@ -446,6 +446,9 @@ class SummaryCard(SectionColumn):
         # An inference is named by its key figure already.
         is_noted = summary.without_shared and summary.inference is not None
         scope = self._per() or self._scope_text()
+        if summary.busy and not summary.is_linked:
+            # Busy time is no time that a key figure names, and tables add up that of all tracks.
+            scope = f"{scope} · % of {summary.base.text(summary.expensive_whole)}"
         self.begin(title, WITHOUT_SHARED if is_noted else scope)
         self.grid([self._expensive_row(one) for one in summary.expensive], 1)
         if summary.without_shared and not is_noted:
