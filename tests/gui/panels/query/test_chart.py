@@ -66,7 +66,8 @@ def test_a_chart_is_kept_shown_again_and_removed(qtbot, panel):
     assert not panel.keep_button.isVisible()
     choose(panel, ChartKind.BARS)
     QTest.keyClicks(panel.track_name, "by name")
-    QTest.mouseClick(panel.keep_button, Qt.MouseButton.LeftButton)
+    QTest.keyClick(panel.track_name, Qt.Key.Key_Return)
+    assert panel.track_name.text() == ""
     choose(panel, ChartKind.LINE)
     QTest.mouseClick(panel.keep_button, Qt.MouseButton.LeftButton)
     kept = [(chart.name, chart.kind) for chart in panel.session.state.charts]

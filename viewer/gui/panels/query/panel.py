@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QTreeWidget, QTreeWidgetItem
 
 from viewer.gui.panels.base.page_panel import (
     PagePanel,
     head_row,
     page_splitter,
-    plain_column,
     subtitle_label,
 )
 from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_slices
 from viewer.gui.panels.query.chart import ResultChart
 from viewer.gui.panels.query.editor import QueryEditor
+from viewer.gui.panels.query.result_area import ResultArea
 from viewer.gui.panels.query.rows import RowsView
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.combo_box import ComboBox
-from viewer.gui.qt.widgets.labels import label, literal, tip
+from viewer.gui.qt.widgets.labels import literal, tip
 from viewer.gui.session import derived, navigation
 from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.session import Session
@@ -40,7 +40,6 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import one_line
 from viewer.model.times import counted, format_time, group_digits
 from viewer.query.engine import Limits, NoDuckDB, Result, WrongQuery, why_missing
-from viewer.query.result_values import plotted
 from viewer.view.derived_tracks import ChartKind, QueryChart, why_no_track
 from viewer.view.state import LONGEST_NAME
 
@@ -49,10 +48,6 @@ if TYPE_CHECKING:
 
 NOTHING = "Open a profile to query it with SQL."
 NO_ROWS = "Run a query first"
-HINT = (
-    "Run, or Ctrl+Enter, lists the rows of the query here. A double click on a table or column "
-    "inserts its name. A row with an id selects its slice."
-)
 MOST_ROWS = 100_000
 FIRST = """SELECT name, count(*) AS n, sum(self_ns) AS self_ns
 FROM slices
@@ -144,7 +139,7 @@ class QueryPanel(PagePanel):
         self.track_name.setPlaceholderText("Name")
         self.track_name.setMaxLength(LONGEST_NAME)
         self.track_name.setMaximumWidth(theme.px(_NAME))
-        self.track_name.returnPressed.connect(self.add_track)
+        self.track_name.returnPressed.connect(self._keep)
         self.track_button = QPushButton("Add track")
         self.track_button.clicked.connect(self.add_track)
         self.keep_button = QPushButton("Keep chart")
@@ -167,26 +162,25 @@ class QueryPanel(PagePanel):
         head.addWidget(self.keep_button)
         head.addWidget(self.tracks_button)
         head.addWidget(self.subtitle, 1)
-        self.rows: RowsView | None = None
-        self.chart: ResultChart | None = None
-        self.no_chart = label(HINT, theme, "caption", "text2", wrap=True)
-        self.no_chart.setContentsMargins(*(4 * [theme.px(8)]))
-        self.caption = label("", theme, "caption", "text2")
-        self.caption.setContentsMargins(theme.px(8), theme.px(6), theme.px(8), 0)
-        self.message = label("", theme, "code", "error", wrap=True)
-        self.message.setContentsMargins(*(4 * [theme.px(8)]))
-        self.message.hide()
-        below = QWidget()
-        self._below = plain_column(below)
-        self._below.addWidget(self.no_chart)
-        self._below.addWidget(self.caption)
-        self._below.addWidget(self.message)
-        self._below.addStretch()
-        asked = page_splitter(Qt.Orientation.Vertical, self.editor, below, 32)
+        self.area = ResultArea(theme)
+        self.area.chosen.connect(self._choose)
+        self.area.opened.connect(self._fit)
+        self.message, self.no_chart = self.area.message, self.area.note
+        asked = page_splitter(Qt.Orientation.Vertical, self.editor, self.area, 32)
         self.set_page(page_splitter(Qt.Orientation.Horizontal, self.tables, asked, 22), head=head)
         self.refresh_on(self._session.workspace_changed)
         self._session.selection_changed.connect(self._mark)
         self.refresh()
+
+    @property
+    def rows(self) -> RowsView | None:
+        """The rows of the last query, None without any."""
+        return self.area.rows
+
+    @property
+    def chart(self) -> ResultChart | None:
+        """The chart above them, None without any."""
+        return self.area.chart
 
     @staticmethod
     def presence(session: Session) -> Presence:
@@ -198,7 +192,7 @@ class QueryPanel(PagePanel):
         self._stop()
         self._latest.cancel()
         self._running = self._profile = None
-        self._show_message("")
+        self.area.show_message("")
         self._show_rows(None)
         self._show_state()
         if why := why_missing():
@@ -266,7 +260,7 @@ class QueryPanel(PagePanel):
         self._running = None
         self._show_state()
         if isinstance(reply, Answered):
-            self._show_message("")
+            self.area.show_message("")
             self._show_rows(reply.result)
             count, listed = reply.result.count, len(reply.result.rows)
             rows = counted(count, "row")
@@ -275,13 +269,9 @@ class QueryPanel(PagePanel):
             self._describe(f"{rows} · {format_time(round(reply.seconds * 1e9))}")
             return
         text, place = str(reply).partition(" (--")[0], getattr(reply, "place", "")
-        self._show_message(f"{text[:1].upper()}{text[1:]}\n{place}".strip())
+        self.area.show_message(f"{text[:1].upper()}{text[1:]}\n{place}".strip())
         self._show_rows(None)
         self._describe("")
-
-    def _show_message(self, text: str) -> None:
-        self.message.setText(text)
-        self.message.setVisible(bool(text))
 
     @Slot(str)
     def _fail(self, text: str) -> None:
@@ -300,20 +290,33 @@ class QueryPanel(PagePanel):
         self.subtitle.setText(text)
 
     def _show_rows(self, result: Result | None) -> None:
-        if self.rows is not None:
-            self._below.removeWidget(self.rows)
-            self.rows.hide()
-            self.rows.deleteLater()
-            self.rows = None
         why = NO_ROWS if result is None else why_no_track(result.columns)
         self.track_button.setEnabled(not why)
         self.track_button.setToolTip(why or "Draw the rows below the timeline; in no total")
-        if result is not None:
-            self.rows = RowsView(result, self._theme)
-            self.rows.chosen.connect(self._choose)
-            self.rows.doubleClicked.connect(self._fit)
-            self._below.insertWidget(2, self.rows, 1)
-        self._show_chart()
+        self.area.show_result(result, self._kind)
+        self._offer_to_keep()
+
+    @Slot()
+    def _show_chart(self) -> None:
+        self.area.show_kind(self._kind)
+        self._offer_to_keep()
+
+    def _offer_to_keep(self) -> None:
+        is_drawn = self.chart is not None
+        self.keep_button.setVisible(is_drawn)
+        self.track_name.setVisible(is_drawn or self.track_button.isEnabled())
+
+    @property
+    def _kind(self) -> ChartKind:
+        return list(ChartKind)[self.chart_box.currentIndex()]
+
+    @Slot()
+    def _keep(self) -> None:
+        """Add the track, or else keep the chart, of the name that was entered."""
+        if self.track_button.isEnabled():
+            self.add_track()
+        else:
+            self.keep_chart()
 
     @Slot()
     def add_track(self) -> None:
@@ -327,8 +330,7 @@ class QueryPanel(PagePanel):
         drawn = DerivedTracks.of(self._session).offer(track, result)
         self.track_name.clear()
         if drawn.complaint:
-            self.no_chart.setText(drawn.complaint)
-            self.no_chart.show()
+            self.area.show_note(drawn.complaint)
             return
         self._session.show_inferences(Inferences.AS_RUN)
         derived.add(self._session, track)
@@ -377,50 +379,6 @@ class QueryPanel(PagePanel):
             add(literal(f"Remove chart {chart.name}"), partial(derived.drop_chart, session, chart))
         for track in session.state.derived:
             add(literal(f"Remove track {track.name}"), partial(derived.remove, session, track))
-
-    @property
-    def _kind(self) -> ChartKind:
-        return list(ChartKind)[self.chart_box.currentIndex()]
-
-    @Slot()
-    def _show_chart(self) -> None:
-        """Draw the rows above their table, or say why they cannot be drawn."""
-        if self.chart is not None:
-            self._below.removeWidget(self.chart)
-            self.chart.hide()
-            self.chart.deleteLater()
-            self.chart = None
-        kind = self._kind
-        self.no_chart.hide()
-        self.caption.hide()
-        contents = NO_ROWS if self.rows is None else plotted(self.rows.result)
-        is_drawn = kind is not ChartKind.TABLE and not isinstance(contents, str)
-        self.keep_button.setVisible(is_drawn)
-        self.track_name.setVisible(is_drawn or self.track_button.isEnabled())
-        if self.rows is None or kind is ChartKind.TABLE:
-            self.no_chart.setText(HINT)
-            self.no_chart.setVisible(self.rows is None and not self.message.text())
-            return
-        if isinstance(contents, str):
-            self.no_chart.setText(contents)
-            self.no_chart.show()
-            return
-        self.chart = ResultChart(self.rows.result, contents, kind, self._theme)
-        self.chart.chosen.connect(self._choose_box)
-        columns = self.rows.result.columns
-        self.caption.setText(f"{columns[contents.measure]} by {columns[contents.dimension]}")
-        self.caption.show()
-        self._below.insertWidget(2, self.chart, 1)
-
-    @Slot(int)
-    def _choose_box(self, box: int) -> None:
-        """Select the row that a bar or a point stands for."""
-        if self.rows is None or self.chart is None:
-            return
-        row = self.rows.row_of_item(self.chart.row_of(box))
-        self.rows.selectRow(row)
-        self.rows.scrollTo(self.rows.arranged.index(row, 0))
-        self._choose(row)
 
     # -- tables and past queries -------------------------------------------------------------------
 
