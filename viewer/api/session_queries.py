@@ -90,7 +90,8 @@ class KeptQueries:
         # Late, as it needs pandas.
         from viewer.api.profile import Profile
 
-        texts = [each.sql for each in (*self.tracks, *self.charts) if each.sql not in results]
+        texts = [track.sql for track in self.tracks] + [chart.sql for chart in self.charts]
+        texts = [text for text in texts if text not in results]
         run = results_of(Profile(space), texts, overdue=overdue, cancelled=cancelled)
         every: dict[str, Result | str] = {**run, **results}
         open_traces = list(views_of(space, {Inferences.AS_RUN}, {}).values())

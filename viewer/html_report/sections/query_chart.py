@@ -27,7 +27,7 @@ def chart_svg(result: Result, contents: Plotted, kind: ChartKind, most: int) -> 
     dimension, measure = (result.columns[i] for i in (contents.dimension, contents.measure))
     values, count = contents.values, len(contents.values)
     is_by_value = kind is not ChartKind.BARS and contents.places is not None
-    places: Floats = np.arange(count) + 0.5
+    places: Floats = np.arange(count, dtype=np.float64) + 0.5
     if is_by_value and contents.places is not None:
         places = contents.places
     order = np.argsort(places, kind="stable")
