@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from viewer.export.tables.parquet import arrow_column
 from viewer.fleet.arrow_rows import arrow_table
 from viewer.fleet.schemas import TABLES
 from viewer.model.trace import Column
@@ -32,7 +33,8 @@ def test_numbers_beyond_int64_are_clamped_and_lone_surrogates_replaced():
 def test_columns_of_slices_keep_their_nulls():
     names = Column(np.array([0, 1, 9], np.uint32), np.array([True, True, False]), ("a", "b"))
     starts = Column(np.array([5, 6, 7]), np.array([True, False, True]))
-    parts = [(keyed("a"), {"name": names, "start_ns": starts}), (keyed("b"), {"name": names})]
+    rows = {"name": arrow_column(names), "start_ns": arrow_column(starts)}
+    parts = [(keyed("a"), rows), (keyed("b"), {"name": rows["name"]})]
     rows = arrow_table(TABLES["slices"], parts).to_pylist()
     assert [row["name"] for row in rows] == ["a", "b", None] * 2
     assert [row["start_ns"] for row in rows] == [5, None, 7, None, None, None]

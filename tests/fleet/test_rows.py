@@ -115,7 +115,7 @@ def test_findings_and_slices():
     made = rows_of(sample / "attn_xnnpack_x5.etdp", sample / "attn_teal_xnnpack.etrecord")
     assert made.of("findings")["rank"][0] == 1
     slices = made.of("slices")
-    assert len(slices["name"].values) == len(made.trace.slices)
+    assert len(slices["name"]) == len(made.trace.slices)
 
 
 def test_inferences_have_phases_and_the_time_between_them():

@@ -1,12 +1,18 @@
 """Typed columns: joined over files, and as cells."""
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from viewer.model.trace import Column
 from viewer.tables.columns import (
+    RowPlaces,
+    SharedColumn,
     as_stored,
     cells,
     either,
+    joined_shared,
     joined_tables,
     numbers_of,
     texts_of,
@@ -56,3 +62,50 @@ def test_a_second_column_fills_what_the_first_does_not_tell():
     second = numbers_of(np.array([7, 8, 9]))
     assert either(first, second).values.tolist() == [1, 8, 3]
     assert either(first, second, np.array([True, True, False])).values.tolist() == [1, 8, 9]
+
+
+@st.composite
+def shared_tables(draw):
+    """Tables of up to four columns, of which some share their places, and some lack a table."""
+    rows = draw(st.integers(0, 9))
+    table, places = {}, {}
+    for name in draw(st.lists(st.sampled_from("abcd"), min_size=1, unique=True)):
+        count = draw(st.integers(1, 4))
+        if count not in places:
+            of_rows = np.array(draw(st.lists(st.integers(0, count - 1), min_size=rows,
+                                             max_size=rows)), np.int64)  # fmt: skip
+            places[count] = RowPlaces(rows, of_rows.__getitem__)
+        valid = np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)))
+        texts = texts_of(draw(st.lists(st.sampled_from(["", "x", "y"]), min_size=count,
+                                       max_size=count)), np.arange(count))  # fmt: skip
+        plain = {"a": texts, "b": numbers_of(np.arange(count), valid), "c": Column(valid),
+                 "d": Column(np.arange(count) / 4, valid)}  # fmt: skip
+        table[name] = SharedColumn(plain[name], places[count])
+    return table, rows
+
+
+@pytest.mark.slow
+@given(st.lists(shared_tables(), min_size=1, max_size=4), st.integers(0, 30), st.integers(0, 9))
+def test_shared_columns_are_joined_as_their_rows_are(tables, first, more):
+    part = slice(first, first + more)
+    shared = joined_shared([table for table, _ in tables])
+    spread = [({name: c.taken() for name, c in table.items()}, rows) for table, rows in tables]
+    for name, column in joined_tables(spread).items():
+        expected = cells(column, ALL).tolist()
+        assert cells(shared[name].taken(), ALL).tolist() == expected
+        assert cells(shared[name].taken(part), ALL).tolist() == expected[part]
+
+
+def test_the_places_of_a_block_are_found_once_for_all_columns():
+    asked = []
+
+    def of_rows(rows):
+        asked.append(rows)
+        return np.array([3, 1, 3, 0])[rows]
+
+    places = RowPlaces(4, of_rows)
+    for block in (slice(0, 3), slice(0, 3), slice(3, 9)):
+        assert places.at(block).tolist() == [[3, 1, 3], [0]][block.start > 0]
+        used, number = places.used(block, 4)
+        assert used[number].tolist() == places.at(block).tolist()
+    assert asked == [slice(0, 3), slice(3, 4)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -99,12 +98,11 @@ def frame_of_slices(
     if len(tables) == 1:
         (table,) = tables
         slices = table.source.table.trace.slices
-        runs = cache(lambda: table.runs.astype(np.int32))
         spreads = {
             Per.KEY: by_code(slices.key),
             Per.ROW: by_row(slices.row_ptr),
             # Which inference a slice belongs to is found when it is first needed.
-            Per.RUN: Spread(len(slices), lambda index: runs()[index]),
+            Per.RUN: Spread(len(slices), lambda index: table.runs[index]),
             Per.SLICE: Spread(len(slices), lambda index: index),
         }
         columns = {

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from viewer.export.tables.parquet import arrow_text_column, storable
+from viewer.export.tables.parquet import storable
 from viewer.fleet.rows import Rows, row_counts
 from viewer.fleet.schemas import KEYS, LakeTable
-from viewer.model.trace import Column
-from viewer.tables.columns import cells
 
 _FARTHEST = (1 << 63) - 1
 _KEYS = frozenset(column.name for column in KEYS)
@@ -60,8 +58,8 @@ def _repeated(texts: Sequence[str | None], counts: Sequence[int]) -> pa.Array:
 
 
 def _joined(parts: Sequence[Any], counts: Sequence[int], kind: pa.DataType) -> Any:
-    """The values of a column of all profiles: one array, or one per profile for `Column`s."""
-    if not any(isinstance(part, Column) for part in parts):
+    """The values of a column of all profiles: one array, or one per profile for those of slices."""
+    if not any(isinstance(part, pa.Array) for part in parts):
         every = [
             [None] * count if part is None else part
             for part, count in zip(parts, counts, strict=True)
@@ -74,15 +72,9 @@ def _joined(parts: Sequence[Any], counts: Sequence[int], kind: pa.DataType) -> A
 def _array(values: Any, count: int, kind: pa.DataType) -> pa.Array:
     if values is None:
         return pa.nulls(count, kind)
-    is_text = pa.types.is_dictionary(kind)
-    if isinstance(values, Column):
-        if is_text and values.strings is not None:
-            return arrow_text_column(values)
-        if not is_text and values.strings is None:
-            mask = None if values.valid is None else ~values.valid
-            return pa.array(values.values, mask=mask).cast(kind)
-        values = [None if cell == "" else cell for cell in cells(values, slice(None))]
-    if is_text:
+    if isinstance(values, pa.Array):
+        return values.cast(kind)
+    if pa.types.is_dictionary(kind):
         return _texts(values)
     try:
         return pa.array(values, kind)

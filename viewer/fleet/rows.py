@@ -23,19 +23,20 @@ from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.sequence.rates import gaps_of
 from viewer.arrays import Bools, Floats, Ints
+from viewer.export.tables.parquet import arrow_column
 from viewer.fleet.schemas import KEYS, TABLES
 from viewer.model.queries import foreign
 from viewer.model.times import RateOrigin, tick_to_ns, ticks_to_ns
 from viewer.model.timing import ROUNDING_TICKS, UNMEASURED, Timing, timings
-from viewer.model.trace import Column, KeyKind, Problem, RunKind
+from viewer.model.trace import KeyKind, Problem, RunKind
 from viewer.program.program import Program
 from viewer.reports.findings import findings_facts
 from viewer.tables.operators import costed_operator_columns
-from viewer.tables.slices import SliceTableSource, slice_columns, source_places
+from viewer.tables.slices import SliceTableSource, shared_slice_columns, source_places
 from viewer.workspace.workspace import Workspace
 
-# A table of one profile: lists, arrays or `Column`s of equal length, without the key columns.
-Rows = Mapping[str, Sequence[Any] | Column | np.ndarray[Any, Any]]
+# A table of one profile: lists, or arrays of Arrow, of equal length, without the key columns.
+Rows = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +252,9 @@ class ProfileRows:
     def _slices(self) -> Rows:
         processes = tuple(track.process for track in self.trace.tracks)
         source = SliceTableSource(self.table, self.rate.ns_per_tick, 0, processes)
-        columns, _ = slice_columns(source)
-        return {name: columns[name] for name in TABLES["slices"].names if name in columns}
+        columns = shared_slice_columns(source)
+        names = [name for name in TABLES["slices"].names if name in columns]
+        return {name: arrow_column(columns[name]) for name in names}
 
     def _findings(self) -> Rows:
         (file,) = findings_facts(self._workspace)["files"]
@@ -327,9 +329,7 @@ def problem_rows(problems: Sequence[tuple[str, str, Problem]]) -> Rows:
 
 def row_counts(rows: Rows) -> int:
     """The number of rows of a table."""
-    for values in rows.values():
-        return len(values.values) if isinstance(values, Column) else len(values)
-    return 0
+    return len(next(iter(rows.values()), ()))
 
 
 def tags_text(tags: Mapping[str, str]) -> str | None:

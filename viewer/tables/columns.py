@@ -1,23 +1,73 @@
 """Typed columns of a table: interned per distinct text, joined over files, as cells of a text file.
 
 A `Column` of the model has one type whatever its values: text, int64, float64 or bool, each with
-nulls. So a column has the same type in every file, also if it is empty.
+nulls. So a column has the same type in every file, also if it is empty. A `SharedColumn` has values
+that many rows have in common once, and is spread over rows a block at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.model.trace import Column
 
 Columns = dict[str, Column]
 Rows = dict[str, NDArray[Any]]
 _MOST = (1 << 63) - 1
+
+
+class RowPlaces:
+    """Where rows find their values: of a block at a time, for all columns with the same places."""
+
+    def __init__(self, rows: int, of_rows: Callable[[slice], NDArray[np.integer[Any]]]) -> None:
+        self.rows = rows
+        self._of_rows = of_rows
+        self._block: tuple[int, int] | None = None
+        self._places: NDArray[np.integer[Any]] = np.empty(0, np.int64)
+        self._used: tuple[Ints, Codes] | None = None
+
+    def at(self, rows: slice) -> NDArray[np.integer[Any]]:
+        """Return the places of a block of rows; the last block is remembered."""
+        first, end, _ = rows.indices(self.rows)
+        if self._block != (first, end):
+            self._places, self._used = self._of_rows(slice(first, end)), None
+            self._block = first, end
+        return self._places
+
+    def used(self, rows: slice, count: int) -> tuple[Ints, Codes]:
+        """Return the places of a block, ascending, and for each row the number of its place there.
+
+        count: of the values of a column.
+        """
+        places = self.at(rows)
+        if self._used is None:
+            is_used = flags_at(count, places)
+            self._used = np.flatnonzero(is_used), (np.cumsum(is_used, dtype=np.uint32) - 1)[places]
+        return self._used
+
+
+@dataclass(frozen=True, slots=True)
+class SharedColumn:
+    """A column with each value once, and the places of the values of rows."""
+
+    values: Column
+    places: RowPlaces
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether there are fewer values than rows."""
+        return len(self.values.values) < self.places.rows
+
+    def taken(self, rows: slice = slice(None)) -> Column:
+        """Return a block of its rows as a plain column."""
+        return self.values.taken(self.places.at(rows))
 
 
 def texts_of(texts: Sequence[str], code: NDArray[np.integer[Any]]) -> Column:
@@ -88,6 +138,49 @@ def joined_tables(tables: Sequence[tuple[Mapping[str, Column], int]]) -> Columns
     return {name: _joined([(t.get(name), rows) for t, rows in tables]) for name in names}
 
 
+def joined_shared(tables: Sequence[Mapping[str, SharedColumn]]) -> dict[str, SharedColumn]:
+    """Join tables, each with a column, as `joined_tables` does: no column is spread over rows."""
+    if len(tables) == 1:
+        return dict(tables[0])
+    lacking = [_at_first(next(iter(table.values())).places.rows) for table in tables]
+    of_parts: dict[tuple[tuple[RowPlaces, int], ...], RowPlaces] = {}
+    joined: dict[str, SharedColumn] = {}
+    for name in dict.fromkeys(name for table in tables for name in table):
+        columns = [table.get(name) for table in tables]
+        parts = [(c, 1) if c is None else (c.values, len(c.values.values)) for c in columns]
+        places = tuple(
+            (other if column is None else column.places, count)
+            for column, other, (_, count) in zip(columns, lacking, parts, strict=True)
+        )
+        if places not in of_parts:
+            of_parts[places] = _one_after_another(places)
+        joined[name] = SharedColumn(_joined(parts), of_parts[places])
+    return joined
+
+
+def _at_first(rows: int) -> RowPlaces:
+    """The places of rows that all have the first value."""
+    return RowPlaces(rows, lambda block: np.zeros(block.stop - block.start, np.int64))
+
+
+def _one_after_another(parts: Sequence[tuple[RowPlaces, int]]) -> RowPlaces:
+    """The places of the rows of several tables, each with the number of its values."""
+    ends = list(accumulate(places.rows for places, _ in parts))
+    before = accumulate((count for _, count in parts), initial=0)
+    tables = [(of, end, shift) for (of, _), end, shift in zip(parts, ends, before, strict=False)]
+
+    def of_rows(rows: slice) -> Ints:
+        blocks = [np.empty(0, np.int64)]
+        for places, end, shift in tables:
+            first = end - places.rows
+            block = slice(max(rows.start - first, 0), min(rows.stop, end) - first)
+            if block.start < block.stop:
+                blocks.append(places.at(block).astype(np.int64) + shift)
+        return np.concatenate(blocks)
+
+    return RowPlaces(ends[-1], of_rows)
+
+
 def _joined(parts: Sequence[tuple[Column | None, int]]) -> Column:
     present = [column for column, _ in parts if column is not None]
     kinds = {"t" if c.strings is not None else c.values.dtype.kind for c in present}
@@ -117,7 +210,9 @@ def _renumbered(column: Column, table: dict[str, int]) -> NDArray[Any]:
 
 
 def row_count(column: Any) -> int:
-    """The number of rows of a `Column`, list, array or Series."""
+    """The number of rows of a column, list, array or Series."""
+    if isinstance(column, SharedColumn):
+        return column.places.rows
     return len(column.values) if isinstance(column, Column) else len(column)
 
 

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.analysis.links.delegate_clocks import NATIVE_NS, native_ns
 from viewer.analysis.links.labels import NodeTexts, node_texts, places, track_name
@@ -30,14 +32,24 @@ from viewer.model.queries import (
     NATIVE_START,
     NATIVE_UNIT,
     foreign,
+    preorder,
     run_of_slices,
-    tree,
 )
 from viewer.model.times import ticks_to_ns
 from viewer.model.timing import MEASURED, TIMING_TEXTS, kinds_of_time, timings
 from viewer.model.trace import Column, Slices
 from viewer.program.program import Operator
-from viewer.tables.columns import Columns, as_stored, as_text, either, nulls, numbers_of, texts_of
+from viewer.tables.columns import (
+    Columns,
+    RowPlaces,
+    SharedColumn,
+    as_stored,
+    as_text,
+    either,
+    nulls,
+    numbers_of,
+    texts_of,
+)
 from viewer.tables.spec import (
     CALLED_FROM,
     DEBUG_HANDLES,
@@ -136,17 +148,22 @@ class SliceTable:
     def taken(self, name: str, index: Ints) -> Column:
         """Return a column for some slices, in their order."""
         per, column = self.column(name)
-        slices = self._slices
-        if per is Per.SLICE:
-            return column.taken(index)
-        if per is Per.KEY:
-            return column.taken(slices.key[index])
-        return column.taken((self._rows if per is Per.ROW else self.runs)[index])
+        return column.taken(self.places(per, index))
 
-    @property
-    def runs(self) -> Ints:
-        """The place of each slice's value in a column of inferences; -1 for that of none."""
-        return run_of_slices(self.source.table.trace)
+    def places(self, per: Per, index: Ints, rows: slice = slice(None)) -> NDArray[np.integer[Any]]:
+        """Return where the slices at `index[rows]` have their values in the columns of `per`."""
+        some = index[rows]
+        if per is Per.SLICE:
+            return some
+        if per is Per.KEY:
+            return self._slices.key[some]
+        return (self._rows if per is Per.ROW else self.runs)[some]
+
+    @cached_property
+    def runs(self) -> NDArray[np.int32]:
+        """The place of each slice's value in a column of inferences; the last is that of none."""
+        runs, trace = run_of_slices(self.source.table.trace), self.source.table.trace
+        return np.where(runs < 0, len(trace.runs), runs).astype(np.int32)
 
     @property
     def _slices(self) -> Slices:
@@ -338,12 +355,23 @@ def slice_columns(source: SliceTableSource, only: Ints | None = None) -> tuple[C
     start_ns is floor(start * ns_per_tick) plus the offset; dur_ns is the difference of the rounded
     ends. only: the numbers of some slices; the rows are those, in this order.
     """
+    shared = shared_slice_columns(source, only)
+    rows = next(iter(shared.values())).places.rows
+    return {name: column.taken() for name, column in shared.items()}, rows
+
+
+def shared_slice_columns(
+    source: SliceTableSource, only: Ints | None = None
+) -> dict[str, SharedColumn]:
+    """Return the columns of `slice_columns`, spread over rows when these are needed."""
     slices = source.table.trace.slices
-    index = tree(slices).index if only is None else only
+    index = preorder(slices) if only is None else only
     if source.ns_range is not None:
         index = index[_within(slices, index, source.ns_per_tick, *source.ns_range)]
     table = SliceTable(source)
-    return {name: table.taken(name, index) for name in table.names}, len(index)
+    places = {per: RowPlaces(len(index), partial(table.places, per, index)) for per in Per}
+    columns = {name: table.column(name) for name in table.names}
+    return {name: SharedColumn(column, places[per]) for name, (per, column) in columns.items()}
 
 
 def _of_file(column: Column) -> tuple[Per, Column]:

@@ -16,10 +16,10 @@ from viewer.codecs.atomic_file import NothingToExport as NothingToExport
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.export.tables.delimited import write_table
 from viewer.model.trace import Column
-from viewer.tables.columns import joined_tables
+from viewer.tables.columns import SharedColumn, joined_shared
 from viewer.tables.handle_maps import handle_map_columns
 from viewer.tables.operators import costed_operator_columns, operator_columns
-from viewer.tables.slices import SliceTable, SliceTableSource, slice_columns
+from viewer.tables.slices import SliceTable, SliceTableSource, shared_slice_columns
 from viewer.tables.statistics import statistics_columns
 from viewer.tables.untimed import untimed_columns
 from viewer.workspace.snapshot import NO_TIMES, LinkedTrace, Snapshot
@@ -222,7 +222,7 @@ def _prepare_statistics(opened: Snapshot, target: _Target, by: str | None) -> Ex
 def table_job(
     path: str,
     names: Sequence[str],
-    columns: Mapping[str, Sequence[Any] | Column],
+    columns: Mapping[str, Sequence[Any] | Column | SharedColumn],
     *,
     raw: bool = False,
 ) -> ExportJob:
@@ -237,9 +237,7 @@ def _write_slices(
     target: _Target, linked: list[SliceTableSource], progress: Progress, cancelled: Cancelled
 ) -> int:
     try:
-        columns = joined_tables(
-            [slice_columns(slice_table_source) for slice_table_source in linked]
-        )
+        columns = joined_shared([shared_slice_columns(source) for source in linked])
     except OverflowError as error:
         raise NothingToExport(
             "The times are more than 292 years apart. Export the files one by one"

@@ -13,20 +13,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.codecs.spreadsheet_cells import harmless
 from viewer.export.tables.parquet import write_parquet
 from viewer.model.trace import Column
-from viewer.tables.columns import cells, row_count, text_array
+from viewer.tables.columns import RowPlaces, SharedColumn, row_count, text_array
 
 ROWS_AT_ONCE = 200_000
+_FLAGS = ("false", "true")
 _Quoted = Callable[[str], str]
 
 
@@ -41,11 +44,11 @@ def write_table(
 ) -> int:
     """Write columns of equal length under a header; returns the number of rows.
 
-    A column is a `Column`, a list, a numpy array or a pandas Series; None, NaN and pd.NA become
-    empty fields, and integers next to a null stay integers. The suffix selects the format:
-    ".parquet" as in `write_parquet`, ".tsv" (and ".tab") by tab, anything else by comma. raw: write
-    texts as they are, as Parquet always has them. Raises ValueError for columns of different
-    lengths, OSError, WriteCancelled.
+    A column is a `Column`, a `SharedColumn`, a list, a numpy array or a pandas Series; None, NaN
+    and pd.NA become empty fields, and integers next to a null stay integers. The suffix selects
+    the format: ".parquet" as in `write_parquet`, ".tsv" (and ".tab") by tab, anything else by
+    comma. raw: write texts as they are, as Parquet always has them. Raises ValueError for columns
+    of different lengths, OSError, WriteCancelled.
     """
     if os.fspath(path).lower().endswith(".parquet"):
         return write_parquet(path, header, columns, progress=progress, cancelled=cancelled)
@@ -62,7 +65,7 @@ def write_table(
     names = list(map(spelled, header))
     if is_changed and not names[0].startswith('"'):
         names[0] = f'"{names[0]}"'
-    texts = [_cell_texts(column, quoted, spelled) for column in columns]
+    texts = list(_pieces(columns, delimiter, quoted, spelled))
     with replacing(path) as out:
         # The first part is written even if it is empty, for the header.
         for first in range(0, max(rows, 1), ROWS_AT_ONCE):
@@ -100,6 +103,8 @@ def _any_harmful(header: Sequence[str], columns: Sequence[Any]) -> bool:
 
 
 def _distinct_texts(column: Any) -> Iterable[str]:
+    if isinstance(column, SharedColumn):
+        column = column.values
     if isinstance(column, Column):
         return column.strings or ()
     texts = set[str]()
@@ -116,26 +121,53 @@ def _values(column: Any, part: slice) -> list[Any]:
     return values
 
 
+def _pieces(
+    columns: Sequence[Any], delimiter: str, quoted: _Quoted, spelled: _Quoted
+) -> Iterator[Callable[[slice], list[str]]]:
+    """Return the functions that give the parts of some lines.
+
+    Columns next to each other that share their values are one part, joined once for each value.
+    """
+    for places, group in groupby(columns, lambda c: c.places if _is_shared(c) else None):
+        if places is None:
+            yield from (_cell_texts(column, quoted, spelled) for column in group)
+            continue
+        each = [_cell_texts(column.values, quoted, spelled)(slice(None)) for column in group]
+        yield _spread(text_array(map(delimiter.join, zip(*each, strict=True))), places)
+
+
+def _spread(texts: NDArray[np.object_], places: RowPlaces) -> Callable[[slice], list[str]]:
+    return lambda part: texts[places.at(part)].tolist()
+
+
+def _is_shared(column: Any) -> bool:
+    return isinstance(column, SharedColumn) and column.is_shared
+
+
 def _cell_texts(column: Any, quoted: _Quoted, spelled: _Quoted) -> Callable[[slice], list[str]]:
     """Return the function that gives the cells of some rows; distinct texts are converted once.
 
     quoted: for numbers and nulls. spelled: for texts, which may have to be changed too.
     """
-    if isinstance(column, Column) and column.strings is not None:
-        table = text_array([*map(spelled, column.strings), quoted("")])
+    if isinstance(column, Column | SharedColumn):
+        strings = (column if isinstance(column, Column) else column.values).strings
+        table = None if strings is None else text_array([*map(spelled, strings), quoted("")])
 
-        def interned(part: slice) -> list[str]:
-            codes = column.values[part]
-            if column.valid is not None:
-                codes = codes.copy()
-                codes[~column.valid[part]] = len(table) - 1
-            texts: list[str] = table[codes].tolist()
+        def typed(part: slice) -> list[str]:
+            rows = column.taken(part)
+            if table is not None:  # a null's code may be past the texts
+                codes = rows.values
+                every = codes if rows.valid is None else np.where(rows.valid, codes, len(table) - 1)
+                texts: list[str] = table[every].tolist()
+                return texts
+            spell = _FLAGS.__getitem__ if rows.values.dtype.kind == "b" else str
+            texts = list(map(spell, rows.values.tolist()))
+            if rows.valid is not None:
+                for i in np.flatnonzero(~rows.valid).tolist():
+                    texts[i] = quoted("")
             return texts
 
-        return interned
-    if isinstance(column, Column):
-        # Numbers, "true" and "false" need no quotes, but a null in a table of one column does.
-        return lambda part: [quoted(t) if t == "" else str(t) for t in cells(column, part).tolist()]
+        return typed
 
     once = cache(spelled)
 

@@ -4,22 +4,26 @@ Every column is nullable and has a plain type: int64, double, boolean or string.
 type whatever its values, so the tables of slices fit together; empty cells are null. Texts are
 written from their codes, each text once per row group. The metadata of the file are `opscope`, the
 version, and `schema`, that of the columns (`viewer.SCHEMA`).
+
+A row group is made from its values while the one before is written. Arrays are made of buffers:
+`pyarrow.array` imports pandas.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer import SCHEMA, __version__
-from viewer.arrays import flags_at
+from viewer.arrays import Bools, flags_at
 from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.model.trace import Column
-from viewer.tables.columns import row_count
+from viewer.tables.columns import SharedColumn, row_count
 from viewer.tables.handle_maps import HANDLE_MAP
 from viewer.tables.operators import OPERATORS
 from viewer.tables.statistics import STATISTICS
@@ -28,7 +32,9 @@ from viewer.tables.untimed import UNTIMED
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROWS_AT_ONCE = 1_000_000  # per row group
+ROWS_AT_ONCE = 500_000  # per row group
+# The writer looks up each value of a column in a table of those before; texts come with theirs.
+_LOOKED_AT, _FEW = 1 << 16, 1 << 13
 # The types of columns that may be empty, or happen to contain only integers.
 _TABLES = (OPERATORS, STATISTICS, UNTIMED, HANDLE_MAP)
 _DTYPES = {column.name: column.dtype for table in _TABLES for column in table.columns}
@@ -44,9 +50,9 @@ def write_parquet(
 ) -> int:
     """Write columns of equal length under a header; returns the number of rows.
 
-    A column is a `Column`, a list or a numpy array; None and "" are nulls. The file is written
-    completely or not at all. Raises ValueError for columns of different lengths, OSError,
-    WriteCancelled.
+    A column is a `Column`, a `SharedColumn`, a list or a numpy array; None and "" are nulls. The
+    file is written completely or not at all. Raises ValueError for columns of different lengths,
+    OSError, WriteCancelled.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -56,27 +62,65 @@ def write_parquet(
     rows = row_count(columns[0]) if columns else 0
     types = [_type(pa, name, column) for name, column in zip(header, columns, strict=True)]
     schema = pa.schema(list(zip(header, types, strict=True)))
+
+    def group(first: int) -> pa.Table:
+        part = slice(first, first + ROWS_AT_ONCE)
+        arrays = [_array(pa, c, part, kind) for c, kind in zip(columns, types, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    # The first group is written even if it is empty, for the schema.
+    firsts = range(0, max(rows, 1), ROWS_AT_ONCE)
     with (
         replacing(path) as out,
-        # Without the stored schema of Arrow, readers see strings, not dictionaries of them.
-        parquet.ParquetWriter(out, schema, compression="zstd", store_schema=False) as writer,
+        parquet.ParquetWriter(
+            out,
+            schema,
+            compression="zstd",
+            use_dictionary=[n for n, c in zip(header, columns, strict=True) if not _is_varied(c)],
+            # Without the stored schema of Arrow, readers see strings, not dictionaries of them.
+            store_schema=False,
+            write_batch_size=_LOOKED_AT,
+        ) as writer,
     ):
         writer.add_key_value_metadata({"opscope": __version__, "schema": str(SCHEMA)})
-        # The first group is written even if it is empty, for the schema.
-        for first in range(0, max(rows, 1), ROWS_AT_ONCE):
+        for first, table in zip(firsts, _ahead(group, firsts), strict=False):
             if cancelled():
                 raise WriteCancelled
-            part = [
-                _array(pa, column, slice(first, first + ROWS_AT_ONCE), kind)
-                for column, kind in zip(columns, types, strict=True)
-            ]
-            writer.write_table(pa.Table.from_arrays(part, schema=schema))
+            writer.write_table(table)
             progress(min(first + ROWS_AT_ONCE, rows), rows)
     return rows
 
 
+def _ahead(group: Callable[[int], pa.Table], firsts: Sequence[int]) -> Iterator[pa.Table]:
+    """Return the row groups; each is made on a thread while the one before is used."""
+    if len(firsts) == 1:
+        yield group(firsts[0])
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1, "row groups") as pool:
+        waiting = pool.submit(group, firsts[0])
+        for first in firsts[1:]:
+            table, waiting = waiting.result(), pool.submit(group, first)
+            yield table
+        yield waiting.result()
+
+
+def _is_varied(column: Any) -> bool:
+    """Whether a column has many different numbers: a table of these would be larger than them."""
+    if isinstance(column, SharedColumn):
+        column = column.values
+    values = column.values if isinstance(column, Column) else column
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+        return False
+    is_text = isinstance(column, Column) and column.strings is not None
+    return not is_text and len(np.unique(values[:_LOOKED_AT])) > _FEW
+
+
 def _type(pa: Any, name: str, column: Any) -> pa.DataType:
     """Return int64, double or bool if all values have that type; else a dictionary of strings."""
+    if isinstance(column, SharedColumn):
+        column = column.values
     if isinstance(column, Column):
         number = {"i": pa.int64(), "f": pa.float64(), "b": pa.bool_()}
         return _texts(pa) if column.strings is not None else number[column.values.dtype.kind]
@@ -104,45 +148,63 @@ def _texts(pa: Any) -> pa.DataType:
 
 
 def _array(pa: Any, column: Any, rows: slice, kind: pa.DataType) -> pa.Array:
-    if isinstance(column, Column):
-        return _of_column(pa, column, rows)
+    if isinstance(column, Column | SharedColumn):
+        return arrow_column(column, rows)
     part = column[rows]
-    if isinstance(part, np.ndarray) and part.dtype != object:
-        return pa.array(part, kind)
-    values = [None if value is None or value == "" else value for value in part]
+    if isinstance(part, np.ndarray) and part.dtype.kind in "iufb":
+        return _numbers(pa, part.astype(kind.to_pandas_dtype()), None)
+    null = np.fromiter((value is None or value == "" for value in part), np.bool_, len(part))
     if pa.types.is_dictionary(kind):
-        texts = [v if v is None else storable(str(v)) for v in values]
-        return pa.array(texts, pa.string()).dictionary_encode().cast(kind)
-    if pa.types.is_floating(kind):
-        return pa.array([v if v is None else float(v) for v in values], kind)
-    return pa.array(values, kind)
+        texts = ["" if no else str(value) for value, no in zip(part, null, strict=True)]
+        return arrow_column(Column.of_texts(texts))
+    present = [0 if no else value for value, no in zip(part, null, strict=True)]
+    return _numbers(pa, np.array(present, kind.to_pandas_dtype()), null)
 
 
-def _of_column(pa: Any, column: Column, rows: slice) -> pa.Array:
-    values = column.values[rows]
-    null = None if column.valid is None else ~column.valid[rows]
-    if column.strings is None:
-        return pa.array(values, mask=null)
-    used = flags_at(len(column.strings) + 1, values if null is None else values[~null])
+def arrow_column(column: Column | SharedColumn, rows: slice = slice(None)) -> pa.Array:
+    """Return rows of a column for Arrow, texts as a dictionary; "" is a null. Needs pyarrow."""
+    import pyarrow as pa
+
+    if isinstance(column, SharedColumn):
+        if not column.is_shared:
+            return _of_column(pa, column.taken(rows))
+        # What is made of a value is made once.
+        used, number = column.places.used(rows, len(column.values.values))
+        few = _of_column(pa, column.values.taken(used))
+        is_null = few.null_count == len(few)
+        return pa.nulls(len(number), few.type) if is_null else few.take(_numbers(pa, number, None))
+    return _of_column(pa, column.taken(rows))
+
+
+def _of_column(pa: Any, column: Column) -> pa.Array:
+    values, strings = column.values, column.strings
+    null = None if column.valid is None else ~column.valid
+    if strings is None:
+        return _numbers(pa, values, null)
+    used = flags_at(len(strings) + 1, values if null is None else values[~null])
     chosen = np.flatnonzero(used).tolist()
     texts: dict[str, int] = {}
     number = np.zeros(len(used), np.int32)
     # Distinct texts may be equal once they are storable, and "" is a null.
-    number[chosen] = [texts.setdefault(storable(column.strings[i]), len(texts)) for i in chosen]
-    codes = number[np.minimum(values, len(column.strings))]
+    number[chosen] = [texts.setdefault(storable(strings[i]), len(texts)) for i in chosen]
+    codes = number[np.minimum(values, len(strings))]
     if "" in texts:
         is_empty = codes == texts[""]
         null = is_empty if null is None else null | is_empty
-    return pa.DictionaryArray.from_arrays(
-        pa.array(codes, pa.int32(), mask=null), pa.array(list(texts), pa.string())
-    )
+    data = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, data)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(data))]
+    distinct = pa.Array.from_buffers(pa.string(), len(data), buffers)
+    return pa.DictionaryArray.from_arrays(_numbers(pa, codes, null), distinct)
 
 
-def arrow_text_column(column: Column) -> pa.Array:
-    """Return a column of texts as a dictionary array; "" is a null. Needs pyarrow."""
-    import pyarrow as pa
-
-    return _of_column(pa, column, slice(None))
+def _numbers(pa: Any, values: NDArray[Any], null: Bools | None) -> pa.Array:
+    """Return numbers or bools in the memory that they have, but for bools."""
+    is_valid = None if null is None else pa.py_buffer(np.packbits(~null, bitorder="little"))
+    is_flag = values.dtype.kind == "b"
+    data = np.packbits(values, bitorder="little") if is_flag else np.ascontiguousarray(values)
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [is_valid, pa.py_buffer(data)])
 
 
 def storable(text: str) -> str:
