@@ -1,11 +1,14 @@
 """The sessions of files, and the time of every part in their inferences."""
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.builders.compare_sessions import INFERENCES, arm, write_session, write_sessions
 from tests.builders.etdump_writer import Run, framework, operator, write_dump
 from tests.paths import DATA
-from viewer.analysis.comparison.sessions import PartId
+from viewer.analysis.comparison.sessions import PartId, _distinct, _nth
 
 
 def test_parts_are_instructions_with_the_names_of_their_kernels(tmp_path):
@@ -79,3 +82,22 @@ def test_every_inference_of_a_session_has_its_own_times(tmp_path):
     (times,) = arm(path).sessions[0].methods
     assert times.ticks[:, 0].tolist() == list(range(1003, 1000 + INFERENCES))
     assert times.parts[0].id == PartId(times.method, 0)
+
+
+@pytest.mark.slow
+@given(st.data())
+def test_parts_are_those_of_a_sort_of_all_slices(data):
+    count = data.draw(st.integers(0, 40))
+
+    def drawn(last, of):
+        return np.array(data.draw(st.lists(st.integers(0, last), min_size=of, max_size=of)), int)
+
+    instruction, name, row = drawn(3, 6), drawn(3, 6) - 1, drawn(2, count)
+    key, start = drawn(5, count), drawn(9, count)
+    nth = _nth(row, instruction[key], name[key], start)
+    nth[name[key] < 0] = 0
+    identity = np.stack([instruction[key], name[key], nth])
+    _, first, part_of = np.unique(identity, axis=1, return_index=True, return_inverse=True)
+    found = _distinct(key, instruction, name, nth)
+    assert found[0].tolist() == first.tolist()
+    assert found[1].tolist() == part_of.reshape(-1).tolist()

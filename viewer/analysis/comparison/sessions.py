@@ -19,7 +19,7 @@ import numpy as np
 
 from viewer.analysis.comparison.conditions import UNKNOWN, Conditions
 from viewer.analysis.links.link_table import LinkTable
-from viewer.arrays import Bools, Floats, Ints
+from viewer.arrays import Bools, Codes, Floats, Ints, flags_at
 from viewer.model.inferences.logged_methods import of_one_phase
 from viewer.model.names.executorch import KERNEL_PREFIX
 from viewer.model.queries import foreign, run_of_slices
@@ -205,12 +205,11 @@ class Session:
         keys = trace.keys
         key = trace.slices.key[at]
         is_event = keys.kind[key] == KeyKind.DELEGATE_EVENT
-        name = np.where(is_event, keys.name[key].astype(np.int64), -1)
         instruction = keys.instruction[key]
-        nth = _nth(row, instruction, name, trace.slices.start[at])
-        nth[~is_event] = 0
-        identity = np.stack([instruction, name, nth])
-        _, first, part_of = np.unique(identity, axis=1, return_index=True, return_inverse=True)
+        nth = np.zeros(len(at), np.int64)
+        nth[is_event] = self.numbers_of_events(at[is_event], row[is_event])
+        name_of_key = np.where(keys.kind == KeyKind.DELEGATE_EVENT, keys.name.astype(np.int64), -1)
+        first, part_of = _distinct(key, keys.instruction, name_of_key, nth)
         order = np.argsort(trace.slices.start[at[first]], kind="stable")
         place = np.empty(len(first), np.int64)
         place[order] = np.arange(len(first))
@@ -243,7 +242,7 @@ class Session:
                     is_known,
                 )
             )
-        return place[part_of.reshape(-1)], tuple(parts)
+        return place[part_of], tuple(parts)
 
     @cached_property
     def _operators_of_calls(self) -> dict[tuple[int, int], tuple[int, ...]]:
@@ -292,6 +291,29 @@ def _nth(row: Ints, instruction: Ints, name: Ints, start: Ints) -> Ints:
     found = np.empty(len(order), np.int64)
     found[order] = place - first
     return found
+
+
+def _distinct(
+    key: Ints | Codes, instruction: Ints, name: Ints, nth: Ints
+) -> tuple[Ints, Ints]:
+    """Return the first slice with each instruction, name and number, and which each slice has.
+
+    They are in ascending order. key: of each slice; instruction, name: of each key. nth: of each
+    slice; the numbers of an instruction and name go from 0 to their last one. So only the keys are
+    sorted, of which there are few.
+    """
+    used = np.flatnonzero(flags_at(len(name), key))
+    used = used[np.lexsort((name[used], instruction[used]))]
+    of_used = np.stack([instruction[used], name[used]])
+    group = np.zeros(len(name), np.int64)
+    group[used[1:]] = np.cumsum((of_used[:, 1:] != of_used[:, :-1]).any(axis=0))
+    of_slices = group[key]
+    counts = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(counts, of_slices, nth + 1)
+    part_of = (np.cumsum(counts) - counts)[of_slices] + nth
+    first = np.empty(int(counts.sum()), np.int64)
+    first[part_of[::-1]] = np.arange(len(key))[::-1]  # of equal ones, the last that is set stays
+    return first, part_of
 
 
 def sessions_of(
