@@ -1,9 +1,12 @@
 """`Profile.sql`: the rows of the tables, equal to plain loops, to `stats` and to Perfetto's own."""
 
+import contextlib
 import math
 import os
+import sys
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +21,7 @@ from tests.builders.clocked_traces import space_of
 from tests.fleet.test_query import WRITES
 from tests.paths import DATA, ROOT
 from tests.peers.trace_processor import TraceProcessor
-from viewer.api import sql_tables
+from viewer.api import sql, sql_tables
 from viewer.api.profile import Profile
 from viewer.api.sql import sql_result
 from viewer.api.sql_tables import PERFETTO_VIEWS, schema
@@ -138,6 +141,80 @@ def test_parameters_and_dtypes(attention):
     assert frame["n"].sum() == (attention.slices["inference"] == 2).sum()
     with pytest.raises(WrongQuery):
         attention.sql("SELECT $missing")
+
+
+def test_tables_are_made_once_for_one_query_after_another(monkeypatch):
+    profile, made = viewer.open(*ATTENTION), []
+    monkeypatch.setattr(sql, "sql_tables", lambda own: made.append(0) or sql_tables.sql_tables(own))
+    count = [(len(profile.slices),)]
+    for _ in range(3):
+        assert rows(profile, "SELECT count(*) FROM slices") == count
+        assert rows(profile, "SELECT max(dur_ns) FROM slices") == [
+            (profile.slices["dur_ns"].max(),)
+        ]
+    assert len(made) == 1
+    with pytest.raises(WrongQuery):
+        rows(profile, "SELECT nothing FROM slices")
+    assert rows(profile, "SELECT count(*) FROM slices") == count
+    assert len(made) == 2
+    assert sql_result(profile, "SELECT count(*) FROM slices", Limits(30, 10**9)).rows == count
+    assert len(made) == 3
+
+
+def test_no_query_changes_what_the_next_one_sees(attention):
+    count = [(len(attention.slices),)]
+    changes = (
+        "EXPLAIN ANALYZE DELETE FROM _operators",
+        "EXPLAIN ANALYZE COMMIT",
+        "EXPLAIN ANALYZE INSERT INTO _threads BY NAME SELECT 9 AS id",
+        "WITH x AS (INSERT INTO _threads BY NAME SELECT 9 AS id RETURNING id) SELECT * FROM x",
+        "SELECT * FROM query('SELECT 1')",
+    )
+    threads = rows(attention, "SELECT * FROM threads ORDER BY id")
+    for sql_text in changes:
+        with contextlib.suppress(WrongQuery):
+            rows(attention, sql_text)
+        assert rows(attention, "SELECT count(*) FROM slices") == count
+        assert rows(attention, "SELECT * FROM threads ORDER BY id") == threads
+        assert rows(attention, "SELECT count(*) FROM operators") == [(len(attention.operators),)]
+
+
+@pytest.mark.parametrize("name", ["main._slices_0", "memory.main._SLICES_0", "slices",
+                                  "query('FROM memory._sli' || 'ces_0')", "main.slices",
+                                  "query_table('slices')"])  # fmt: skip
+def test_a_table_has_its_rows_by_any_name(attention, name):
+    rows(attention, "SELECT 1")  # the tables are there
+    assert rows(attention, f"SELECT count(name) FROM {name}") == [
+        (attention.slices["name"].count(),)
+    ]
+
+
+def resource_limits() -> object:
+    """What this process may take of addresses, where that can be limited."""
+    if sys.platform != "linux":
+        return None
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)
+
+
+def test_queries_at_the_same_time_have_their_own_tables(attention):
+    expected = rows(attention, "SELECT name, sum(dur_ns) FROM slices GROUP BY 1 ORDER BY 1")
+    before = resource_limits()
+    with ThreadPoolExecutor(4) as pool:
+        answers = pool.map(
+            lambda _: rows(attention, "SELECT name, sum(dur_ns) FROM slices GROUP BY 1 ORDER BY 1"),
+            range(12),
+        )
+        assert all(answer == expected for answer in answers)
+    assert resource_limits() == before
+
+
+def test_variables_of_the_program_are_no_tables(attention):
+    frame = attention.slices  # noqa: F841
+    rows(attention, "SELECT 1")
+    with pytest.raises(WrongQuery, match="frame"):
+        rows(attention, "SELECT * FROM frame")
 
 
 def test_a_profile_without_slices_and_one_without_a_profile():

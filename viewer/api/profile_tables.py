@@ -31,6 +31,7 @@ class ProfileTables:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
+        self.database: object = None  # that of `viewer.api.sql`, once a query has made it
 
     @cached_property
     def slices(self) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +38,25 @@ if TYPE_CHECKING:
 _DTYPES = {int: "Int64", bool: "boolean", str: "string", float: "float64"}
 # The name of the rows of a base table; its view adds the columns that are not read.
 _ROWS = "rows of "
+# In the names of functions that run a text or read a table of a name.
+_COMPUTED = "query"
 _NOT_READ = "a column is not in the plan of the query"
 _MACROS = (
     "CREATE MACRO overlap(start_, dur_, first_, last_) AS "
     "greatest(0, least(start_ + dur_, last_) - greatest(start_, first_))",
 )
+
+
+@dataclass(frozen=True)
+class Database:
+    """The tables of open files, without rows, and the views: made once for one query after another.
+
+    A query sees the columns that it reads as temporary views, which hide the tables.
+    """
+
+    tables: SqlTables
+    memory: int
+    connection: duckdb.DuckDBPyConnection
 
 
 def sql_result(
@@ -56,38 +71,63 @@ def sql_result(
     started: gets a function that stops the query. Raises WrongQuery, NoDuckDB.
     """
     duckdb = package()
-    tables = sql_tables(profile)
+    # While a query runs, another one makes its own: each has its memory.
+    database, profile.database = profile.database, None
     with as_wrong_query(limits):
-        needed = _needed(tables, select, parameters, limits)
+        if not isinstance(database, Database) or database.memory != limits.memory:
+            database = _database(sql_tables(profile), limits)
+        needed, is_kept = _needed(database, select, parameters, limits)
         try:
-            return _run(tables, needed, select, limits, parameters, started)
+            result = _run(database, needed, is_kept, select, limits, parameters, started)
         except duckdb.InvalidInputException as error:
             if _NOT_READ not in str(error):
                 raise
-        every = {table.name: list(table.columns) for table in tables.tables}
-        return _run(tables, every, select, limits, parameters, started)
+            every = {table.name: list(table.columns) for table in database.tables.tables}
+            result = _run(database, every, is_kept, select, limits, parameters, started)
+    if is_kept:
+        profile.database = database  # an error could have left it unusable
+    return result
+
+
+def _database(tables: SqlTables, limits: Limits) -> Database:
+    connection = package().connect()
+    for table in tables.tables:
+        listed = ", ".join(f"{named(column)} {kind}" for column, kind in table.columns.items())
+        connection.execute(f"CREATE TABLE {named(table.name)} ({listed})")
+    for statement in (*tables.views, *_MACROS):
+        connection.execute(statement)
+    # An empty table would be no part of the plan.
+    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+    lock(connection, limits)
+    return Database(tables, limits.memory, connection)
 
 
 def _run(
-    tables: SqlTables,
+    database: Database,
     needed: Mapping[str, Sequence[str]],
+    is_kept: bool,
     select: str,
     limits: Limits,
     parameters: Mapping[str, object] | None,
     started: Callable[[Callable[[], None]], None] | None,
 ) -> Result:
-    """Run a query on tables with some columns."""
-    with package().connect() as connection:
-        for table in tables.tables:
+    """Run a query on tables with some columns.
+
+    is_kept: the empty tables stay, hidden by temporary views. These hide no table from its full
+    name, and EXPLAIN ANALYZE may change one.
+    """
+    with database.connection.cursor() as connection:
+        connection.begin()  # and never committed
+        for table in database.tables.tables:
             names = needed.get(table.name)
             if names is None:
-                connection.execute(_empty(table.name, table.columns))
                 continue
             rows = table.arrow(names or [next(iter(table.columns))])
             connection.register(f"{_ROWS}{table.name}", rows)
-            connection.execute(_view(table.name, table.columns, names))
-        _make_views(connection, tables)
-        lock(connection, limits)
+            if not is_kept:
+                connection.execute(f"DROP TABLE {named(table.name)}")
+            view = _view(table.name, table.columns, names)
+            connection.execute(f"CREATE {'TEMP VIEW' if is_kept else 'VIEW'} {view}")
         if started is not None:
             stopped = threading.Event()
             started(partial(_interrupt, connection, stopped))
@@ -104,21 +144,18 @@ def _interrupt(connection: duckdb.DuckDBPyConnection, stopped: threading.Event) 
 
 
 def _needed(
-    tables: SqlTables, select: str, parameters: Mapping[str, object] | None, limits: Limits
-) -> dict[str, list[str]]:
-    """Return the columns that a query reads, by base table: those in its plan on empty tables."""
+    database: Database, select: str, parameters: Mapping[str, object] | None, limits: Limits
+) -> tuple[dict[str, list[str]], bool]:
+    """Return the columns that a query reads, by base table: those in its plan on empty tables.
+
+    And whether it is a SELECT that cannot have the full name of a base table.
+    """
     duckdb = package()
-    columns = {table.name: list(table.columns) for table in tables.tables}
-    with duckdb.connect() as connection:
-        for table in tables.tables:
-            connection.execute(_empty(table.name, table.columns))
-        _make_views(connection, tables)
-        # An empty table would be no part of the plan.
-        connection.execute("SET disabled_optimizers = 'statistics_propagation'")
-        lock(connection, limits)
+    columns = {table.name: list(table.columns) for table in database.tables.tables}
+    with database.connection.cursor() as connection:
         statement = only_statement(connection, select)
         if statement.type.name != "SELECT":
-            return columns
+            return columns, False
         values = dict(parameters) if parameters else None
         with limited(connection, limits):
             try:
@@ -131,7 +168,7 @@ def _needed(
     for name, words in _scans(json.loads(plan[0][1])):
         read = [column for column in columns[name] if column in words]
         needed[name] = list(dict.fromkeys([*needed.get(name, ()), *read]))
-    return needed
+    return needed, not any(name in select.lower() for name in (_COMPUTED, *columns))
 
 
 def _scans(nodes: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
@@ -145,25 +182,15 @@ def _scans(nodes: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
         yield from _scans(node.get("children", ()))
 
 
-def _empty(name: str, columns: Mapping[str, str]) -> str:
-    listed = ", ".join(f"{named(column)} {kind}" for column, kind in columns.items())
-    return f"CREATE TABLE {named(name)} ({listed})"
-
-
 def _view(name: str, columns: Mapping[str, str], needed: Sequence[str]) -> str:
-    """Return a view with all columns of a base table; one that is not in the plan is an error."""
+    """Return a view of all columns of a base table; one that is not in the plan is an error."""
     listed = ", ".join(
         f"{named(column)}::{kind} AS {named(column)}"
         if column in needed
         else f"error('{_NOT_READ}')::{kind} AS {named(column)}"
         for column, kind in columns.items()
     )
-    return f"CREATE VIEW {named(name)} AS SELECT {listed} FROM {named(f'{_ROWS}{name}')}"
-
-
-def _make_views(connection: duckdb.DuckDBPyConnection, tables: SqlTables) -> None:
-    for statement in (*tables.views, *_MACROS):
-        connection.execute(statement)
+    return f"{named(name)} AS SELECT {listed} FROM {named(f'{_ROWS}{name}')}"
 
 
 def frame_of_result(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:

@@ -106,7 +106,8 @@ def lock(
         connection.execute("SET temp_directory = ''")
     connection.execute(f"SET allowed_paths = [{', '.join(map(quoted, paths))}]")
     connection.execute("SET enable_external_access = false")
-    connection.execute("SET python_enable_replacements = false")  # variables of this program
+    # No variables of this program are tables, for cursors of the connection neither.
+    connection.execute("SET GLOBAL python_enable_replacements = false")
     connection.execute("SET lock_configuration = true")
 
 
@@ -194,14 +195,35 @@ def _bounded(more: int) -> Iterator[None]:
     import resource
 
     with open("/proc/self/statm", encoding="ascii") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = used + more if soft == resource.RLIM_INFINITY else min(used + more, soft)
-    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+        most = int(file.read().split()[0]) * resource.getpagesize() + more
+    with _bounds_lock:
+        if not _bounds:
+            _unbounded[:] = resource.getrlimit(resource.RLIMIT_AS)
+        _bounds.append(most)
+        _set_bound()
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        with _bounds_lock:
+            _bounds.remove(most)
+            _set_bound()
+
+
+# Of queries that run at the same time; and the limits without them.
+_bounds: list[int] = []
+_unbounded: list[int] = []
+_bounds_lock = threading.Lock()
+
+
+def _set_bound() -> None:
+    """Allow what the query with most may take, or what was allowed before the first."""
+    import resource
+
+    soft, hard = _unbounded
+    most = max(_bounds, default=soft)
+    resource.setrlimit(
+        resource.RLIMIT_AS, (most if soft == resource.RLIM_INFINITY else min(most, soft), hard)
+    )
 
 
 def line_of(error: Exception) -> str:
