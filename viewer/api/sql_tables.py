@@ -13,11 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.analysis.links.labels import track_name
+from viewer.arrays import Bools, Ints
 from viewer.model.queries import self_time, tree
 from viewer.model.times import tick_to_ns, ticks_to_ns
-from viewer.model.trace import Slices, Trace
+from viewer.model.trace import Column, Slices, Trace
 from viewer.model.track_blocks import TrackBlock, in_blocks
 from viewer.query.engine import named, quoted
 from viewer.tables.catalog import TABLES
@@ -84,7 +86,8 @@ def sql_tables(profile: ProfileTables) -> SqlTables:
     others = [_whole(spec, partial(getattr, profile, name)) for name, spec in TABLES.items()
               if name != "slices"]  # fmt: skip
     threads = _whole(THREADS, partial(_threads, profile))
-    arguments = _whole(ARGUMENTS, partial(_arguments, profile))
+    of_arguments = {column.name: _type(column) for column in ARGUMENTS.columns}
+    arguments = BaseTable("_arguments", of_arguments, partial(_arguments, profile))
     slices = " UNION ALL BY NAME ".join(view for _, view in sliced)
     empty = ", ".join(f"NULL::{_type(c)} AS {named(c.name)}" for c in (*OF_SLICES, *SLICES.columns))
     views = [f"CREATE VIEW slices AS {slices or f'SELECT {empty} WHERE false'}"]
@@ -192,14 +195,21 @@ def _slices_arrow(table: SliceTable, first: int, thread: int, names: Sequence[st
 
 def _names(trace: Trace) -> Any:
     """Return the names of slices as a dictionary over the codes of the trace."""
+    codes, strings = trace.slices.name, trace.strings
+    return _dictionary(codes, strings, codes == strings.index("") if "" in strings else None)
+
+
+def _dictionary(
+    codes: NDArray[np.integer[Any]], strings: Sequence[str], null: Bools | None = None
+) -> Any:
+    """Return a column of texts for Arrow. codes: into the texts."""
     import pyarrow
 
     from viewer.export.tables.parquet import storable
 
-    codes, strings = np.ascontiguousarray(trace.slices.name), trace.strings
-    is_empty = codes == strings.index("") if "" in strings else None
     texts = pyarrow.array([storable(text) for text in strings], pyarrow.string())
-    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, mask=is_empty), texts)
+    every = pyarrow.array(np.ascontiguousarray(codes), mask=null)
+    return pyarrow.DictionaryArray.from_arrays(every, texts)
 
 
 def _least(first: int, slices: Slices) -> type[np.unsignedinteger[Any]]:
@@ -250,34 +260,59 @@ def _threads(profile: ProfileTables) -> Any:
     return frame_of_columns(dict(zip(THREADS.names, map(list, of_row), strict=True)), THREADS)
 
 
-def _arguments(profile: ProfileTables) -> Any:
-    """Return the arguments of all slices, one after another."""
-    import pandas as pd
+def _arguments(profile: ProfileTables, names: Sequence[str]) -> pa.Table:
+    """Return the arguments of all slices, one after another, each text once per argument."""
+    import pyarrow
 
-    parts, first = [], 0
+    types = {"slice_id": pyarrow.int64(), "number": pyarrow.float64(), "whole": pyarrow.int64()}
+    text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    chunks: dict[str, list[Any]] = {name: [] for name in names}
+    first = 0
     for table in profile.sliced:
         slices = table.source.table.trace.slices
         for name, column in slices.columns.items():
             index = np.arange(len(slices)) if column.valid is None else np.flatnonzero(column.valid)
-            values, kind = column.values[index], column.values.dtype.kind
-            is_text = column.strings is not None
-            if column.strings is not None:
-                texts: Any = np.array(column.strings, object)[values]
-            else:
-                texts = np.array([str(value) for value in values.tolist()], object)
-            number = np.full(len(index), np.nan) if is_text else values.astype(np.float64)
-            whole = kind in "iu" and not is_text and not (values > np.iinfo(np.int64).max).any()
-            parts.append(pd.DataFrame({
-                "slice_id": index + first, "name": name, "text": texts, "number": number,
-                "whole": pd.array(values.astype(np.int64) if whole else [pd.NA] * len(index),
-                                  dtype="Int64"),
-            }))  # fmt: skip
+            makers = _argument(column.taken(index), name, index + first)
+            for chosen, arrays in chunks.items():
+                arrays.append(makers[chosen]())
         first += len(slices)
-    empty = pd.DataFrame({name: [] for name in ARGUMENTS.names})
-    frame = pd.concat(parts, ignore_index=True) if parts else empty
-    for name in ("name", "text"):
-        frame[name] = frame[name].astype("category")
-    return frame
+    columns = [pyarrow.chunked_array(arrays, types.get(name, text))
+               for name, arrays in chunks.items()]  # fmt: skip
+    return pyarrow.Table.from_arrays(columns, names=list(names))
+
+
+def _argument(column: Column, name: str, slice_id: Ints) -> dict[str, Callable[[], Any]]:
+    """Return what makes the columns of one argument; column: of the slices that have it."""
+    import pyarrow
+
+    values, strings, rows = column.values, column.strings, len(slice_id)
+    kind = values.dtype.kind
+
+    def texts() -> Any:
+        if strings is not None:
+            return _dictionary(values.astype(np.int32), strings)
+        distinct, code = np.unique(values, return_inverse=True)
+        return _dictionary(code.astype(np.int32), list(map(str, distinct.tolist())))
+
+    def number() -> Any:
+        if strings is not None:
+            return pyarrow.nulls(rows, pyarrow.float64())
+        numbers = values.astype(np.float64)
+        return pyarrow.array(numbers, mask=np.isnan(numbers))
+
+    def whole() -> Any:
+        is_whole = kind in "iu" and strings is None
+        if not is_whole or (values > np.iinfo(np.int64).max).any():
+            return pyarrow.nulls(rows, pyarrow.int64())
+        return pyarrow.array(values.astype(np.int64))
+
+    return {
+        "slice_id": lambda: pyarrow.array(slice_id),
+        "name": lambda: _dictionary(np.zeros(rows, np.int32), [name]),
+        "text": texts,
+        "number": number,
+        "whole": whole,
+    }
 
 
 # -- Perfetto's names ------------------------------------------------------------------------------
