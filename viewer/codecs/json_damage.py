@@ -142,8 +142,10 @@ _NUMBER = (
     r"(?=[\s,}\]])"
 )
 NUMBER = re.compile(_NUMBER.encode(), re.IGNORECASE)
+# A string that does not end goes to the end of the text: otherwise, each quote in it would be
+# taken for the beginning of one, and searched for an end.
 _TEXT_OR_NUMBER = re.compile(
-    r'"[^"\\]*(?:\\.[^"\\]*)*"|' + _NUMBER, re.DOTALL | re.IGNORECASE | re.ASCII
+    r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|' + _NUMBER, re.DOTALL | re.IGNORECASE | re.ASCII
 )
 _PLAIN_TEXT = re.compile(r'"[^"]*"')
 _WRONG_ESCAPE = re.compile(r'\\(?:\\|["/bfnrt]|u[0-9a-fA-F]{4}|(?P<wrong>))')

@@ -39,6 +39,7 @@ _WRITTEN = {
 }
 _SUSPECTS = bytes((*range(_PRINTABLE), _BACKSLASH))
 _GROWS = np.array([len(_WRITTEN.get(byte, b" ")) - 1 for byte in range(256)])
+_WINDOW = 1 << 10  # bytes decoded at once
 _LONGEST_GAP = 64  # of the space around a string that ends with a backslash
 
 
@@ -340,11 +341,16 @@ class _Invalid(dict[bytes, list[tuple[int, int]]]):
     def __missing__(self, text: bytes) -> list[tuple[int, int]]:
         ranges = self[text] = list[tuple[int, int]]()
         position = 0
-        while True:
+        while position < len(text):
+            part = text[position : position + _WINDOW]
             try:
-                text[position:].decode()
+                part.decode()
+                position += len(part)
             except UnicodeDecodeError as error:
-                ranges.append((position + error.start, position + error.end))
-                position += error.end
-            else:
-                return ranges
+                # What the part may have cut begins the next one.
+                if error.start == 0 or error.end < len(part):
+                    ranges.append((position + error.start, position + error.end))
+                    position += error.end
+                else:
+                    position += error.start
+        return ranges
