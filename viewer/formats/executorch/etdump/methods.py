@@ -93,9 +93,11 @@ def loads_of_runs(method: Ints, is_load: Bools) -> Ints:
     before = np.append(False, is_load[:-1])
     in_a_row = before & np.append(False, before[:-1])
     is_first = (method >= 0) & before & ~in_a_row
+    load_of = np.zeros(len(method), np.int64)
+    if np.count_nonzero(is_first) < 2:
+        return load_of
     # Loads that no such run followed: their methods are not known.
     unused = np.setdiff1d(np.arange(1, number[-1] + 1), number[is_first])
-    load_of = np.zeros(len(method), np.int64)
     for method_number in np.unique(method[is_first]).tolist():
         runs = np.flatnonzero(method == method_number)
         of_first = number[runs[is_first[runs]]]

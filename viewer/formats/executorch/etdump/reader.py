@@ -242,13 +242,16 @@ def _gap_keys(
     builder: TraceBuilder, scope: Ints, events: ProfileEvents, gaps: UnattributedParts
 ) -> Codes:
     """The key of every gap, one per instruction."""
-    of_call = np.stack([scope[gaps.call], events.instruction[gaps.call]], axis=1)
-    distinct, inverse = np.unique(of_call, axis=0, return_inverse=True)
-    keys = [
-        builder.key(KeyKind.UNATTRIBUTED, UNATTRIBUTED, scope=s, instruction=instruction)
-        for s, instruction in distinct.tolist()
-    ]
-    return np.array(keys, np.uint32)[inverse.reshape(-1)]
+    calls = list(
+        zip(scope[gaps.call].tolist(), events.instruction[gaps.call].tolist(), strict=True)
+    )
+    keys = {
+        (s, instruction): builder.key(
+            KeyKind.UNATTRIBUTED, UNATTRIBUTED, scope=s, instruction=instruction
+        )
+        for s, instruction in sorted(set(calls))
+    }
+    return np.fromiter(map(keys.__getitem__, calls), np.uint32, len(calls))
 
 
 def _ordered(column: Column, order: Ints) -> Column:
