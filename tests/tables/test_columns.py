@@ -13,12 +13,21 @@ from viewer.tables.columns import (
     cells,
     either,
     joined_shared,
-    joined_tables,
     numbers_of,
     texts_of,
 )
 
 ALL = slice(None)
+
+
+def joined(*tables: dict[str, Column]) -> dict[str, Column]:
+    """The columns of tables, one after another."""
+    parts = []
+    for table in tables:
+        rows = len(next(iter(table.values())).values)
+        places = RowPlaces(rows, np.arange(rows).__getitem__)
+        parts.append({name: SharedColumn(column, places) for name, column in table.items()})
+    return {name: column.taken() for name, column in joined_shared(parts).items()}
 
 
 def test_equal_texts_are_stored_once_and_empty_ones_are_nulls():
@@ -32,23 +41,22 @@ def test_equal_texts_are_stored_once_and_empty_ones_are_nulls():
 def test_a_column_that_one_file_lacks_is_null_there():
     one = {"n": numbers_of(np.array([1, 2])), "t": texts_of(["x", "y"], np.array([0, 1]))}
     other = {"t": texts_of(["y", "z"], np.array([1, 0, 1]))}
-    found = joined_tables([(one, 2), (other, 3)])
+    found = joined(one, other)
     assert cells(found["n"], ALL).tolist() == [1, 2, "", "", ""]
     assert found["n"].values.dtype == np.int64
     assert cells(found["t"], ALL).tolist() == ["x", "y", "z", "y", "z"]
 
 
 def test_columns_of_different_types_become_fractions_or_text():
-    def joined(one: Column, other: Column) -> list[object]:
-        found = joined_tables([({"c": one}, 1), ({"c": other}, 1)])["c"]
-        values: list[object] = cells(found, ALL).tolist()
+    def both(one: Column, other: Column) -> list[object]:
+        values: list[object] = cells(joined({"c": one}, {"c": other})["c"], ALL).tolist()
         return values
 
     whole, half = Column(np.array([3])), Column(np.array([0.5]))
     flag, text = Column(np.array([True])), texts_of(["x"], np.array([0]))
-    assert joined(whole, half) == [3.0, 0.5]
-    assert joined(whole, flag) == ["3", "true"]
-    assert joined(text, whole) == ["x", "3"]
+    assert both(whole, half) == [3.0, 0.5]
+    assert both(whole, flag) == ["3", "true"]
+    assert both(text, whole) == ["x", "3"]
 
 
 def test_unsigned_numbers_are_signed_unless_they_do_not_fit():
@@ -89,11 +97,13 @@ def shared_tables(draw):
 def test_shared_columns_are_joined_as_their_rows_are(tables, first, more):
     part = slice(first, first + more)
     shared = joined_shared([table for table, _ in tables])
-    spread = [({name: c.taken() for name, c in table.items()}, rows) for table, rows in tables]
-    for name, column in joined_tables(spread).items():
-        expected = cells(column, ALL).tolist()
-        assert cells(shared[name].taken(), ALL).tolist() == expected
-        assert cells(shared[name].taken(part), ALL).tolist() == expected[part]
+    assert set(shared) == {name for table, _ in tables for name in table}
+    for name, column in shared.items():
+        expected: list[object] = []
+        for table, rows in tables:
+            expected += cells(table[name].taken(), ALL).tolist() if name in table else [""] * rows
+        assert cells(column.taken(), ALL).tolist() == expected
+        assert cells(column.taken(part), ALL).tolist() == expected[part]
 
 
 def test_the_places_of_a_block_are_found_once_for_all_columns():

@@ -22,7 +22,7 @@ from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
 from viewer.reports.info import Facts
 from viewer.tables.catalog import COUNTERS, FLOWS
-from viewer.tables.columns import joined_tables
+from viewer.tables.columns import SharedColumn, joined_shared
 from viewer.tables.slices import SLICES, Per, SliceTable
 from viewer.tables.spec import TableSpec
 from viewer.workspace.exports import common_offsets
@@ -110,13 +110,24 @@ def frame_of_slices(
             for name in (table.names if names is None else names)
         }
         return pd.DataFrame(columns, index=pd.RangeIndex(len(slices)), copy=False)
-    parts = [
-        ({name: table.taken(name, np.arange(len(table))) for name in table.names}, len(table))
+    chosen = dict.fromkeys(name for table in tables for name in table.names)
+    chosen = chosen if names is None else dict.fromkeys(names)
+    # The first name is in all tables: each has its rows from it.
+    joined = joined_shared([
+        table.shared(np.arange(len(table)), [n for n in table.names if n in chosen or n == _FIRST])
         for table in tables
-    ]
-    joined = joined_tables(parts)
-    chosen = tuple(joined) if names is None else names
-    return pd.DataFrame({name: _whole(name, joined[name]) for name in chosen}, copy=False)
+    ])  # fmt: skip
+    return pd.DataFrame({name: _spread(name, joined[name]) for name in chosen}, copy=False)
+
+
+def _spread(name: str, column: SharedColumn) -> Any:
+    """Return a column of several traces: spread when it is used, if slices share its values."""
+    values, places = column.values, column.places
+    is_number = values.values.dtype.kind in "iu" and not _is_plain(name, values)
+    if not column.is_shared or (values.strings is None and not is_number):
+        return _whole(name, column.taken())
+    spread = Spread(places.rows, lambda index: places.at(slice(None))[index])
+    return _view(name, Per.KEY, values, {Per.KEY: spread})
 
 
 def _view(name: str, per: Per, column: Column, spreads: Mapping[Per, Spread]) -> Any:
@@ -161,6 +172,7 @@ def _is_plain(name: str, column: Column) -> bool:
     return column.valid is None and name in _INTS
 
 
+_FIRST = SLICES.names[0]
 _INTS = {column.name for column in SLICES.columns if column.dtype == "int64"}
 
 

@@ -127,19 +127,11 @@ def either(first: Column, second: Column, where: Bools | None = None) -> Column:
     return both.taken(index)
 
 
-def joined_tables(tables: Sequence[tuple[Mapping[str, Column], int]]) -> Columns:
-    """Join tables, each with its number of rows: null where a table lacks a column.
+def joined_shared(tables: Sequence[Mapping[str, SharedColumn]]) -> dict[str, SharedColumn]:
+    """Join tables, each with a column: null where a table lacks one.
 
     If two tables have a column with different types, integers become fractions, and others text.
     """
-    if len(tables) == 1:
-        return dict(tables[0][0])
-    names = dict.fromkeys(name for table, _ in tables for name in table)
-    return {name: _joined([(t.get(name), rows) for t, rows in tables]) for name in names}
-
-
-def joined_shared(tables: Sequence[Mapping[str, SharedColumn]]) -> dict[str, SharedColumn]:
-    """Join tables, each with a column, as `joined_tables` does: no column is spread over rows."""
     if len(tables) == 1:
         return dict(tables[0])
     lacking = [_at_first(next(iter(table.values())).places.rows) for table in tables]

@@ -150,6 +150,12 @@ class SliceTable:
         per, column = self.column(name)
         return column.taken(self.places(per, index))
 
+    def shared(self, index: Ints, names: Iterable[str]) -> dict[str, SharedColumn]:
+        """Return columns for some slices, in their order, that are spread when rows are needed."""
+        places = {per: RowPlaces(len(index), partial(self.places, per, index)) for per in Per}
+        columns = {name: self.column(name) for name in names}
+        return {name: SharedColumn(column, places[per]) for name, (per, column) in columns.items()}
+
     def places(self, per: Per, index: Ints, rows: slice = slice(None)) -> NDArray[np.integer[Any]]:
         """Return where the slices at `index[rows]` have their values in the columns of `per`."""
         some = index[rows]
@@ -369,9 +375,7 @@ def shared_slice_columns(
     if source.ns_range is not None:
         index = index[_within(slices, index, source.ns_per_tick, *source.ns_range)]
     table = SliceTable(source)
-    places = {per: RowPlaces(len(index), partial(table.places, per, index)) for per in Per}
-    columns = {name: table.column(name) for name in table.names}
-    return {name: SharedColumn(column, places[per]) for name, (per, column) in columns.items()}
+    return table.shared(index, table.names)
 
 
 def _of_file(column: Column) -> tuple[Per, Column]:
