@@ -115,7 +115,7 @@ def test_the_places_of_a_block_are_found_once_for_all_columns():
 
     places = RowPlaces(4, of_rows)
     for block in (slice(0, 3), slice(0, 3), slice(3, 9)):
-        assert places.at(block).tolist() == [[3, 1, 3], [0]][block.start > 0]
+        assert places.block(block).tolist() == [[3, 1, 3], [0]][block.start > 0]
         used, number = places.used(block, 4)
-        assert used[number].tolist() == places.at(block).tolist()
+        assert used[number].tolist() == places.block(block).tolist()
     assert asked == [slice(0, 3), slice(3, 4)]

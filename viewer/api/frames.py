@@ -126,7 +126,7 @@ def _spread(name: str, column: SharedColumn) -> Any:
     is_number = values.values.dtype.kind in "iu" and not _is_plain(name, values)
     if not column.is_shared or (values.strings is None and not is_number):
         return _whole(name, column.taken())
-    spread = Spread(places.rows, lambda index: places.at(slice(None))[index])
+    spread = Spread(places.rows, lambda index: places.block(slice(None))[index])
     return _view(name, Per.KEY, values, {Per.KEY: spread})
 
 

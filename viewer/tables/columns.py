@@ -33,7 +33,7 @@ class RowPlaces:
         self._places: NDArray[np.integer[Any]] = np.empty(0, np.int64)
         self._used: tuple[Ints, Codes] | None = None
 
-    def at(self, rows: slice) -> NDArray[np.integer[Any]]:
+    def block(self, rows: slice) -> NDArray[np.integer[Any]]:
         """Return the places of a block of rows; the last block is remembered."""
         first, end, _ = rows.indices(self.rows)
         if self._block != (first, end):
@@ -46,7 +46,7 @@ class RowPlaces:
 
         count: of the values of a column.
         """
-        places = self.at(rows)
+        places = self.block(rows)
         if self._used is None:
             is_used = flags_at(count, places)
             self._used = np.flatnonzero(is_used), (np.cumsum(is_used, dtype=np.uint32) - 1)[places]
@@ -67,7 +67,7 @@ class SharedColumn:
 
     def taken(self, rows: slice = slice(None)) -> Column:
         """Return a block of its rows as a plain column."""
-        return self.values.taken(self.places.at(rows))
+        return self.values.taken(self.places.block(rows))
 
 
 def texts_of(texts: Sequence[str], code: NDArray[np.integer[Any]]) -> Column:
@@ -167,7 +167,7 @@ def _one_after_another(parts: Sequence[tuple[RowPlaces, int]]) -> RowPlaces:
             first = end - places.rows
             block = slice(max(rows.start - first, 0), min(rows.stop, end) - first)
             if block.start < block.stop:
-                blocks.append(places.at(block).astype(np.int64) + shift)
+                blocks.append(places.block(block).astype(np.int64) + shift)
         return np.concatenate(blocks)
 
     return RowPlaces(ends[-1], of_rows)

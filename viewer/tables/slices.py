@@ -158,12 +158,12 @@ class SliceTable:
 
     def places(self, per: Per, index: Ints, rows: slice = slice(None)) -> NDArray[np.integer[Any]]:
         """Return where the slices at `index[rows]` have their values in the columns of `per`."""
-        some = index[rows]
+        chosen = index[rows]
         if per is Per.SLICE:
-            return some
+            return chosen
         if per is Per.KEY:
-            return self._slices.key[some]
-        return (self._rows if per is Per.ROW else self.runs)[some]
+            return self._slices.key[chosen]
+        return (self._rows if per is Per.ROW else self.runs)[chosen]
 
     @cached_property
     def runs(self) -> NDArray[np.int32]:

@@ -293,9 +293,7 @@ def _nth(row: Ints, instruction: Ints, name: Ints, start: Ints) -> Ints:
     return found
 
 
-def _distinct(
-    key: Ints | Codes, instruction: Ints, name: Ints, nth: Ints
-) -> tuple[Ints, Ints]:
+def _distinct(key: Ints | Codes, instruction: Ints, name: Ints, nth: Ints) -> tuple[Ints, Ints]:
     """Return the first slice with each instruction, name and number, and which each slice has.
 
     They are in ascending order. key: of each slice; instruction, name: of each key. nth: of each

@@ -137,7 +137,7 @@ def _pieces(
 
 
 def _spread(texts: NDArray[np.object_], places: RowPlaces) -> Callable[[slice], list[str]]:
-    return lambda part: texts[places.at(part)].tolist()
+    return lambda part: texts[places.block(part)].tolist()
 
 
 def _is_shared(column: Any) -> bool:
