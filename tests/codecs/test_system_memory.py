@@ -1,12 +1,13 @@
 """The memory that Linux and its control groups report."""
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from viewer.codecs import system_memory as module
-from viewer.codecs.system_memory import system_memory, used_memory
+from viewer.codecs.system_memory import is_in_memory, is_remote, system_memory, used_memory
 
 MEMINFO = "MemTotal:  16000000 kB\nMemFree: 100 kB\nMemAvailable:   8000000 kB\n"
 MB = 1 << 20
@@ -88,3 +89,24 @@ def test_this_machine():
     found = system_memory()
     assert 0 < found.used < found.total
     assert 0 < found.available <= found.total
+
+
+@pytest.mark.parametrize(
+    ("kind", "in_memory", "remote"),
+    [
+        ("ext4", False, False), ("tmpfs", True, False), ("nfs4", False, True),
+        ("cifs", False, True), ("fuse.sshfs", False, True), ("fuseblk", False, False),
+    ],
+)  # fmt: skip
+def test_what_a_folder_is_on(root, kind, in_memory, remote):
+    device = os.stat(root).st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    lines = f"1 0 999:9 / / rw - proc proc rw\n2 1 {number} / /x rw,a shared:1 - {kind} y rw\n"
+    write(root / "proc/self/mountinfo", lines)
+    assert is_in_memory(str(root)) == in_memory
+    assert is_remote(str(root)) == remote
+
+
+def test_a_folder_of_which_nothing_is_known(root):
+    assert not is_in_memory(str(root / "none"))
+    assert not is_remote(str(root))

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 _ROOT = ""
 # The kernel writes a number near 2**63 for a group without a limit (v1).
 _NO_LIMIT = 1 << 60
+_REMOTE = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "gpfs", "beegfs")
 _MACH_PAGES = 4  # HOST_VM_INFO64
 _MACH_COUNT = 38  # HOST_VM_INFO64_COUNT, in words of 4 bytes
 _TASK_INFO, _TASK_INFO_SIZE = 4, 96  # PROC_PIDTASKINFO of libproc
@@ -63,16 +64,30 @@ def system_memory() -> SystemMemory | None:
 
 def is_in_memory(path: str) -> bool:
     """Whether files at a path take memory instead of a disk (tmpfs)."""
+    return _kind_of_disk(path) in ("tmpfs", "ramfs")
+
+
+def is_remote(path: str) -> bool:
+    """Whether files at a path are on another machine, which may remove them while they are mapped.
+
+    Only Linux tells.
+    """
+    kind = _kind_of_disk(path)
+    return kind in _REMOTE or kind.startswith("fuse.")
+
+
+def _kind_of_disk(path: str) -> str:
+    """The type of the file system of a path, "" if it is not known."""
     try:
         device = os.stat(path).st_dev
         with open(f"{_ROOT}/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
             for line in file:
                 major, _, minor = line.split()[2].partition(":")
                 if os.makedev(int(major), int(minor)) == device:
-                    return line.partition(" - ")[2].split()[:1] in (["tmpfs"], ["ramfs"])
+                    return line.partition(" - ")[2].split()[0]
     except (OSError, ValueError, IndexError, AttributeError):
         pass
-    return False
+    return ""
 
 
 # -- Linux -----------------------------------------------------------------------------------------
