@@ -30,7 +30,7 @@ FULL_SHADE = 255
 # Rows with up to a few thousand slices get more cells than slices, so they are always drawn so.
 _CROWD = 4096
 # Slices per partial sum of lengths: one sum per slice would be a sixth of a trace's memory.
-_SUMMED = 8
+SUMMED = 8
 _FINER = 2
 _LATEST = int(np.iinfo(np.int64).max)
 
@@ -98,17 +98,17 @@ class DrawnSlices:
             long = np.flatnonzero(start != end)
             numbers = long.astype(np.uint32) if numbers is None else numbers[long]
             start, end, row_ptr = start[long], end[long], row_ptr - zero_ptr
-        busy = np.zeros(len(start) // _SUMMED + 1, np.uint64)
-        if len(start) >= _SUMMED:
-            whole = len(start) // _SUMMED * _SUMMED
-            each = durations(start[:whole], end[:whole]).reshape(-1, _SUMMED)
+        busy = np.zeros(len(start) // SUMMED + 1, np.uint64)
+        if len(start) >= SUMMED:
+            whole = len(start) // SUMMED * SUMMED
+            each = durations(start[:whole], end[:whole]).reshape(-1, SUMMED)
             np.cumsum(each.sum(axis=1, dtype=np.uint64), out=busy[1:])
         return DrawnSlices(start, end, row_ptr, numbers, busy, zero_time, zero_ptr, zero_index)
 
     def busy_before(self, i: Ints) -> Lengths:
         """Return the total length before the i-th slice with a length, modulo 2**64, for many i."""
-        first = i // _SUMMED
-        indexes = first[:, None] * _SUMMED + np.arange(_SUMMED)
+        first = i // SUMMED
+        indexes = first[:, None] * SUMMED + np.arange(SUMMED)
         inside = indexes < i[:, None]
         indexes = np.where(inside, indexes, 0)
         rest = np.where(inside, durations(self.start[indexes], self.end[indexes]), np.uint64(0))
