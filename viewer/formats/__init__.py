@@ -32,6 +32,7 @@ from viewer.codecs.reading import (
     never_cancelled,
     no_progress,
 )
+from viewer.formats.column_cache import CACHE
 from viewer.formats.metadata_parsers import register_metadata_parser, unregister_metadata_parser
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class Format:
         read: `read(path, progress, cancelled)` returns a Trace, a Program or an Executable and
             raises only `UnreadableFile` or `ReadCancelled`, besides `NotEnoughMemory`.
         in_order: Whether its first part can be opened alone.
+        is_kept: Whether the window keeps the columns of large ones (`column_cache`): what is read
+            depends on nothing but the file.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Format:
     sniff: Callable[[bytes], bool]
     read: Callable[[str, Progress, Cancelled], Trace | Program | Executable]
     in_order: bool = False
+    is_kept: bool = False
 
 
 PLAIN_CSV, JSON_TABLE, LAYER_TABLE = "Plain CSV", "JSON table", "Layer table"
@@ -142,6 +146,12 @@ _IN_ORDER = frozenset(
      "runtimes.qnn_csv", "runtimes.snpe_diagview", "runtimes.tflite_benchmark",
      "runtimes.vela_layers", "runtimes.nsys_stats", "runtimes.qnn_optrace", "table.plain_csv",
      "packed")
+)  # fmt: skip
+# Those of large files whose columns the window keeps. Packed files and logs are what is in them.
+_KEPT = frozenset(
+    ("perfetto.reader", "chrome.reader", "table.reader", "table.plain_csv", "samples.reader",
+     "torq.runtime_csv", "torq.host_csv", "executorch.inspector_tsv", "runtimes.qnn_csv",
+     "runtimes.qnn_optrace", "packed")
 )  # fmt: skip
 WHOLE = Fraction(1)
 
@@ -201,7 +211,11 @@ def format_of(module: str) -> Format:
         return lambda *given: getattr(reader(), name)(*given)
 
     return Format(
-        *_FORMATS[module], of_module("sniff"), of_module("read"), in_order=module in _IN_ORDER
+        *_FORMATS[module],
+        of_module("sniff"),
+        of_module("read"),
+        in_order=module in _IN_ORDER,
+        is_kept=module in _KEPT,
     )
 
 
@@ -315,6 +329,27 @@ def open_file(
             f"a file of the format {chosen.name} cannot be opened in part",
             remedy="Open the whole file, and name the file that --part is for: FILE=20%",
         )
+
+    def read() -> Trace | Program | Executable:
+        return _read(chosen, path, progress, cancelled, part, columns)
+
+    item = CACHE.open(path, str(part), columns, read) if chosen.is_kept else read()
+    if chosen.kind == "trace" and not may_be_empty:
+        from viewer.formats.contents import require_contents
+
+        require_contents(cast("Trace", item))
+    return item
+
+
+def _read(
+    chosen: Format,
+    path: str,
+    progress: Progress,
+    cancelled: Cancelled,
+    part: Fraction,
+    columns: str,
+) -> Trace | Program | Executable:
+    """Read a file as a format. Raises UnreadableFile and ReadCancelled."""
     try:
         with BUDGET.reading(part, size_of(path)), _stated(columns):
             item = chosen.read(path, progress, cancelled)
@@ -326,10 +361,6 @@ def open_file(
         ) from error
     except MemoryError as error:
         raise UnreadableFile(path, f"not enough memory to read it as {chosen.name}") from error
-    if chosen.kind == "trace" and not may_be_empty:
-        from viewer.formats.contents import require_contents
-
-        require_contents(cast("Trace", item))
     return item if part >= WHOLE else _as_part(item, part)
 
 

@@ -227,7 +227,7 @@ class DrawnRows:
     row_depth: Codes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Slices:
     """All slices, sorted by (row, start), and the table of rows.
 

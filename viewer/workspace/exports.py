@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -15,6 +16,7 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.codecs.atomic_file import NothingToExport as NothingToExport
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.export.tables.delimited import write_table
+from viewer.formats.column_cache import CACHE
 from viewer.model.trace import Column
 from viewer.tables.columns import SharedColumn, joined_shared
 from viewer.tables.handle_maps import handle_map_columns
@@ -120,6 +122,22 @@ def prepare(
     if opened.traces:
         return _prepare_slices(opened.traces, target, ns_range)
     return _prepare_operators(opened, target)
+
+
+def of_whole_columns(workspace: Workspace, job: ExportJob) -> ExportJob:
+    """Return a job that raises NothingToExport if kept columns of an open profile are damaged."""
+    profiles = [(trace.slices, trace.path) for trace in workspace.traces]
+
+    def checked(progress: Progress, cancelled: Cancelled) -> int:
+        for slices, path in profiles:
+            if CACHE.is_damaged(slices, cancelled):
+                raise NothingToExport(
+                    f"kept columns of {os.path.basename(path)} are damaged. The file is read "
+                    "again; export it after that"
+                )
+        return job(progress, cancelled)
+
+    return checked
 
 
 def _prepare_slices(
