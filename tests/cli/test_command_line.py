@@ -857,3 +857,13 @@ def test_a_program_without_a_console_has_no_output_to_flush(data, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "stderr", None)
     assert main(["info", str(data / "table_csv/two_threads.csv")]) == 0
+
+
+def test_no_cache_has_a_window_of_its_own_process_without_kept_columns(monkeypatch, controller):
+    from viewer.gui.app import application
+
+    options: list[dict[str, object]] = []
+    monkeypatch.setattr(application, "run", lambda *_, **named: options.append(named) or 0)
+    assert [main([DUMP, *more]) for more in ([], ["--no-cache"])] == [0, 0]
+    assert [each["keep_columns"] for each in options] == [True, False]
+    assert [each["alone"] for each in options] == [False, True]

@@ -119,6 +119,12 @@ def run_window(arguments: list[str]) -> int:
         action="store_true",
         help="open in a new window even if an empty one is open",
     )
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="neither keep the columns of large profiles nor open profiles from columns that were "
+        "kept; in a window of its own process",
+    )
     parser.add_argument("--version", action="version", version=f"opscope {__version__}")
     chosen = parser.parse_args(arguments)
     if chosen.files and _is_wrong_command(chosen.files[0]):
@@ -135,5 +141,6 @@ def run_window(arguments: list[str]) -> int:
         choices,
         theme=chosen.theme,
         new_window=chosen.new_window,
-        alone=chosen.max_memory is not None or reads_a_stream(),
+        alone=chosen.max_memory is not None or chosen.no_cache or reads_a_stream(),
+        keep_columns=not chosen.no_cache,
     )

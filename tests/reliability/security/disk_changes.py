@@ -42,6 +42,7 @@ ALLOWED = {
     "viewer/cli/commands/report.py": _USER,
     "viewer/cli/output.py": "the null device",
     "viewer/codecs/atomic_file.py": f"{_CALLER}; the parts beside it have names of their own",
+    "viewer/codecs/column_file.py": _CALLER,
     "viewer/codecs/file_lock.py": f"{_CALLER}; never a link",
     "viewer/codecs/temporary_folder.py": _TEMPORARY,
     "viewer/codecs/unpacking.py": f"{_TEMPORARY}; in it, the last part of a name",
@@ -57,6 +58,7 @@ ALLOWED = {
     "viewer/fleet/lake_folder.py": "a manifest, of the one form that `manifest_lines` accepts; no "
     "link is followed",
     "viewer/fleet/snapshot_writer.py": "an open file of `lake_folder` or `bucket_folder`",
+    "viewer/formats/column_cache.py": f"{_OWN}: names are digests",
     "viewer/formats/packed.py": f"{_TEMPORARY}: a copy that was unpacked there",
     "viewer/gui/app/application.py": _USER,
     "viewer/gui/app/handover_request.py": _OWN,

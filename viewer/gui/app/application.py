@@ -39,13 +39,15 @@ def run(
     *,
     new_window: bool = False,
     alone: bool = False,
+    keep_columns: bool = True,
 ) -> int:
     """Open a window with `files` and run until all windows are closed; returns the exit code.
 
     If this user's program already runs on this display, hand the files to it and return 0. The code
     after a signal such as SIGTERM is 128 and its number, and 1 if the display is lost.
     `new_window`: that program opens them in a new window even if it has an empty one. `alone`: do
-    not hand them over, since this process has a memory limit of its own.
+    not hand them over, since this process has a memory limit of its own. `keep_columns`: write the
+    columns of large profiles next to other caches of the user, and map them the next time.
     """
     missing = _missing_for_a_window()
     if missing:
@@ -56,12 +58,13 @@ def run(
     # What is imported and built from here on is not garbage; collecting now would take an eighth of
     # the time to the first window. `GuiCollector` takes over once the application exists.
     gc.disable()
+    from viewer.formats.column_cache import CACHE
     from viewer.gui.app.crash_restore import CrashRestore
     from viewer.gui.app.exit_signals import ExitSignals
     from viewer.gui.app.handover_server import HandoverServer
     from viewer.gui.app.windows import Windows
     from viewer.gui.qt import crash_report, fault_log
-    from viewer.gui.qt.settings import FONT_SIZE, THEME, Settings
+    from viewer.gui.qt.settings import FONT_SIZE, THEME, Settings, columns_folder
     from viewer.gui.qt.theme.theme import Theme
 
     # A reader thread releases the interpreter after this long when the window needs it. While
@@ -70,6 +73,7 @@ def run(
     sys.setswitchinterval(_GIVE_UP_AFTER)
     app = _application()
     settings = Settings()
+    CACHE.folder = columns_folder() if keep_columns else ""
     chosen = theme or settings.get(THEME)
     look = Theme(app, chosen, settings.get(FONT_SIZE))  # type: ignore[arg-type]
     windows = Windows(look, settings, app)

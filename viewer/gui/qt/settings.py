@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from PySide6.QtCore import QByteArray, QSettings
+from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
 from viewer import APPLICATION_ID
 from viewer.codecs.atomic_file import write_whole
@@ -262,6 +262,12 @@ class Settings:
     def sync(self) -> None:
         """Write pending changes to disk now."""
         self._store.sync()
+
+
+def columns_folder() -> str:
+    """The folder for the columns of large profiles, among the caches of the user; "" if none."""
+    caches = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericCacheLocation)
+    return os.path.join(caches, "opscope", "columns") if caches else ""
 
 
 def _make_private(folder: str) -> None:

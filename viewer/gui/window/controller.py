@@ -28,6 +28,7 @@ from viewer.gui.window.dialogs.command_palette import CommandPalette
 from viewer.gui.window.files.autosave import Autosave
 from viewer.gui.window.files.background_work import BackgroundWork
 from viewer.gui.window.files.closing import CloseGuard, Then
+from viewer.gui.window.files.column_files import ColumnFiles
 from viewer.gui.window.files.comparing import Comparing
 from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
@@ -149,6 +150,7 @@ class WindowController(QObject):
         self.loader, self.saver = Loader(window), Saver(window)
         self.work = BackgroundWork(self.loader, self.saver, window)
         self.opener = FileOpener(session, self.loader, table, window)
+        self.column_files = ColumnFiles(session, self.opener.read, window)
         self.source_paths = SourcePaths(session, self.opener, window)
         self.source_editor = SourceEditor(window)
         self.exports = ExportActions(session, self.saver, self.work, self.timeline, window)
@@ -248,6 +250,7 @@ class WindowController(QObject):
         self.saver.progressed.connect(self.exports.report_progress)
         self.saver.saved.connect(self.exports.report_saved)
         self.saver.failed.connect(self.exports.report_failed)
+        self.saver.failed.connect(self.column_files.check)
         self.palette.ran.connect(self.settings.add_recent_command)
         self.clock.refused.connect(self.window.message.show_error)
 

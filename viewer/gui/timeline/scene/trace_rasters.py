@@ -10,14 +10,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.arrays import Bools, Ints
+from viewer.codecs.reading import Cancelled
+from viewer.formats.column_cache import CACHE
 from viewer.render.color_schemes import DEFAULT, Classes, LengthRange
 from viewer.render.frames.frame import RasterSource
+from viewer.render.kept_raster import KeptRaster
 from viewer.render.lod import DrawnSlices
 from viewer.render.palette import Emphasis, Palette, cell_colors
 from viewer.render.raster import RowRaster
 from viewer.view.open_trace import OpenTrace
 from viewer.view.slice_colors import color_classes, palette_of, scheme_key
 
+KEPT_RASTER = "raster"
 # Title and palette index of a class.
 ClassName = tuple[str, int]
 
@@ -103,10 +107,22 @@ def raster_of(
     """
     cached = open_trace.drawing
     if cached is None or cached[0] is not palette:
+        slices = open_trace.trace.slices
         rows = drawn if cached is None else cached[1].drawn
-        cached = palette, RowRaster.of(open_trace.trace.slices, palette, rows)
+        columns = CACHE.extra(slices, KEPT_RASTER, KeptRaster) if rows is None else None
+        raster = None if columns is None else columns.raster(slices, palette)
+        cached = palette, raster or RowRaster.of(slices, palette, rows)
         open_trace.drawing = cached
     return cached[1]
+
+
+def keep_columns(open_trace: OpenTrace, cancelled: Cancelled) -> None:
+    """Write the columns of a trace that took long to read, and its raster, for the next time."""
+    slices, extras = open_trace.trace.slices, {}
+    if open_trace.drawing is not None:
+        palette, raster = open_trace.drawing
+        extras[KEPT_RASTER] = KeptRaster.of(raster, palette)
+    CACHE.keep(slices, extras, cancelled)
 
 
 def rasters_of(

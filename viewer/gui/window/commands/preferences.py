@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
+from viewer.formats.column_cache import CACHE
 from viewer.gui.qt.commands.command_table import Command, CommandTable
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.menus import DENSITIES, THEMES
@@ -11,6 +12,7 @@ from viewer.gui.window.dialogs.preferences import (
     Choice,
     PreferencesDialog,
     Section,
+    Stock,
     Switch,
     TextChoice,
 )
@@ -18,6 +20,7 @@ from viewer.gui.window.files.source_editor import EDITORS
 from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.toolbar.inference_picker import ENTRIES, INCLUDE_WARM_UP
 from viewer.model.inferences.inference_views import Inferences
+from viewer.model.text import bytes_text
 from viewer.render.stacking import Density
 
 _FONT_SIZES = (("small", "Small"), ("normal", "Normal"), ("large", "Large"), ("larger", "Larger"))
@@ -46,6 +49,12 @@ def preferences_commands(context: CommandContext) -> list[Command]:
             keywords="settings options",
         )
     ]
+
+
+def _columns_text() -> str:
+    if not CACHE.folder:
+        return "Not used (--no-cache)"
+    return bytes_text(CACHE.size) if CACHE.size else "None"
 
 
 def preferences(view_settings: ViewSettings, table: CommandTable) -> tuple[Section, ...]:
@@ -122,6 +131,14 @@ def preferences(view_settings: ViewSettings, table: CommandTable) -> tuple[Secti
                     INCLUDE_WARM_UP.replace("warm", "&warm"),
                     lambda: view_settings.includes_warm_up,
                     view_settings.toggle_warm_up,
+                ),
+                Stock(
+                    "&Kept columns",
+                    _columns_text,
+                    "Empty",
+                    CACHE.empty,
+                    lambda: not CACHE.size,
+                    "Of large profiles, so that they open at once the next time.",
                 ),
             ),
         ),

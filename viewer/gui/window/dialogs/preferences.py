@@ -69,11 +69,26 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
+class Stock:
+    """What takes space, and a button titled `action` that frees it.
+
+    text: how much it is; `is_empty` if there is nothing to free. Else as `Choice`.
+    """
+
+    name: str
+    text: Callable[[], str]
+    action: str
+    free: Callable[[], object]
+    is_empty: Callable[[], bool]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """Rows with a heading."""
 
     title: str
-    rows: Sequence[Choice | TextChoice | Switch]
+    rows: Sequence[Choice | TextChoice | Switch | Stock]
 
 
 class PreferencesDialog(FramedDialog):
@@ -91,6 +106,7 @@ class PreferencesDialog(FramedDialog):
         self._theme = theme
         self._following: list[Callable[[], None]] = []
         self.controls: dict[str, QComboBox | QCheckBox] = {}
+        self.stocks: dict[str, QPushButton] = {}
         self.setWindowTitle("Preferences")
         self.setMinimumWidth(theme.px(_WIDTH))
         form = QGridLayout()
@@ -134,13 +150,15 @@ class PreferencesDialog(FramedDialog):
             if isinstance(row, Switch):
                 form.addWidget(self._check_box(row), form.rowCount(), 1)
                 continue
-            box = self._text_box(row) if isinstance(row, TextChoice) else self._choice_box(row)
-            name = QLabel(row.name)
-            name.setBuddy(box)
-            self._name(box, row.name)
-            line = form.rowCount()
+            name, line = QLabel(row.name), form.rowCount()
             form.addWidget(name, line, 0)
-            form.addWidget(box, line, 1)
+            if isinstance(row, Stock):
+                box: QWidget = self._stock_button(row, form, line)
+            else:
+                box = self._text_box(row) if isinstance(row, TextChoice) else self._choice_box(row)
+                form.addWidget(box, line, 1)
+                self._name(box, row.name)
+            name.setBuddy(box)
             if row.note:
                 note = label(row.note, self._theme, "caption", "text2")
                 form.addWidget(note, line + 1, 1)
@@ -159,6 +177,29 @@ class PreferencesDialog(FramedDialog):
         box.clicked.connect(lambda: row.toggle())
         self._following.append(lambda: box.setChecked(row.is_on()))
         return box
+
+    def _stock_button(self, row: Stock, form: QGridLayout, line: int) -> QPushButton:
+        size, button = QLabel(), QPushButton(row.action)
+        button.setAutoDefault(False)
+        plain = row.name.replace("&", "")
+        button.setAccessibleName(f"{row.action} {plain.lower()}")
+        self.stocks[plain] = button
+
+        def show() -> None:
+            size.setText(row.text())
+            button.setEnabled(not row.is_empty())
+
+        def free() -> None:
+            row.free()
+            show()
+
+        button.clicked.connect(free)
+        self._following.append(show)
+        both = QHBoxLayout()
+        both.addWidget(size, 1)
+        both.addWidget(button)
+        form.addLayout(both, line, 1)
+        return button
 
     def _choice_box(self, row: Choice) -> ComboBox:
         box = ComboBox(self._theme)

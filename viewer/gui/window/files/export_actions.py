@@ -28,7 +28,7 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.times import group_digits
 from viewer.resources import stem_beside
-from viewer.workspace.exports import NothingToExport, prepare
+from viewer.workspace.exports import NothingToExport, of_whole_columns, prepare
 
 if TYPE_CHECKING:
     from viewer.gui.window.dialogs.export import ExportDialog
@@ -183,7 +183,7 @@ class ExportActions(QObject):
         self._counts = counts if self._session.traces else ""
         self._status.start()
         self._status.set_status(f"Writing {display_name(path)}")
-        self._saver.save(job, path)
+        self._saver.save(of_whole_columns(self._session.workspace, job), path)
 
     # -- results -----------------------------------------------------------------------------
 

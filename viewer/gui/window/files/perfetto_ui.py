@@ -21,7 +21,7 @@ from viewer.gui.qt.background import GuiOwner, Latest
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.shell import Shell
-from viewer.workspace.exports import NothingToExport, prepare
+from viewer.workspace.exports import NothingToExport, of_whole_columns, prepare
 
 if TYPE_CHECKING:
     from viewer.gui.window.files.perfetto_server import PerfettoServer
@@ -70,7 +70,7 @@ class PerfettoUi(QObject):
         self._folder = TemporaryFolder()
         self._path = os.path.join(self._folder.path, f"{name or 'trace'}.pftrace")
         try:
-            job = prepare(workspace, self._path)
+            job = of_whole_columns(workspace, prepare(workspace, self._path))
         except NothingToExport as error:
             self.close()
             message.show_error(str(error))

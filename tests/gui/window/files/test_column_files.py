@@ -1,0 +1,162 @@
+"""The window keeps the columns of large profiles, opens them from there, and checks them."""
+
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QLabel
+
+import viewer.formats
+from tests.builders.equal_traces import differences
+from tests.gui.events import open_files, settle
+from tests.gui.window.shown import message
+from viewer.formats import column_cache
+from viewer.formats.column_cache import CACHE
+from viewer.gui.window.dialogs.preferences import PreferencesDialog
+from viewer.render.raster import RowRaster
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(column_cache, "LARGE", 0)
+    monkeypatch.setattr(column_cache, "_SETTLED_NS", 0)
+    monkeypatch.setattr(column_cache, "_CHECKED_AT_ONCE", 0)
+    monkeypatch.setattr("viewer.codecs.column_file.SMALL", 0)
+    monkeypatch.setattr(CACHE, "folder", str(tmp_path / "columns"))
+    return CACHE
+
+
+@pytest.fixture
+def path(tmp_path, data):
+    place = tmp_path / "a.json"
+    shutil.copyfile(data / "chrome_json" / "kineto_cpu.json", place)
+    return place
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    read = viewer.formats._read
+    paths: list[str] = []
+
+    def counted(chosen, path, *rest):
+        paths.append(os.path.basename(path))
+        return read(chosen, path, *rest)
+
+    monkeypatch.setattr(viewer.formats, "_read", counted)
+    return paths
+
+
+def keep(controller, qtbot, path) -> Path:
+    """Open a profile, wait until its columns are kept, and close it; returns their file."""
+    open_files(qtbot, controller, path)
+    check(controller, qtbot)
+    controller.session.close_all()
+    (place,) = Path(CACHE.folder).iterdir()
+    return place
+
+
+def check(controller, qtbot) -> None:
+    """What the window does a second after it has shown a file."""
+    controller.column_files.check()
+    qtbot.waitUntil(lambda: not controller.column_files._work.pending)
+    settle(qtbot, controller)
+
+
+def test_a_profile_is_read_once_and_drawn_from_its_columns(
+    controller, qtbot, cache, path, reads, monkeypatch
+):
+    open_files(qtbot, controller, path)
+    read = controller.session.traces[0].file
+    pixels = controller.timeline.grab().toImage()
+    qtbot.waitUntil(lambda: cache.size > 0)  # without being asked
+    controller.session.close_all()
+
+    def never(*_):
+        raise AssertionError("the raster is kept")
+
+    monkeypatch.setattr(RowRaster, "of", never)
+    open_files(qtbot, controller, path)
+    monkeypatch.undo()
+    assert reads == ["a.json"]
+    assert list(differences(read, controller.session.traces[0].file)) == []
+    assert controller.timeline.grab().toImage() == pixels
+
+
+def test_nothing_is_kept_without_a_folder(controller, qtbot, cache, path, monkeypatch):
+    folder = cache.folder
+    monkeypatch.setattr(cache, "folder", "")
+    open_files(qtbot, controller, path)
+    check(controller, qtbot)
+    assert not os.path.exists(folder)
+
+
+def test_damaged_columns_are_dropped_and_the_file_read_again(controller, qtbot, cache, path, reads):
+    place = keep(controller, qtbot, path)
+    data = bytearray(place.read_bytes())
+    open_files(qtbot, controller, path)
+
+    def source_row() -> bytes:
+        return controller.session.traces[0].file.slices.source_row.tobytes()
+
+    truth = source_row()
+    where = data.index(truth)
+    controller.session.close_all()
+    data[where] ^= 1
+    place.write_bytes(data)
+    open_files(qtbot, controller, path)
+    assert reads == ["a.json"]
+    assert source_row() != truth
+    check(controller, qtbot)
+    qtbot.waitUntil(lambda: source_row() == truth)
+    settle(qtbot, controller)
+    check(controller, qtbot)
+    assert (
+        message(controller) == "a.json: its kept columns were damaged, so the file was read again"
+    )
+    assert len(list(Path(cache.folder).iterdir())) == 1  # kept again
+    assert len(reads) == 2
+
+
+def test_a_damaged_head_is_told_once(controller, qtbot, cache, path, reads):
+    place = keep(controller, qtbot, path)
+    place.write_bytes(place.read_bytes()[:-64])
+    open_files(qtbot, controller, path)
+    check(controller, qtbot)
+    assert len(reads) == 2
+    assert message(controller).startswith("a.json: its kept columns were damaged")
+    controller.window.message.dismiss()
+    check(controller, qtbot)
+    assert not controller.window.message.isVisible()
+
+
+def test_a_window_that_closes_leaves_no_half_file(controller, qtbot, cache, path, monkeypatch):
+    open_files(qtbot, controller, path)
+    monkeypatch.setattr(controller.column_files, "_stop", threading.Event())
+    controller.column_files._end()
+    check(controller, qtbot)
+    assert not os.path.isdir(cache.folder) or os.listdir(cache.folder) == []
+
+
+def test_preferences_show_their_size_and_empty_them(controller, qtbot, cache, path):
+    keep(controller, qtbot, path)
+    controller.commands.run("edit.preferences")
+    dialog = controller.window.findChild(PreferencesDialog)
+    button = dialog.stocks["Kept columns"]
+    texts = [label.text() for label in dialog.findChildren(QLabel)]
+    assert f"{cache.size / 1000:.0f}"[:2] in " ".join(texts)
+    assert button.isEnabled()
+    button.click()
+    texts = [label.text() for label in dialog.findChildren(QLabel)]
+    assert "None" in texts
+    assert not button.isEnabled()
+    assert cache.size == 0
+    dialog.close()
+    cache.folder = ""
+    controller.commands.run("edit.preferences")
+    dialogs = controller.window.findChildren(PreferencesDialog)
+    texts = [label.text() for each in dialogs for label in each.findChildren(QLabel)]
+    assert "Not used (--no-cache)" in texts
+    for each in dialogs:
+        each.close()
