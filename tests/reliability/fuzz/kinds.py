@@ -141,6 +141,8 @@ KINDS = {
         Kind("mlir", ".mlir", ("torq/tiny_cnn.mlir",), texts.mlir, _lines,
              "torq/compile_c3_taskid_mtu.csv"),
         Kind("session", ".opscope", ("regress/session/*",), own_files.session, _json),
+        Kind("columns", ".columns", ("regress/columns/*",), own_files.columns,
+             own_files.columns_changed),
         Kind("settings", ".ini", ("regress/settings/*",), own_files.settings, _lines),
     )
 }  # fmt: skip

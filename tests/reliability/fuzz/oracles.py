@@ -34,10 +34,13 @@ from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.groups import GroupKey, groups
 from viewer.analysis.statistics.events import event_statistics
 from viewer.api.session_queries import complaint_of, kept_queries
+from viewer.codecs.column_file import ColumnFile, DamagedFile
+from viewer.codecs.packed_values import unpacked
 from viewer.codecs.reading import UnreadableFile
 from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart
 from viewer.export.perfetto.writer import write_perfetto
 from viewer.formats import open_file
+from viewer.formats.column_cache import trace_in
 from viewer.formats.executorch.logged_profile import expected_values, logged_profile
 from viewer.formats.executorch.pte.bundled_outputs import is_bundled, read_bundled_cases
 from viewer.formats.table.reader import TIME_LIMIT
@@ -47,9 +50,11 @@ from viewer.html_report.sections.queries import queries
 from viewer.model.inferences.inference_views import Inferences, aligned_runs, mean_run
 from viewer.model.queries import NATIVE_DURATION, preorder
 from viewer.model.trace import KeyKind, Trace
+from viewer.model.trace_checks import require_fitting_values
 from viewer.model.untimed import value_text
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
+from viewer.render.kept_raster import KeptRaster
 from viewer.reports.info import info, info_text
 from viewer.reports.numbers import GapReport, gap_text, reference_facts, values_facts, values_text
 from viewer.reports.programs.differences import difference_facts, difference_text
@@ -89,6 +94,8 @@ def read(path: Path, kind: Kind) -> tuple[Item, object]:
     """Read a file and check what it became; returns it and what it shows. Raises UnreadableFile."""
     if kind.name == "settings":
         return None, _read_settings(path)
+    if kind.name == "columns":
+        return None, _read_columns(path)
     if kind.name == "session":
         return None, _read_session(path)
     item = open_file(str(path))
@@ -215,6 +222,25 @@ def _read_session(path: Path) -> object:
             queries(contents_of(workspace, ReportOptions(queries=rows), Limits())).encode()
     "".join((*complaints, *lost)).encode("utf-8", "surrogateescape")
     return len(files), len(complaints).bit_length(), len(lost).bit_length(), bool(refused)
+
+
+def _read_columns(path: Path) -> object:
+    """Read a file of columns as the window does, and then as it is checked and drawn."""
+    path.chmod(0o600)
+    try:
+        file = ColumnFile(str(path))
+        trace = trace_in(file)
+        damage = file.damage()
+        require_fitting_values(trace)
+        raster = unpacked(file, file.content["raster"], KeptRaster)
+    except DamagedFile as error:
+        raise UnreadableFile(str(path), str(error)) from error
+    except (ValueError, KeyError) as error:
+        raise UnreadableFile(str(path), "its values do not fit") from error
+    slices = trace.slices
+    drawn = raster.raster(slices, (slices.name % 12).astype(np.uint8))
+    must(drawn is None or len(drawn.color) == len(drawn.drawn.start), "colors of other slices")
+    return bool(damage), drawn is None, len(slices).bit_length(), len(trace.keys).bit_length()
 
 
 @cache

@@ -1,11 +1,19 @@
-"""Grammars of files that Opscope itself writes: sessions and settings."""
+"""Grammars of files that Opscope itself writes: sessions, settings and files of columns."""
 
 from __future__ import annotations
 
 import json
+import struct
+import zlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from tests.paths import DATA
+from tests.reliability.fuzz import json_changes
 from tests.reliability.fuzz.values import HOSTILE, NAMES, Dice, count, name, number, some
+from viewer.codecs.temporary_folder import TemporaryFolder
 
 # What sessions of the fuzzer have as their inputs, next to them.
 INPUTS = ("demo_str_x4.etdp", "demo_str.etrecord", "compile_c3_taskid_mtu.csv")
@@ -171,3 +179,78 @@ def _ini_value(dice: Dice) -> str:
     if dice.random() < 0.7:
         return dice.choice((*values, "٣", "²", "--5"))
     return dice.choice((name(dice), str(number(dice)), f'"[{json.dumps(name(dice))}]"'))
+
+
+# -- files of columns ------------------------------------------------------------------------------
+
+_COLUMN_SAMPLES = (
+    "chrome_json/kineto_cpu.json", "table_csv/two_threads.csv", "torq/demo_str_c1.csv",
+    "etdump/demo_str_x4.etdp",
+)  # fmt: skip
+_FIRST = struct.Struct("<16sQQI")
+_ALIGNED = 64
+
+
+@cache
+def _columns_of(sample: str) -> bytes:
+    """Return a profile and its raster as a file of columns."""
+    from viewer.codecs.column_file import write_columns
+    from viewer.codecs.packed_values import Packer
+    from viewer.formats import open_file
+    from viewer.model.trace import Trace
+    from viewer.render.kept_raster import KeptRaster
+    from viewer.render.raster import RowRaster
+
+    trace = open_file(str(DATA / sample))
+    assert isinstance(trace, Trace)
+    packer, palette = Packer(), (trace.slices.name % 12).astype("u1")
+    raster = KeptRaster.of(RowRaster.of(trace.slices, palette), palette)
+    content = {"trace": packer.pack(trace, Trace), "raster": packer.pack(raster, KeptRaster)}
+    with TemporaryFolder() as folder:
+        place = Path(folder) / "a.columns"
+        write_columns(str(place), {"size": 1}, content, packer.columns)
+        return place.read_bytes()
+
+
+def columns(dice: Dice) -> bytes:
+    """Return a file of columns as it was written, or with another head or other columns."""
+    data = _columns_of(dice.choice(_COLUMN_SAMPLES))
+    return data if dice.random() < 0.05 else columns_changed(data, [], dice)
+
+
+def columns_changed(data: bytes, others: Sequence[bytes], dice: Dice) -> bytes:
+    """Return a file of columns with sizes and CRCs that fit, and with other values.
+
+    Raises ValueError for another file.
+    """
+    if len(data) < _FIRST.size:
+        raise ValueError("no file of columns")
+    mark, _, size, _ = _FIRST.unpack(data[: _FIRST.size])
+    head = json.loads(data[_FIRST.size : _FIRST.size + size])
+    blocks = bytearray(data[-(-(_FIRST.size + size) // _ALIGNED) * _ALIGNED :])
+    rows = head["columns"] if isinstance(head, dict) else []
+    for _ in range(dice.choice((0, 1, 1, 2, 8))):
+        row = dice.choice(rows) if isinstance(rows, list) and rows else None
+        if isinstance(row, list) and len(row) == 4:
+            _change_column(row, blocks, dice)
+    if dice.random() < 0.6:
+        json_changes.change(head.get("content", head) if dice.random() < 0.8 else head, dice)
+    raw = json.dumps(head).encode()
+    begin = -(-(_FIRST.size + len(raw)) // _ALIGNED) * _ALIGNED
+    first = _FIRST.pack(mark, begin + len(blocks), len(raw), zlib.crc32(raw))
+    return first + raw + bytes(begin - _FIRST.size - len(raw)) + bytes(blocks)
+
+
+def _change_column(row: list[Any], blocks: bytearray, dice: Dice) -> None:
+    """Change numbers of a column, and its CRC with them."""
+    dtype, count, offset, _ = row
+    width = int(str(dtype)[-1]) if str(dtype)[-1] in "1248" else 0
+    numbers = isinstance(count, int) and isinstance(offset, int) and width
+    if not numbers or count <= 0 or not 0 <= offset < offset + width * count <= len(blocks):
+        return
+    for _ in range(dice.choice((1, 2, 20))):
+        where = offset + width * dice.randrange(count)
+        blocks[where : where + width] = dice.choice(
+            (b"\xff" * width, bytes(width), b"\x7f" * width, dice.randbytes(width))
+        )
+    row[3] = zlib.crc32(blocks[offset : offset + width * count])
