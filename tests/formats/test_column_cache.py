@@ -69,7 +69,7 @@ def kept(path: str) -> Trace:
     """Read a profile and keep its columns; returns it."""
     trace = open_file(path)
     assert isinstance(trace, Trace)
-    assert CACHE.keep(trace.slices, {})
+    assert CACHE.keep(trace.slices)
     return trace
 
 
@@ -141,16 +141,16 @@ def test_a_profile_is_read_once(cache, path, reads):
     assert list(differences(trace, again)) == []
     assert not cache.is_damaged(again.slices)
     assert not cache.is_damaged(trace.slices)
-    assert not cache.keep(again.slices, {})  # it is
+    assert not cache.keep(again.slices)  # it is
 
 
 def test_nothing_is_kept_without_a_folder_or_of_small_files(tmp_path, path, monkeypatch, reads):
     assert CACHE.folder == ""
     trace = open_file(path)
-    assert not CACHE.keep(trace.slices, {})
+    assert not CACHE.keep(trace.slices)
     monkeypatch.setattr(CACHE, "folder", str(tmp_path / "columns"))
     trace = open_file(path)
-    assert not CACHE.keep(trace.slices, {})
+    assert not CACHE.keep(trace.slices)
     monkeypatch.setattr(column_cache, "SLOW_S", 0)
     monkeypatch.setattr(column_cache, "_SETTLED_NS", 0)
     kept(path)
@@ -161,7 +161,7 @@ def test_nothing_is_kept_without_a_folder_or_of_small_files(tmp_path, path, monk
 def test_a_file_that_changed_just_now_is_not_kept(cache, path, monkeypatch):
     monkeypatch.setattr(column_cache, "_SETTLED_NS", 60 * 10**9)
     trace = open_file(path)
-    assert not cache.keep(trace.slices, {})
+    assert not cache.keep(trace.slices)
 
 
 def as_other_content(path: str) -> None:
@@ -220,9 +220,9 @@ def test_other_options_have_other_columns(cache, path, reads, tmp_path):
     Path(table).write_text("a,b,c\nx,0,10\ny,10,20\nz,30,5\n")
     for columns in ("start=b,dur=c,unit=us,name=a", "start=b,dur=c,unit=ms,name=a"):
         trace = open_file(table, columns=columns)
-        assert cache.keep(trace.slices, {})
+        assert cache.keep(trace.slices)
     part = open_file(path, part=Fraction(1, 2))
-    assert cache.keep(part.slices, {})
+    assert cache.keep(part.slices)
     whole = kept(path)
     reads.clear()
     again = open_file(path, part=Fraction(1, 2))
@@ -247,7 +247,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(cache, path, monkeypat
 
     monkeypatch.setattr(viewer.formats, "_read", changing)
     trace = open_file(path)
-    assert not cache.keep(trace.slices, {})
+    assert not cache.keep(trace.slices)
 
 
 def test_the_readers_are_part_of_the_key():
@@ -376,7 +376,7 @@ def test_folder_and_files_are_private_and_those_of_others_are_not_used(cache, pa
     os.chmod(cache.folder, 0o777)
     trace = open_file(path)
     assert len(reads) == 2
-    assert not cache.keep(trace.slices, {})
+    assert not cache.keep(trace.slices)
 
 
 def test_the_file_that_was_used_longest_ago_goes_first(cache, tmp_path, monkeypatch):
@@ -403,13 +403,13 @@ def test_the_file_that_was_used_longest_ago_goes_first(cache, tmp_path, monkeypa
     assert os.listdir(cache.folder) == []
     monkeypatch.setattr(column_cache, "_MOST", size // 2)
     trace = open_file(paths[0])
-    assert not cache.keep(trace.slices, {})  # larger than all may be
+    assert not cache.keep(trace.slices)  # larger than all may be
 
 
 def test_a_full_disk_leaves_no_file_and_no_error(cache, path, monkeypatch):
     usage = shutil.disk_usage(os.path.dirname(path))
     monkeypatch.setattr(column_cache.shutil, "disk_usage", lambda _: usage._replace(free=1000))
-    assert not cache.keep(open_file(path).slices, {})
+    assert not cache.keep(open_file(path).slices)
     monkeypatch.undo()
 
 
@@ -421,7 +421,7 @@ def test_what_cannot_be_written_is_no_error(cache, path, monkeypatch, name):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, name, fails)
-    assert not cache.keep(trace.slices, {})
+    assert not cache.keep(trace.slices)
     monkeypatch.undo()
     folder = os.path.join(os.path.dirname(path), "cache", "columns")
     assert not os.path.isdir(folder) or os.listdir(folder) == []
@@ -429,7 +429,7 @@ def test_what_cannot_be_written_is_no_error(cache, path, monkeypatch, name):
 
 def test_a_canceled_write_leaves_nothing(cache, path):
     trace = open_file(path)
-    assert not cache.keep(trace.slices, {}, lambda: True)
+    assert not cache.keep(trace.slices, dict, lambda: True)
     assert os.listdir(cache.folder) == []
 
 
@@ -449,7 +449,7 @@ def test_other_kinds_of_files_are_read_each_time(cache, reads):
     dump = str(DATA / "etdump" / "demo_str_x4.etdp")
     for _ in range(2):
         trace = open_file(dump)
-        assert not cache.keep(trace.slices, {})
+        assert not cache.keep(trace.slices)
     assert reads == [dump, dump]
 
 
@@ -470,7 +470,7 @@ def killed():
     if next(asked) == int(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
     return False
-column_cache.CACHE.keep(trace.slices, {}, killed)
+column_cache.CACHE.keep(trace.slices, dict, killed)
 """
 
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from viewer.model.trace import Slices, Trace
 
 _Item = TypeVar("_Item")
+Extras = Callable[[], Mapping[str, object]]
 LARGE = 50 << 20  # bytes of a profile
 SLOW_S = 0.5
 _SETTLED_NS = 2 * 10**9
@@ -163,12 +164,12 @@ class ColumnCache:
     # -- after the first frame ---------------------------------------------------------------
 
     def keep(
-        self, slices: Slices, extras: Mapping[str, object], cancelled: Cancelled = never_cancelled
+        self, slices: Slices, extras: Extras = dict, cancelled: Cancelled = never_cancelled
     ) -> bool:
         """Write the columns of a trace that was read, if that is worth it; whether they were.
 
-        extras: dataclasses to write with it, by name. A full disk or a folder that cannot be
-        written is no error: the profile is read again next time.
+        extras: returns dataclasses to write with it, by name. A full disk, or a folder that cannot
+        be written, is no error: the profile is read again next time.
         """
         with self._lock:
             unsaved = self._unsaved.pop(slices, None)
@@ -182,7 +183,7 @@ class ColumnCache:
         try:
             content = {
                 "trace": packer.pack(Trace(slices=slices, **unsaved.rest), Trace),
-                **{name: packer.pack(extra, type(extra)) for name, extra in extras.items()},
+                **{name: packer.pack(extra, type(extra)) for name, extra in extras().items()},
             }
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             size = size_of_columns(packer.columns)

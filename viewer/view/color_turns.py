@@ -9,6 +9,7 @@ most from the others. All open files agree: a name has one color. Cheaper names 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -17,6 +18,7 @@ import numpy as np
 from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Floats, Ints
+from viewer.formats.column_cache import CACHE
 from viewer.model.intervals import durations
 from viewer.model.trace import Slices, Trace
 from viewer.render.color_schemes import NAMES, TURN_SCHEMES, Classes, Turns, classes_of, why_not
@@ -28,7 +30,16 @@ MOST_EXPENSIVE = 10
 # colors are given to the first ones.
 _COUNTED = 200_000
 
+SAMPLED_TICKS = "sampled ticks"  # their name among kept columns
+
 Ranked = tuple[tuple[str, int], ...]  # titles and colors, the most expensive first
+
+
+@dataclass(frozen=True, slots=True)
+class SampledTicks:
+    """The self time of every so-many-th slice of a trace, in ticks."""
+
+    ticks: Floats
 
 
 def expensive_names(table: LinkTable, threads: ThreadTime | None) -> Mapping[str, Ranked]:
@@ -48,13 +59,26 @@ def _ranked(trace: Trace, classes: Classes, threads: ThreadTime | None) -> Ranke
         counted = Counted(trace, classes, Fraction(1), threads=threads)
         listed = [(share.title, share.color) for share in shares([counted]).listed]
         return tuple(pair for pair in listed if pair[1] < OPERATORS)[:MOST_EXPENSIVE]
-    which = np.arange(0, len(trace.slices), len(trace.slices) // _COUNTED + 1)
-    number, ticks = classes.of(trace, which), _self_ticks(trace.slices, which)
+    sampled = sampled_ticks(trace.slices)
+    number, ticks = classes.of(trace, _sample_of(trace.slices)), sampled.ticks
     of_class = np.bincount(number, weights=ticks, minlength=len(classes.titles))
     first = np.argsort(-of_class, kind="stable")
     first = first[(of_class[first] > 0) & (classes.color[first] < OPERATORS)][: 2 * OPERATORS]
     pairs = [(classes.titles[i], int(classes.color[i])) for i in first.tolist()]
     return tuple(dict.fromkeys(pairs))[:OPERATORS]
+
+
+def sampled_ticks(slices: Slices) -> SampledTicks:
+    """Return the self time of some slices of a large trace, from kept columns if it is there."""
+    which = _sample_of(slices)
+    sampled = CACHE.extra(slices, SAMPLED_TICKS, SampledTicks)
+    if sampled is None or len(sampled.ticks) != len(which):
+        return SampledTicks(_self_ticks(slices, which))
+    return sampled
+
+
+def _sample_of(slices: Slices) -> Ints:
+    return np.arange(0, len(slices), len(slices) // _COUNTED + 1)
 
 
 def _self_ticks(slices: Slices, which: Ints) -> Floats:

@@ -21,6 +21,9 @@ from viewer.model.queries import counted_slices, foreign, starts_between
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import Trace
 
+# Slices that are counted at once: all of ten million would take 120 MB, and up to 0.2 s to get it.
+_AT_ONCE, _PER_KEY = 1 << 16, 4
+
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
@@ -46,10 +49,15 @@ def coverage(table: LinkTable, scope: TimeScope = WHOLE) -> Coverage:
 
 def stated_per_key(trace: Trace, scope: TimeScope = WHOLE) -> Ints:
     """Return per key the number of slices in the file (not derived) that start in a scope."""
-    inside = starts_within(trace, scope)
+    inside, key = starts_within(trace, scope), trace.slices.key
     if trace.slices.derived is not None:
         inside &= ~trace.slices.derived
-    return np.bincount(trace.slices.key[inside], minlength=len(trace.keys)).astype(np.int64)
+    count = np.zeros(len(trace.keys), np.int64)
+    at_once = max(_AT_ONCE, _PER_KEY * len(count))
+    for begin in range(0, len(key), at_once):
+        part = slice(begin, begin + at_once)
+        count += np.bincount(key[part][inside[part]], minlength=len(count))
+    return count
 
 
 def starts_within(trace: Trace, scope: TimeScope = WHOLE) -> Bools:

@@ -18,6 +18,7 @@ from viewer.render.kept_raster import KeptRaster
 from viewer.render.lod import DrawnSlices
 from viewer.render.palette import Emphasis, Palette, cell_colors
 from viewer.render.raster import RowRaster
+from viewer.view.color_turns import SAMPLED_TICKS, sampled_ticks
 from viewer.view.open_trace import OpenTrace
 from viewer.view.slice_colors import color_classes, palette_of, scheme_key
 
@@ -118,10 +119,15 @@ def raster_of(
 
 def keep_columns(open_trace: OpenTrace, cancelled: Cancelled) -> None:
     """Write the columns of a trace that took long to read, and its raster, for the next time."""
-    slices, extras = open_trace.trace.slices, {}
-    if open_trace.drawing is not None:
-        palette, raster = open_trace.drawing
-        extras[KEPT_RASTER] = KeptRaster.of(raster, palette)
+    slices = open_trace.trace.slices
+
+    def extras() -> dict[str, object]:
+        columns: dict[str, object] = {SAMPLED_TICKS: sampled_ticks(slices)}
+        if open_trace.drawing is not None:
+            palette, raster = open_trace.drawing
+            columns[KEPT_RASTER] = KeptRaster.of(raster, palette)
+        return columns
+
     CACHE.keep(slices, extras, cancelled)
 
 
