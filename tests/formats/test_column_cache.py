@@ -17,12 +17,15 @@ import pytest
 import viewer.formats
 from tests.builders.equal_traces import differences
 from tests.paths import DATA, ROOT, SAMPLES
+from tests.reliability.fuzz.kinds import KINDS
+from tests.reliability.fuzz.values import Dice
 from viewer.codecs.column_file import ColumnFile, DamagedFile, write_columns
 from viewer.codecs.packed_values import Packer
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, column_cache, head_of, open_file
 from viewer.formats.column_cache import CACHE, trace_in
 from viewer.model.trace import Trace
+from viewer.model.trace_checks import require_fitting_values
 from viewer.workspace.exports import NothingToExport, export, of_whole_columns, prepare
 from viewer.workspace.workspace import Workspace
 
@@ -98,6 +101,7 @@ def test_every_profile_of_the_tests_comes_back_equal(tmp_path):
         place = str(tmp_path / "a.columns")
         write_columns(place, {}, {"trace": packer.pack(trace, Trace)}, packer.columns)
         again = trace_in(ColumnFile(place))
+        require_fitting_values(again)
         assert list(differences(trace, again)) == [], path
         kinds.add((trace.format, is_kept))
     assert {name for name, is_kept in kinds if is_kept} >= {
@@ -105,6 +109,29 @@ def test_every_profile_of_the_tests_comes_back_equal(tmp_path):
         "Torq host profile", "Torq runtime profile", "Inspector table",
     }  # fmt: skip
     assert len(kinds) > 12  # those of other kinds could be kept too
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["perfetto", "chrome", "table", "torq_host", "perf_samples"])
+def test_any_profile_comes_back_equal(name, tmp_path):
+    """Profiles of the fuzzer's grammar, with unusual names, numbers, arguments and flows."""
+    kind, dice, count = KINDS[name], Dice(11), 0
+    path, place = tmp_path / f"a{kind.suffix}", str(tmp_path / "a.columns")
+    for _ in range(60):
+        path.write_bytes(kind.made(dice))
+        try:
+            trace = open_file(str(path))
+        except UnreadableFile:
+            continue
+        packer = Packer()
+        write_columns(place, {}, {"trace": packer.pack(trace, Trace)}, packer.columns)
+        file = ColumnFile(place)
+        again = trace_in(file)
+        require_fitting_values(again)
+        assert list(differences(trace, again)) == []
+        assert file.damage() == ""
+        count += 1
+    assert count > 20
 
 
 @pytest.mark.slow
