@@ -297,8 +297,15 @@ def test_another_source_of_the_readers_is_another_key(tmp_path, monkeypatch):
     (root / "reader.py").rename(root / "other.py")
     column_cache.readers.cache_clear()
     digests.add(column_cache.readers())
+    (root / "other.py").unlink()  # as in a bundle, where the program is the key
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name * 5)
+        os.utime(tmp_path / name, (ord(name), ord(name)))
+        monkeypatch.setattr(sys, "executable", str(tmp_path / name))
+        column_cache.readers.cache_clear()
+        digests.add(column_cache.readers())
     column_cache.readers.cache_clear()
-    assert len(digests) == 4
+    assert len(digests) == 6
 
 
 # -- damage ---------------------------------------------------------------------------------------
@@ -435,7 +442,7 @@ def test_the_file_that_was_used_longest_ago_goes_first(cache, tmp_path, monkeypa
 
 def test_a_full_disk_leaves_no_file_and_no_error(cache, path, monkeypatch):
     usage = shutil.disk_usage(os.path.dirname(path))
-    monkeypatch.setattr(column_cache.shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
     assert not cache.keep(open_file(path).slices)
     monkeypatch.undo()
 
