@@ -171,6 +171,15 @@ def test_a_profile_is_read_once(cache, path, reads):
     assert not cache.keep(again.slices)  # it is
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are any bytes")
+def test_a_profile_whose_name_is_no_text(cache, path, reads):
+    odd = os.fsdecode(os.fsencode(os.path.dirname(path)) + b"/\xff\xed\xa0\x80\xc3\xa4.json")
+    os.rename(path, odd)
+    trace = kept(odd)
+    assert list(differences(trace, open_file(odd))) == []
+    assert reads == [odd]
+
+
 def test_nothing_is_kept_without_a_folder_or_of_small_files(tmp_path, path, monkeypatch, reads):
     assert CACHE.folder == ""
     trace = open_file(path)

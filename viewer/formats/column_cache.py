@@ -101,8 +101,8 @@ class ColumnCache:
 
         part, columns: the options with which it is read. Raises what `read` raises.
         """
-        before = _status_of(path)
-        if not self.folder or before is None:
+        before = _status_of(path) if self.folder else None
+        if before is None:
             return read()
         named = {
             "path": path, "real_path": os.path.realpath(path), "part": part, "columns": columns
