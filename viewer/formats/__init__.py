@@ -149,9 +149,9 @@ _IN_ORDER = frozenset(
 )  # fmt: skip
 # Those of large files whose columns the window keeps. Packed files and logs are what is in them.
 _KEPT = frozenset(
-    ("perfetto.reader", "chrome.reader", "table.reader", "table.plain_csv", "samples.reader",
-     "torq.runtime_csv", "torq.host_csv", "executorch.inspector_tsv", "runtimes.qnn_csv",
-     "runtimes.qnn_optrace", "packed")
+    ("perfetto.reader", "chrome.reader", "table.reader", "table.plain_csv", "table.json_rows",
+     "samples.reader", "torq.runtime_csv", "torq.host_csv", "executorch.inspector_tsv",
+     "runtimes.qnn_csv", "runtimes.qnn_optrace", "packed")
 )  # fmt: skip
 WHOLE = Fraction(1)
 
