@@ -48,6 +48,17 @@ def reads(monkeypatch):
     return paths
 
 
+@pytest.fixture
+def by_hand(controller):
+    """The window, which does nothing by itself, however slow the machine is."""
+    due = controller.column_files._due
+    before = due.interval()
+    due.setInterval(10**8)
+    yield controller
+    due.stop()
+    due.setInterval(before)
+
+
 def keep(controller, qtbot, path) -> Path:
     """Open a profile, wait until its columns are kept, and close it; returns their file."""
     open_files(qtbot, controller, path)
@@ -84,65 +95,63 @@ def test_a_profile_is_read_once_and_drawn_from_its_columns(
     assert controller.timeline.grab().toImage() == pixels
 
 
-def test_nothing_is_kept_without_a_folder(controller, qtbot, cache, path, monkeypatch):
+def test_nothing_is_kept_without_a_folder(by_hand, qtbot, cache, path, monkeypatch):
     folder = cache.folder
     monkeypatch.setattr(cache, "folder", "")
-    open_files(qtbot, controller, path)
-    check(controller, qtbot)
+    open_files(qtbot, by_hand, path)
+    check(by_hand, qtbot)
     assert not os.path.exists(folder)
 
 
-def test_damaged_columns_are_dropped_and_the_file_read_again(controller, qtbot, cache, path, reads):
-    place = keep(controller, qtbot, path)
+def test_damaged_columns_are_dropped_and_the_file_read_again(by_hand, qtbot, cache, path, reads):
+    place = keep(by_hand, qtbot, path)
     data = bytearray(place.read_bytes())
-    open_files(qtbot, controller, path)
+    open_files(qtbot, by_hand, path)
 
     def source_row() -> bytes:
-        return controller.session.traces[0].file.slices.source_row.tobytes()
+        return by_hand.session.traces[0].file.slices.source_row.tobytes()
 
     truth = source_row()
     where = data.index(truth)
-    controller.session.close_all()
+    by_hand.session.close_all()
     data[where] ^= 1
     place.write_bytes(data)
-    open_files(qtbot, controller, path)
+    open_files(qtbot, by_hand, path)
     assert reads == ["a.json"]
     assert source_row() != truth
-    check(controller, qtbot)
+    check(by_hand, qtbot)
     qtbot.waitUntil(lambda: source_row() == truth)
-    settle(qtbot, controller)
-    check(controller, qtbot)
-    assert (
-        message(controller) == "a.json: its kept columns were damaged, so the file was read again"
-    )
+    settle(qtbot, by_hand)
+    check(by_hand, qtbot)
+    assert message(by_hand) == "a.json: its kept columns were damaged, so the file was read again"
     assert len(list(Path(cache.folder).iterdir())) == 1  # kept again
     assert len(reads) == 2
 
 
-def test_a_damaged_head_is_told_once(controller, qtbot, cache, path, reads):
-    place = keep(controller, qtbot, path)
+def test_a_damaged_head_is_told_once(by_hand, qtbot, cache, path, reads):
+    place = keep(by_hand, qtbot, path)
     place.write_bytes(place.read_bytes()[:-64])
-    open_files(qtbot, controller, path)
-    check(controller, qtbot)
+    open_files(qtbot, by_hand, path)
+    check(by_hand, qtbot)
     assert len(reads) == 2
-    assert message(controller).startswith("a.json: its kept columns were damaged")
-    controller.window.message.dismiss()
-    check(controller, qtbot)
-    assert not controller.window.message.isVisible()
+    assert message(by_hand).startswith("a.json: its kept columns were damaged")
+    by_hand.window.message.dismiss()
+    check(by_hand, qtbot)
+    assert not by_hand.window.message.isVisible()
 
 
-def test_a_window_that_closes_leaves_no_half_file(controller, qtbot, cache, path, monkeypatch):
-    open_files(qtbot, controller, path)
-    monkeypatch.setattr(controller.column_files, "_stop", threading.Event())
-    controller.column_files._end()
-    check(controller, qtbot)
+def test_a_window_that_closes_leaves_no_half_file(by_hand, qtbot, cache, path, monkeypatch):
+    monkeypatch.setattr(by_hand.column_files, "_stop", threading.Event())
+    by_hand.column_files._end()
+    open_files(qtbot, by_hand, path)
+    check(by_hand, qtbot)
     assert not os.path.isdir(cache.folder) or os.listdir(cache.folder) == []
 
 
-def test_preferences_show_their_size_and_empty_them(controller, qtbot, cache, path):
-    keep(controller, qtbot, path)
-    controller.commands.run("edit.preferences")
-    dialog = controller.window.findChild(PreferencesDialog)
+def test_preferences_show_their_size_and_empty_them(by_hand, qtbot, cache, path):
+    keep(by_hand, qtbot, path)
+    by_hand.commands.run("edit.preferences")
+    dialog = by_hand.window.findChild(PreferencesDialog)
     button = dialog.stocks["Kept columns"]
     texts = [label.text() for label in dialog.findChildren(QLabel)]
     assert f"{cache.size / 1000:.0f}"[:2] in " ".join(texts)
@@ -154,8 +163,8 @@ def test_preferences_show_their_size_and_empty_them(controller, qtbot, cache, pa
     assert cache.size == 0
     dialog.close()
     cache.folder = ""
-    controller.commands.run("edit.preferences")
-    dialogs = controller.window.findChildren(PreferencesDialog)
+    by_hand.commands.run("edit.preferences")
+    dialogs = by_hand.window.findChildren(PreferencesDialog)
     texts = [label.text() for each in dialogs for label in each.findChildren(QLabel)]
     assert "Not used (--no-cache)" in texts
     for each in dialogs:
