@@ -1,18 +1,23 @@
 """The tree of slices, self time and charging against counting single ticks."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from viewer.model import queries, track_blocks
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.charging import (
     charge,
+    charge_slices,
     event_positions,
     sum_per_key,
     total_charged,
+    wall_of_slices,
 )
-from viewer.model.queries import foreign, numbers, preorder, self_time, tree
+from viewer.model.queries import foreign, numbers, preorder, self_time, self_times, tree
 from viewer.model.trace import Clock, Column, KeyKind, Trace
 
 slices = st.lists(
@@ -133,6 +138,73 @@ def test_self_time_is_the_length_less_that_of_the_children(items, native):
             expected[parent] -= int(s.end[i] - s.start[i])
     assert self_time(s).tolist() == expected
     assert (self_time(s) >= 0).all()
+
+
+# Rows of any kind: deep and shallow ones, slices without a duration, parents that start or end with
+# their children, and async slices that overlap on their track, so that it has lanes.
+tracks_of_slices = st.lists(
+    st.tuples(st.sampled_from((0, 1, 5, 40)), st.integers(1, 60), st.integers(0, 2**32)),
+    min_size=1,
+    max_size=4,
+)
+
+
+def drawn_slices(tracks) -> list[tuple[int, int, int, int]]:
+    """Slices of tracks, each given by its longest duration, its span, and a seed."""
+    items = []
+    for track, (longest, span, seed) in enumerate(tracks):
+        rng = np.random.default_rng(seed)
+        count = int(rng.integers(0, 120))
+        items += zip(
+            [track % 3] * count, rng.integers(0, span, count).tolist(),
+            rng.integers(0, longest + 1, count).tolist(), rng.integers(0, KEYS, count).tolist(),
+            strict=True,
+        )  # fmt: skip
+    return items
+
+
+@pytest.mark.slow
+@given(tracks_of_slices, st.booleans(), st.sets(st.integers(0, 13), max_size=3))
+def test_self_time_is_equal_by_rows_and_by_the_tree(tracks, is_foreign, native):
+    trace = trace_of(drawn_slices(tracks), native if is_foreign else ())
+    found = []
+    for fewest in (0, 1 << 40):  # slices of a row
+        with patch.object(queries, "_MANY_IN_ROW", fewest), patch.object(track_blocks, "BLOCK", 1):
+            found.append(self_time(trace.slices).tolist())
+    expected = (trace.slices.end - trace.slices.start).tolist()
+    outside = set(foreign(trace.slices).tolist())
+    for i, parent in parents(trace).items():
+        if parent >= 0 and i not in outside:
+            expected[parent] -= int(trace.slices.end[i] - trace.slices.start[i])
+    assert found == [expected, expected]
+    assert self_times(trace).tolist() == expected
+    assert self_times(trace) is self_times(trace)
+
+
+@pytest.mark.slow
+@given(
+    tracks_of_slices,
+    st.sets(st.integers(0, 30), max_size=4),
+    st.sets(st.integers(0, 30), max_size=4),
+    st.sets(st.integers(0, 13), max_size=2),
+)
+def test_the_wall_time_of_slices_is_that_of_their_segments(tracks, without, scopes, native):
+    trace = trace_of(drawn_slices(tracks), native)
+    count = len(trace.slices)
+    counts = ~np.isin(np.arange(count), list(without))
+    own = np.array(sorted(one for one in scopes if one < count), np.int64)
+    charged = charge_slices(trace, counts, own).of_threads
+    expected = np.zeros(count, np.int64)
+    np.add.at(expected, charged.group, charged.end - charged.start)
+    with patch.object(track_blocks, "BLOCK", 1):
+        assert wall_of_slices(trace, counts, own, warm_up=True).tolist() == expected.tolist()
+
+
+def test_a_changed_copy_of_kept_self_times_leaves_them_as_they_are():
+    trace = trace_of([(0, 0, 9, 0), (0, 2, 3, 1)])
+    with pytest.raises(ValueError, match="read-only"):
+        self_times(trace)[0] = 1
+    assert self_times(trace).tolist() == [6, 3]
 
 
 def charged_ticks(trace: Trace, group_of_key, scopes=()) -> tuple[list, list]:

@@ -19,13 +19,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints, levels
+from viewer.arrays import Bools, Ints, counts_of, levels, parts_of
 from viewer.model import intervals
 from viewer.model.queries import (
+    NATIVE_DURATION,
     Tree,
     counted_slices,
     foreign,
     is_whole,
+    self_time,
+    self_times,
     starts_between,
     tree,
 )
@@ -158,6 +161,11 @@ def total_charged(
     of tracks are held: of ten million slices, all take 500 MB.
     """
 
+    has_scopes = scopes is not None and len(scopes) > 0
+    if not has_scopes and not (trace.slices.row_lane > 0).any():
+        own = total_self(trace, group_of_key, groups, warm_up=warm_up)
+        return own, own
+
     def of_block(block: _Block) -> tuple[Ints, Ints]:
         owners = _Owners(block)
         own = _self_times(block, owners, groups, warm_up=warm_up)
@@ -181,10 +189,68 @@ def total_self(trace: Trace, group_of_key: Ints, groups: int, *, warm_up: bool) 
     def of_block(block: _Block) -> Ints:
         return _self_times(block, _Owners(block), groups, warm_up=warm_up)
 
+    if charges_itself(trace, group_of_key):
+        return ticks_per_group(trace, self_times(trace), group_of_key, groups, warm_up=warm_up)
     total = np.zeros(groups, np.int64)
     for part in _of_blocks(trace, group_of_key, None, of_block):
         total += part
     return total
+
+
+def charges_itself(trace: Trace, group_of_key: Ints) -> bool:
+    """Whether all slices have a group, which their self time is charged to as it is."""
+    slices = trace.slices
+    if NATIVE_DURATION in slices.columns or slices.derived is not None:
+        return False
+    bare = group_of_key < 0
+    return not (bare.any() and bare[slices.key].any())
+
+
+def ticks_per_group(
+    trace: Trace, ticks: Ints, group_of_key: Ints, groups: int, *, warm_up: bool
+) -> Ints:
+    """Add up the ticks of the slices of each group that figures of the whole trace count."""
+    counted = counted_slices(trace, warm_up=warm_up)
+    total = np.zeros(groups, np.int64)
+    for part in parts_of(len(ticks)):
+        charged = ticks[part] if counted is None else np.where(counted[part], ticks[part], 0)
+        np.add.at(total, group_of_key[trace.slices.key[part]], charged)
+    return total
+
+
+def wall_of_slices(trace: Trace, counts: Bools, scopes: Ints, *, warm_up: bool) -> Ints:
+    """The wall ticks of the whole trace that are charged to each slice itself.
+
+    The arguments are those of `charge_slices`. No more than the segments of two blocks of tracks
+    are held. Not to be changed: it is `self_times` where all slices count and no lanes overlap.
+    """
+    slices, counted = trace.slices, counted_slices(trace, warm_up=warm_up)
+    native = np.zeros(len(slices), np.bool_)
+    native[foreign(slices)] = True
+    is_charged, is_scope = counts & ~native, np.zeros(len(slices), np.bool_)
+    is_scope[scopes] = True
+    has_lanes = bool((slices.row_lane > 0).any())
+    if counted is None and not has_lanes and not len(scopes) and is_charged.all():
+        return self_times(trace)
+    ticks = np.zeros(len(slices), np.int64)
+
+    def add(block: TrackBlock) -> None:
+        span = block.span
+        counted_here = None if counted is None else counted[span]
+        group = np.where(is_charged[span], np.arange(len(block.slices)), -1)
+        charged_block = _Block(
+            block.slices, group, native[span], is_scope[span], trace.lane_starts,
+            counted_here, counted_here,
+        )  # fmt: skip
+        if charged_block.has_lanes or charged_block.has_scopes or not is_charged[span].all():
+            segments = _charge(charged_block).of_threads.of_whole_trace(warm_up=warm_up)
+            np.add.at(ticks[span], segments.group, segments.end - segments.start)
+        else:
+            is_counted = True if counted_here is None else counted_here
+            np.copyto(ticks[span], self_time(block.slices), where=is_counted)
+
+    in_blocks(add, slices)
+    return ticks
 
 
 def _of_blocks(
@@ -503,22 +569,20 @@ def sum_per_key(
     a range, only what `counted_slices` includes.
     """
     slices = trace.slices
-    start, end = slices.start, slices.end
-    inside = starts_between(trace, start, first, last)
-    if track is not None:
-        on_track = (slices.row_track == track)[slices.rows()]
-        inside &= on_track
-        end = np.where(on_track, end, start)
     counted = counted_slices(trace, warm_up=warm_up) if is_whole(first, last) else None
+    timed = np.ones(len(slices), np.bool_)
+    if track is not None:
+        timed &= (slices.row_track == track)[slices.rows()]
     if counted is not None:
-        inside &= counted
-        end = np.where(counted, end, start)
-    if first is not None:
-        start, end = np.maximum(start, first), np.maximum(end, first)
-    if last is not None:
-        start, end = np.minimum(start, last), np.minimum(end, last)
-    long = end - start
-    long[foreign(slices)] = 0
+        timed &= counted
+    inside = starts_between(trace, slices.start, first, last) & timed
+    timed[foreign(slices)] = False
     total = np.zeros(len(trace.keys), np.int64)
-    np.add.at(total, slices.key, long)
-    return np.bincount(slices.key[inside], minlength=len(trace.keys)).astype(np.int64), total
+    for part in parts_of(len(slices)):
+        start, end = slices.start[part], slices.end[part]
+        if first is not None:
+            start, end = np.maximum(start, first), np.maximum(end, first)
+        if last is not None:
+            start, end = np.minimum(start, last), np.minimum(end, last)
+        np.add.at(total, slices.key[part], (end - start) * timed[part])
+    return counts_of(slices.key, len(trace.keys), inside), total

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.cost.thread_time import ThreadTime
-from viewer.arrays import Ints
+from viewer.arrays import Ints, parts_of
 from viewer.model.charging import Segments, charge_slices
 from viewer.model.intervals import durations
 from viewer.model.queries import counted_slices, execute_keys, foreign, run_of_slices, tree
@@ -123,17 +123,14 @@ def _of_classes(counted_trace: Counted) -> tuple[Ints, NDArray[np.float64]]:
     Charging all slices would take longer.
     """
     trace, slices = counted_trace.trace, counted_trace.trace.slices
-    of_slice, number = counted_trace.classes.of(trace), len(counted_trace.classes.titles)
-    if counted_trace.threads is not None:
-        scope = TimeScope(warm_up=counted_trace.warm_up)
-        if counted_trace.run is not None:
-            scope = TimeScope(trace.runs[counted_trace.run])
+    number = len(counted_trace.classes.titles)
+    if counted_trace.threads is not None and counted_trace.run is None:
+        return _of_whole(counted_trace, counted_trace.threads)
+    of_slice = counted_trace.classes.of(trace)
+    if counted_trace.threads is not None and counted_trace.run is not None:
+        scope = TimeScope(trace.runs[counted_trace.run])
         busy = _sums(counted_trace.threads.within(scope), of_slice, number)
-        of_run = (
-            of_slice
-            if counted_trace.run is None
-            else of_slice[run_of_slices(trace) == counted_trace.run]
-        )
+        of_run = of_slice[run_of_slices(trace) == counted_trace.run]
         return np.bincount(of_run, minlength=number).astype(np.int64), busy
     chosen = np.ones(len(slices), np.bool_)
     in_runs = chosen
@@ -169,6 +166,18 @@ def _of_classes(counted_trace: Counted) -> tuple[Ints, NDArray[np.float64]]:
     ).astype(np.float64)
     inside = subtracts_time[child] & summed[around]
     ticks -= np.bincount(of_slice[around[inside]], weights=long[child[inside]], minlength=number)
+    return count, ticks
+
+
+def _of_whole(counted_trace: Counted, threads: ThreadTime) -> tuple[Ints, NDArray[np.float64]]:
+    """Return `_of_classes` of all of a plain profile, whose wall time is a column."""
+    wall = threads.wall(warm_up=counted_trace.warm_up).view(np.uint64)
+    number = len(counted_trace.classes.titles)
+    count, ticks = np.zeros(number, np.int64), np.zeros(number)
+    for part in parts_of(len(wall)):
+        of_slice = counted_trace.classes.of(counted_trace.trace, part)
+        count += np.bincount(of_slice, minlength=number)
+        ticks += np.bincount(of_slice, weights=wall[part], minlength=number)
     return count, ticks
 
 

@@ -180,7 +180,7 @@ class Costs:
         slices, of_key = self._trace.slices, self._node_set_of_key
         around = innermost_around(slices, (of_key >= 0)[slices.key])
         group = np.where(around >= 0, of_key[slices.key[around]], -1)
-        return self._threads.of_slice_groups(group, len(self._table.node_sets)).charged
+        return self._threads.charged_to(group, len(self._table.node_sets))
 
     def charged_to(self, group: Ints) -> Charged:
         """Return the time of operators charged to groups of their slices, as in `table`.
@@ -193,7 +193,7 @@ class Costs:
         around = innermost_around(self._trace.slices, group >= 0)
         of_around = np.where(around >= 0, group[around], -1)
         groups = int(group.max(initial=-1)) + 1
-        busy = self._threads.of_slice_groups(of_around, groups).charged
+        busy = self._threads.charged_to(of_around, groups)
         return Charged(charged.of_lanes, busy.taken(np.flatnonzero(busy.group < groups)))
 
     @cached_property

@@ -20,17 +20,25 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from threading import Lock
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.link_table import LinkTable
-from viewer.arrays import Bools, Floats, Ints
+from viewer.arrays import Bools, Floats, Ints, parts_of
 from viewer.model import intervals
-from viewer.model.charging import Segments, charge_slices, total_per_group
+from viewer.model.charging import (
+    Segments,
+    charge_slices,
+    charges_itself,
+    ticks_per_group,
+    total_per_group,
+    wall_of_slices,
+)
 from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.names.profilers import CATEGORY, GPU_COPY
-from viewer.model.queries import execute_keys
+from viewer.model.queries import counted_slices, execute_keys, self_times
 from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind, Slices, Trace, Unit
 from viewer.model.track_blocks import in_blocks
@@ -43,17 +51,30 @@ EXPLAINED = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupTime:
-    """The busy time of groups of keys; queries of a range are cheap.
+    """The busy time of groups of keys of a plain profile.
 
-    charged: disjoint on each thread, with the number of a group, or `groups` for time in none.
+    group_of_key: `groups` for keys in none. spans: the slices whose time is in no group.
     """
 
-    charged: Segments
+    threads: ThreadTime
+    group_of_key: Ints
     groups: int
+    spans: Ints
 
     def ticks(self, scope: TimeScope) -> tuple[Ints, int]:
         """Return the ticks of every group (int64), and the busy time of all threads, in a scope."""
-        total = total_per_group(self.charged, self.groups + 1, *scope.span, warm_up=scope.warm_up)
+        key, of_key, groups = self.threads.trace.slices.key, self.group_of_key, self.groups
+        if scope.is_whole:
+            wall, total = self.threads.wall(warm_up=scope.warm_up), np.zeros(groups + 1, np.int64)
+            for part in parts_of(len(wall)):
+                np.add.at(total, of_key[key[part]], wall[part])
+            np.subtract.at(total, of_key[key[self.spans]], wall[self.spans])
+            total[groups] += wall[self.spans].sum()
+        else:
+            within = self.threads.within(scope)
+            group = of_key[key[within.group]]
+            group[np.isin(within.group, self.spans)] = groups
+            total = total_per_group(replace(within, group=group), groups + 1, *scope.span)
         return total[:-1], int(total.sum())
 
 
@@ -64,32 +85,64 @@ class ThreadTime:
     """
 
     def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+        self.trace = self._trace = trace
         self._charging = Lock()
         self._charged: Segments | None = None
+        self._wall: dict[bool, Ints] = {}
 
     def of(self, group_of_key: Ints, groups: int, *, spans: bool = True) -> GroupTime:
         """Return the time of groups; group_of_key: per key of the trace its group, -1 for none.
 
         spans: False if the time of `whole_spans` is in no group.
         """
-        group = group_of_key[self._trace.slices.key]
-        if not spans:
-            group[self.whole_spans] = -1
-        return self.of_slice_groups(group, groups)
+        of_key = np.where(group_of_key < 0, groups, group_of_key)
+        left_out = self.whole_spans[:0] if spans else self.whole_spans
+        return GroupTime(self, of_key, groups, left_out)
 
-    def of_slice_groups(self, group: Ints, groups: int) -> GroupTime:
-        """Return the time of groups; group: per slice its group, -1 for none."""
+    def charged_to(self, group: Ints, groups: int) -> Segments:
+        """Return the time of groups, disjoint on each thread, and in `groups` that of none.
+
+        group: per slice its group, -1 for none.
+        """
         charged = self.of_slices
         group_of_slice = np.where(group < 0, groups, group)
-        return GroupTime(charged.taken(slice(None), group_of_slice[charged.group]), groups)
+        return charged.taken(slice(None), group_of_slice[charged.group])
+
+    def per_group(
+        self, group_of_key: Ints, groups: int, *, warm_up: bool
+    ) -> tuple[Ints, Ints] | None:
+        """Return self and wall ticks of groups in the whole trace; None if a slice is in none."""
+        if not charges_itself(self._trace, group_of_key):
+            return None
+        own, wall = (
+            ticks_per_group(self._trace, ticks, group_of_key, groups, warm_up=warm_up)
+            for ticks in (self_times(self._trace), self.wall(warm_up=warm_up))
+        )
+        return own, wall
+
+    def wall(self, *, warm_up: bool = True) -> Ints:
+        """Return the ticks of the whole trace that each slice has, as `of_slices` adds up."""
+        if counted_slices(self._trace, warm_up=warm_up) is counted_slices(self._trace):
+            warm_up = True
+        with self._charging:
+            if warm_up not in self._wall:
+                counts = ~made_of_others(self._trace)
+                self._wall[warm_up] = wall_of_slices(
+                    self._trace, counts, self.not_counted, warm_up=warm_up
+                )
+            return self._wall[warm_up]
 
     def threads(self, scope: TimeScope) -> int:
         """Return the number of threads with any busy time in a scope."""
-        within, (thread, threads) = self.within(scope), thread_of_rows(self._trace)
-        if threads == 1:
-            return len(np.unique(within.track))
-        return len(np.unique(thread[self._trace.slices.rows()[within.group]]))
+        slices, (thread, threads) = self._trace.slices, thread_of_rows(self._trace)
+        if scope.is_whole:
+            if not len(slices):
+                return 0
+            is_busy = self.wall(warm_up=scope.warm_up) != 0
+            rows = np.flatnonzero(np.logical_or.reduceat(is_busy, slices.row_ptr[:-1]))
+        else:
+            rows = slices.rows()[self.within(scope).group]
+        return len(np.unique((slices.row_track if threads == 1 else thread)[rows]))
 
     def within(self, scope: TimeScope) -> Segments:
         """Return the busy time in a scope, as `of_slices` has it for the whole trace."""
@@ -175,7 +228,18 @@ def thread_time_of(table: LinkTable) -> ThreadTime | None:
     is_unlinked = not table.sets or (table.program is not None and table.program.is_nested)
     has_units = any(track.unit is not Unit.NONE for track in trace.tracks)
     is_plain = not has_units and not execute_keys(trace).any()
-    return ThreadTime(trace) if is_plain and is_unlinked else None
+    if not is_plain or not is_unlinked:
+        return None
+    with _sharing:
+        shared = _shared[trace]() if trace in _shared else None
+        threads = shared or ThreadTime(trace)
+        _shared[trace] = ref(threads)
+        return threads
+
+
+# Weak on both sides: a time has its trace.
+_shared: WeakKeyDictionary[Trace, ref[ThreadTime]] = WeakKeyDictionary()
+_sharing = Lock()
 
 
 def wide_spans(trace: Trace) -> tuple[Ints, Ints]:

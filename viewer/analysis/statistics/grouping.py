@@ -497,8 +497,9 @@ class Grouping:
         """Return the time charged to the groups of a key, and the rest."""
         if key not in self._charged:
             parts, trace = self._keys.of(key), self.trace
+            threads = None
             if parts.of_slice is None:
-                groups = stated_alone(trace, parts.of_key)
+                groups, threads = stated_alone(trace, parts.of_key), self.threads
             else:  # each slice is a key
                 groups = np.where(made_of_others(trace), -1, parts.of_slice)
                 numbers = np.arange(len(groups), dtype=np.uint32)
@@ -509,6 +510,7 @@ class Grouping:
                 len(parts.labels),
                 self._scopes,
                 within_calls=key == "delegate",
+                threads=threads,
             )
         return self._charged[key]
 
@@ -748,11 +750,14 @@ class ChargedTime:
         scopes: Ints,
         *,
         within_calls: bool = False,
+        threads: ThreadTime | None = None,
     ) -> None:
         """group_of_key: -1 for none. within_calls: the rest is that of `whole_slices`, else of all.
 
-        groups: how many there are. scopes: as in `charge`.
+        groups: how many there are. scopes: as in `charge`. threads: the busy time of the trace, if
+        it is a plain profile.
         """
+        self._threads = threads
         self.trace, self._group_of_key, self._groups = trace, group_of_key, groups
         self._scopes, self._within_calls = scopes, within_calls
         self._whole: dict[bool, tuple[Ints, Ints]] = {}
@@ -764,8 +769,10 @@ class ChargedTime:
         is_all = is_whole(first, last) and track is None
         if is_all and not self._has_rest:
             if warm_up not in self._whole:
-                self._whole[warm_up] = total_charged(
-                    self.trace, self._group_of_key, self._groups, self._scopes, warm_up=warm_up
+                groups = self._group_of_key, self._groups
+                times = self._threads and self._threads.per_group(*groups, warm_up=warm_up)
+                self._whole[warm_up] = times or total_charged(
+                    self.trace, *groups, self._scopes, warm_up=warm_up
                 )
             return self._whole[warm_up]
         return self._charged.per_group(self._groups, first, last, track, warm_up=warm_up)
