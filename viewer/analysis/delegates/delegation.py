@@ -31,7 +31,7 @@ from viewer.analysis.links.coverage import (
 from viewer.analysis.links.labels import key_labels, operator_count, set_label
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
 from viewer.analysis.links.remedies import remedy
-from viewer.arrays import Ints
+from viewer.arrays import Ints, counts_of
 from viewer.model.charging import Segments, charge, total_per_group
 from viewer.model.queries import foreign
 from viewer.model.scope import WHOLE, TimeScope
@@ -171,10 +171,10 @@ class Delegation:
         """Return the report for a scope."""
         trace, table = self._trace, self.table
         inside = starts_within(trace, scope) & ~made_of_others(trace)
-        count = np.bincount(trace.slices.key[inside], minlength=len(trace.keys))
+        count = counts_of(trace.slices.key, len(trace.keys), inside)
         native = np.zeros(len(trace.slices), np.bool_)
         native[foreign(trace.slices)] = True
-        on_own_clock = np.bincount(trace.slices.key[inside & native], minlength=len(trace.keys))
+        on_own_clock = counts_of(trace.slices.key, len(trace.keys), inside & native)
         groups = 2 * len(self._places) + len(self._outside)
         ticks = total_per_group(self._segments, groups, *scope.span, warm_up=scope.warm_up)
         calls, events = ticks[: 2 * len(self._places)].reshape(-1, 2).T.tolist()

@@ -15,14 +15,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, counts_of
 from viewer.model import intervals
 from viewer.model.queries import counted_slices, foreign, starts_between
 from viewer.model.scope import WHOLE, TimeScope
-from viewer.model.trace import Trace
-
-# Slices that are counted at once: all of ten million would take 120 MB, and up to 0.2 s to get it.
-_AT_ONCE, _PER_KEY = 1 << 16, 4
+from viewer.model.trace import Slices, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +46,10 @@ def coverage(table: LinkTable, scope: TimeScope = WHOLE) -> Coverage:
 
 def stated_per_key(trace: Trace, scope: TimeScope = WHOLE) -> Ints:
     """Return per key the number of slices in the file (not derived) that start in a scope."""
-    inside, key = starts_within(trace, scope), trace.slices.key
+    inside = starts_within(trace, scope)
     if trace.slices.derived is not None:
         inside &= ~trace.slices.derived
-    count = np.zeros(len(trace.keys), np.int64)
-    at_once = max(_AT_ONCE, _PER_KEY * len(count))
-    for begin in range(0, len(key), at_once):
-        part = slice(begin, begin + at_once)
-        count += np.bincount(key[part][inside[part]], minlength=len(count))
-    return count
+    return counts_of(trace.slices.key, len(trace.keys), inside)
 
 
 def starts_within(trace: Trace, scope: TimeScope = WHOLE) -> Bools:
@@ -85,18 +77,34 @@ def covered_ticks(trace: Trace, of_key: Bools, scope: TimeScope = WHOLE) -> int:
     counted = counted_slices(trace, warm_up=scope.warm_up) if scope.is_whole else None
     if counted is not None:
         selected &= counted
-    index = np.flatnonzero(selected)
-    tracks = slices.row_track[slices.rows()[index]]
-    if track is not None:
-        index, tracks = index[tracks == track], tracks[tracks == track]
-    order = np.argsort(tracks, kind="stable")
-    bounds = np.flatnonzero(np.diff(tracks[order])) + 1
     lo = trace.start if first is None else first
     hi = trace.end if last is None else last
-    return sum(
-        intervals.length(*intervals.clip(slices.start[part], slices.end[part], lo, hi))
-        for part in np.split(index[order], bounds)
-    )
+    rows = np.flatnonzero(np.append(True, np.diff(slices.row_track) != 0)[: len(slices.row_track)])
+    bounds = slices.row_ptr[np.append(rows, len(slices.row_track))]
+    used = np.flatnonzero(np.logical_or.reduceat(selected, bounds[:-1])) if len(rows) else rows
+    if track is not None:
+        used = used[slices.row_track[rows[used]] == track]
+    total = 0
+    for begin, end in zip(bounds[used].tolist(), bounds[used + 1].tolist(), strict=True):
+        part = slice(begin, end)
+        start, stop = slices.start[part], slices.end[part]
+        if not selected[part].all():
+            start, stop = start[selected[part]], stop[selected[part]]
+        elif slices.order is None:
+            outer = _outermost_rows(slices, begin, end)
+            start, stop = start[outer], stop[outer]
+        total += intervals.length(*intervals.clip(start, stop, lo, hi))
+    return total
+
+
+def _outermost_rows(slices: Slices, begin: int, end: int) -> Ints | slice:
+    """Return the slices of a track that are inside no other one, from its first."""
+    rows = slice(*np.searchsorted(slices.row_ptr, [begin, end]).tolist())
+    outer = np.flatnonzero(slices.row_depth[rows] == 0) + rows.start
+    if len(outer) == 1:
+        return slice(*(slices.row_ptr[outer[0] : outer[0] + 2] - begin).tolist())
+    bounds = zip(slices.row_ptr[outer].tolist(), slices.row_ptr[outer + 1].tolist(), strict=True)
+    return np.concatenate([np.arange(first - begin, last - begin) for first, last in bounds])
 
 
 def coverage_facts(table: LinkTable, scopes: Ints) -> dict[str, Any]:
