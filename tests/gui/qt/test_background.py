@@ -7,6 +7,7 @@ import weakref
 import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QObject, QThread
+from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt import background
 from viewer.gui.qt.background import GuiOwner, Latest
@@ -70,6 +71,75 @@ def test_a_slow_old_question_does_not_hold_up_the_latest(qtbot):
     gate.set()
     latest.shutdown()
     assert heard.answers == ["new"]
+
+
+class Gated:
+    """Questions that wait for their gate, and the order in which they began."""
+
+    def __init__(self):
+        self.began, self.gates = [], {}
+
+    def ask(self, latest, name):
+        self.gates[name] = threading.Event()
+        latest.submit(self._answer, name)
+
+    def _answer(self, name):
+        self.began.append(name)
+        self.gates[name].wait(timeout=60)
+        return name
+
+
+def panel_in_turn(qtbot, *, visible=True, takes_long=False):
+    panel = QWidget()
+    qtbot.addWidget(panel)
+    if visible:
+        panel.show()
+    panel.latest = Latest(panel, in_turn=True)
+    panel.latest.takes_long = takes_long
+    return panel
+
+
+def test_questions_in_turn_run_one_at_a_time_those_of_visible_panels_first(qtbot):
+    gated = Gated()
+    asked = {
+        "first": panel_in_turn(qtbot),
+        "hidden": panel_in_turn(qtbot, visible=False),
+        "long": panel_in_turn(qtbot, takes_long=True),
+        "visible": panel_in_turn(qtbot),
+        "last": panel_in_turn(qtbot),
+    }
+    for name, panel in asked.items():
+        gated.ask(panel.latest, name)
+    order = ["first", "visible", "last", "long", "hidden"]
+    for number, name in enumerate(order, 1):
+        qtbot.waitUntil(lambda number=number: len(gated.began) == number)
+        assert gated.began == order[:number]
+        assert all(asked[other].latest.pending for other in order[number - 1 :])
+        with qtbot.waitSignal(asked[name].latest.answered):
+            gated.gates[name].set()
+
+
+def test_a_question_waits_for_none_that_is_outdated_taken_back_gone_or_hidden_by_now(qtbot):
+    gated = Gated()
+    panels = [panel_in_turn(qtbot) for _ in range(5)]
+    for number, panel in enumerate(panels):
+        gated.ask(panel.latest, number)
+    qtbot.waitUntil(lambda: gated.began == [0])
+    gated.ask(panels[0].latest, "newer")  # after those that wait already
+    qtbot.waitUntil(lambda: gated.began == [0, 1])
+    panels[1].latest.cancel()
+    qtbot.waitUntil(lambda: gated.began == [0, 1, 2])
+    panels[2].hide()
+    background._queue.start()  # as anything that is asked does
+    qtbot.waitUntil(lambda: gated.began == [0, 1, 2, 3])
+    shiboken6.delete(panels[3])
+    gated.gates[3].set()
+    qtbot.waitUntil(lambda: gated.began == [0, 1, 2, 3, 4])
+    gated.gates[4].set()
+    qtbot.waitUntil(lambda: gated.began[-1] == "newer")
+    for gate in gated.gates.values():
+        gate.set()
+    qtbot.waitUntil(lambda: not panels[0].latest.pending)
 
 
 def test_late_is_told_while_the_old_figures_stand(qtbot):

@@ -4,6 +4,9 @@ A panel submits a new query at each change of the view. Its previous query is dr
 started; otherwise its answer is discarded. Meanwhile the panel keeps its old numbers, and grays
 them out once `late` is emitted.
 
+Questions about a whole trace are asked `in_turn`: one at a time, those of visible panels first.
+Several at once would each hold what they need for all slices, and make a frame wait for the GIL.
+
 A worker must never hold the last reference to a QObject: it would be destroyed on the wrong thread,
 which ends the process. So workers know their owner only by a weak reference, `GuiOwner`, and one
 object that lives as long as the program delivers their calls on the GUI thread.
@@ -19,6 +22,7 @@ from typing import Any
 
 import shiboken6
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import report
 
@@ -69,6 +73,42 @@ class GuiOwner:
             _carrier.handed_in.emit(run)
 
 
+class _Queue:
+    """The owners of questions that wait for their turn; only the GUI thread touches it.
+
+    A question that is outdated, or whose panel is hidden by now, runs on and holds up no visible
+    one.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[weakref.ref[Latest]] = []
+        self._running: list[weakref.ref[Latest]] = []
+
+    def enter(self, latest: Latest) -> None:
+        """Let the next question of an owner run when it is its turn."""
+        if all(waiting() is not latest for waiting in self._waiting):
+            self._waiting.append(weakref.ref(latest))
+        self.start()
+
+    def start(self) -> None:
+        """Start what may run now."""
+        running = [owner for owner in _alive(self._running) if owner.is_working]
+        waiting = [owner for owner in _alive(self._waiting) if owner.is_waiting]
+        while waiting:
+            first = min(waiting, key=lambda owner: (owner.is_hidden, owner.takes_long))
+            if any(owner.is_hidden <= first.is_hidden for owner in running):
+                break
+            waiting.remove(first)
+            if first.begin():
+                running.append(first)
+        self._waiting = [weakref.ref(owner) for owner in waiting]
+        self._running = [weakref.ref(owner) for owner in running]
+
+
+def _alive(owners: list[weakref.ref[Latest]]) -> list[Latest]:
+    return [own for owner in owners if (own := owner()) is not None and shiboken6.isValid(own)]
+
+
 class Latest(QObject):
     """Answers the queries of one panel; only the latest query counts."""
 
@@ -77,15 +117,20 @@ class Latest(QObject):
     late = Signal()
     about_to_answer = Signal()
 
-    def __init__(self, parent: QObject | None = None, *, apart: bool = False) -> None:
-        """If `apart`, `answered` is emitted one event loop turn after `about_to_answer`.
+    def __init__(
+        self, parent: QObject | None = None, *, apart: bool = False, in_turn: bool = False
+    ) -> None:
+        """in_turn: whether a query waits for those of others in turn, as it takes much memory.
+
+        If `apart`, `answered` is emitted one event loop turn after `about_to_answer`.
 
         Use that for answers that change much: Qt processes an event along with everything that
         follows from it, including painting, and doing that all at once for a large trace blocks for
         100 ms.
         """
         super().__init__(parent)
-        self._apart = apart
+        self._apart, self._in_turn = apart, in_turn
+        self.takes_long = False  # so that others have their turn first
         self._taken: tuple[_Question, object, Exception | None] | None = None
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
@@ -131,6 +176,8 @@ class Latest(QObject):
         """Cancel the latest query; its answer is discarded."""
         self._next = self._latest = self._taken = None
         self._clock.stop()
+        if self._in_turn:
+            _queue.start()
 
     def shutdown(self) -> None:
         """Cancel everything, and wait at most 2 seconds for running queries."""
@@ -142,11 +189,36 @@ class Latest(QObject):
         for question in self._working:
             question.thread.join(max(0.0, deadline - time.monotonic()))
 
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the answer is for a widget that nobody sees now."""
+        widget = self.parent()
+        return isinstance(widget, QWidget) and widget.visibleRegion().isEmpty()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the latest query has not begun."""
+        return self._next is not None
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the latest query runs."""
+        return self._latest in self._working
+
+    def begin(self) -> bool:
+        """Start the latest query unless too many older ones still run; returns whether it did."""
+        if self._next is None or len(self._working) >= AT_ONCE:
+            return False
+        question, self._next = self._next, None
+        self._working.append(question)
+        question.thread.start()
+        return True
+
     def _start(self) -> None:
-        if self._next is not None and len(self._working) < AT_ONCE:
-            question, self._next = self._next, None
-            self._working.append(question)
-            question.thread.start()
+        if self._in_turn:
+            _queue.enter(self)
+        else:
+            self.begin()
 
     @Slot(object, object, object)
     def _take(self, question: _Question, answer: object, error: Exception | None) -> None:
@@ -200,3 +272,8 @@ class _Question:
             failure = error.with_traceback(None)
         if not self.silent:
             self._owner.call("_take", self, answer, failure)
+            if _carrier is not None:  # also if the owner is gone
+                _carrier.handed_in.emit(_queue.start)
+
+
+_queue = _Queue()

@@ -45,12 +45,15 @@ class AnswerPanel(PagePanel, Generic[Answer]):
     SYNC_LIMIT: ClassVar[int] = AT_ONCE
     # Whether a large question waits until the panel is visible.
     WAITS_TO_BE_SEEN: ClassVar[bool] = True
+    # Whether the questions of other visible panels are answered first.
+    TAKES_LONG: ClassVar[bool] = False
 
     def __init__(self, host: PanelHost) -> None:
         super().__init__(host)
         self.answer: Answer | None = None
         self._current_identity: object = None
-        self._latest = Latest(self)
+        self._latest = Latest(self, in_turn=True)
+        self._latest.takes_long = self.TAKES_LONG
         self._latest.answered.connect(self._take)
         self._latest.late.connect(self.show_stale)
         self._latest.failed.connect(self._ask_again)

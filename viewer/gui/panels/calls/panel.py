@@ -207,6 +207,7 @@ class ModeBar(SegmentBar[CallMode]):
 class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
     """The kind of tree and a search above a flame graph and a table, with a line below."""
 
+    TAKES_LONG = True
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     def __init__(self, host: PanelHost) -> None:
