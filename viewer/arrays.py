@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,17 @@ def parts_of(count: int) -> Iterator[slice]:
     return (slice(begin, begin + _PART) for begin in range(0, count, _PART))
 
 
+def narrow(numbers: Ints) -> Ints:
+    """Return whole numbers as int32 if all fit: of ten million, this saves 40 MB.
+
+    Their type stays that of others, since all that reads them takes both.
+    """
+    limits = np.iinfo(np.int32)
+    if len(numbers) and (int(numbers.min()) < limits.min or int(numbers.max()) > limits.max):
+        return numbers
+    return cast("Ints", numbers.astype(np.int32))
+
+
 def counts_of(numbers: NDArray[np.integer[Any]], count: int, mask: Bools | None = None) -> Ints:
     """Return how often each number from 0 occurs, among those in a mask.
 
@@ -39,7 +50,10 @@ def counts_of(numbers: NDArray[np.integer[Any]], count: int, mask: Bools | None 
     counts = np.zeros(count, np.int64)
     for part in parts_of(len(numbers)):
         these = numbers[part] if mask is None else numbers[part][mask[part]]
-        counts += np.bincount(these, minlength=count)
+        if count > _PART:
+            np.add.at(counts, these, 1)
+        else:
+            counts += np.bincount(these, minlength=count)
     return counts
 
 

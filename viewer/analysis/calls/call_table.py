@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints, levels, stable_order
+from viewer.arrays import Bools, Ints, levels, narrow, stable_order
 
 # From this many items, the time of a sort exceeds that of importing pandas.
 _MANY = 1 << 19
@@ -49,7 +49,7 @@ def sizes(parent: Ints, depth: Ints) -> Ints:
 
 
 def _sizes(parent: Ints, of_depth: list[Ints]) -> Ints:
-    size = np.ones(len(parent), np.int64)
+    size = narrow(np.ones(len(parent), np.int64))
     for level in reversed(of_depth[1:]):
         np.add.at(size, parent[level], size[level])
     return size
@@ -62,24 +62,49 @@ def preorder(parent: Ints, depth: Ints, rank: Ints) -> Ints:
     """
     of_depth = levels(depth)
     size = _sizes(parent, of_depth)
-    place = np.empty(len(parent), np.int64)
-    for number, level in enumerate(of_depth):
-        above = place[parent[level]] if number else np.full(len(level), -1)
-        order = stable_order(rank[level])
-        order = order[stable_order(above[order] + 1)]
-        level, above = level[order], above[order]
-        before = np.cumsum(size[level]) - size[level]
-        is_first = np.append(True, above[1:] != above[:-1])
-        siblings = np.cumsum(is_first) - 1
-        place[level] = above + 1 + before - before[is_first][siblings]
-    nodes = np.empty(len(parent), np.int64)
-    nodes[place] = np.arange(len(parent))
+    place = np.empty(len(parent), size.dtype)
+    for level in of_depth:
+        around = parent[level]
+        order = _order_of_siblings(around, rank[level])
+        if order is not None:
+            level, around = level[order], around[order]
+        before = np.cumsum(size[level])
+        before -= size[level]
+        is_first = np.append(True, around[1:] != around[:-1])
+        # From the place of a parent to that of its first child, less what is before that one.
+        lift = np.where(around[is_first] < 0, 0, place[around[is_first]] + 1) - before[is_first]
+        before += lift[np.cumsum(is_first) - 1]
+        place[level] = before
+    nodes = np.empty(len(parent), size.dtype)
+    nodes[place] = np.arange(len(parent), dtype=size.dtype)
     return nodes
+
+
+def _order_of_siblings(parent: Ints, rank: Ints) -> Ints | None:
+    """Return what puts the nodes of a level in the order of parents, then ranks; None: they are.
+
+    Equal ones keep their order. Where the children of a node are together, only those that are not
+    in order are sorted: most nodes have one child or two.
+    """
+    change = parent[1:] - parent[:-1]
+    if (change < 0).any():
+        order = stable_order(rank)
+        return order[stable_order(parent[order] + 1)]
+    is_wrong = (change == 0) & (rank[1:] < rank[:-1])
+    if not is_wrong.any():
+        return None
+    group = narrow(np.append(0, np.cumsum(change != 0)))
+    is_unordered = np.zeros(int(group[-1]) + 1, np.bool_)
+    is_unordered[group[1:][is_wrong]] = True
+    some = np.flatnonzero(is_unordered[group])
+    order = np.arange(len(parent))
+    order[some] = some[np.lexsort((rank[some], group[some]))]
+    return order
 
 
 @dataclass(frozen=True, eq=False)
 class CallTable:
-    """Nodes in preorder: parallel int64 arrays, one value per node.
+    """Nodes in preorder: parallel arrays, one value per node: int64, int32 where all fit.
 
     labels: texts. parent: the node above, -1 for a root. name: index into `labels`. depth: 0 for a
     root. track: index into `Trace.tracks`, -1 for what belongs to no single thread. number: the
@@ -190,8 +215,8 @@ class CallTable:
     def sorted_by(self, values: Ints) -> CallTable:
         """Return all nodes in preorder, siblings by descending value (one per node)."""
         order = preorder(self.parent, self.depth, -values)
-        place = np.empty(len(order) + 1, np.int64)
-        place[order] = np.arange(len(order))
+        place = np.empty(len(order) + 1, order.dtype)
+        place[order] = np.arange(len(order), dtype=order.dtype)
         place[-1] = -1
         call_table = self._taken(order)
         return replace(call_table, parent=place[call_table.parent])

@@ -38,7 +38,7 @@ from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped
 from viewer.analysis.statistics.group_keys import GroupKeys
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, counts_of, narrow, parts_of
 from viewer.model.names.profilers import ANNOTATION, CATEGORY, PROFILER_SPAN, SAMPLES
 from viewer.model.queries import (
     counted_slices,
@@ -107,7 +107,7 @@ class CallTree:
         begins = self._begun(scope)
         of_begun = paths.node if begins.all() else paths.node[begins]
         samples = self._samples
-        count = np.bincount(of_begun, minlength=nodes + 1)[:-1].astype(np.int64)
+        count = counts_of(of_begun, nodes + 1)[:-1]
         if samples is not None:
             count = np.zeros(nodes + 1, np.int64)
             np.add.at(count, of_begun, samples[begins])
@@ -207,18 +207,19 @@ class CallTree:
             outer = np.flatnonzero(paths.depth == depth + 1)
             np.add.at(total, paths.parent[outer], total[outer])
         self_ticks = total.copy()
-        inner = np.flatnonzero(paths.parent >= 0)
-        np.subtract.at(self_ticks, paths.parent[inner], total[inner])
+        for part in parts_of(len(total)):
+            inner = paths.parent[part] >= 0
+            np.subtract.at(self_ticks, paths.parent[part][inner], total[part][inner])
         table = CallTable(
             paths.labels,
             paths.parent,
             paths.name,
             paths.depth,
             paths.track,
-            np.arange(len(total)),
+            narrow(np.arange(len(total))),
             total,
             self_ticks,
-            count,
+            narrow(count),
             zeros,
         )
         return table.kept(table.with_parents((total > 0) | (count > 0)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import numbered, preorder
 from viewer.analysis.statistics.group_keys import KeyGroups
-from viewer.arrays import Bools, Codes, Ints, levels
+from viewer.arrays import Bools, Codes, Ints, levels, narrow
 from viewer.model.queries import ranks
 from viewer.model.trace import Slices, Trace
 from viewer.model.track_blocks import TrackBlock, in_blocks
@@ -26,7 +26,7 @@ FRAMES = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallPaths:
-    """The paths in preorder, as columns like those of `CallTable`.
+    """The paths in preorder, as columns like those of `CallTable`; int32 where they fit.
 
     node: per slice the path that it is an occurrence of (int32), or the number of paths if it is of
     none, so that sums by node need one more bin.
@@ -93,7 +93,7 @@ def _joined(texts: Sequence[str], parts: Sequence[_Paths]) -> CallPaths:
     for part in parts:
         continues = int(len(part.label) > 0 and part.label[0] == process)
         shift = count - continues
-        parent = np.where(part.parent < 0, -1, part.parent + shift)
+        parent = narrow(np.where(part.parent < 0, -1, part.parent + shift))
         if continues:
             parent[part.parent == 0] = root
         node = part.node
@@ -152,7 +152,7 @@ class _Forest:
         for level in levels(depth)[FRAMES:]:
             track[level] = track[parent[level]]
         bins = np.append(place, -1).astype(np.int32)
-        return _Paths(parent, label, depth, track, bins[node])
+        return _Paths(*map(narrow, (parent, label, depth, track)), bins[node])
 
 
 def _labels(trace: Trace, groups: KeyGroups) -> tuple[Sequence[str], Ints, Ints]:
