@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.paths import FRAMES
-from viewer.arrays import Bools, Ints, levels
+from viewer.arrays import Bools, Ints, levels, narrow
 from viewer.model.times import ticks_to_ns
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices, build_mips
@@ -39,13 +40,13 @@ _COLOR = np.uint32(0xFF)
 class FlameLayout:
     """The boxes of all nodes, in ticks from the left edge of the graph.
 
-    start, end: per node. order: the nodes by row and from left to right. place: per node its
-    position in this order. row_ptr: rows + 1 offsets into it; a row is a depth. whole: the width of
-    all roots together.
+    order: the nodes by row and from left to right. left, right: the edges of each box, in this
+    order. place: per node its position in it. row_ptr: rows + 1 offsets into it; a row is a depth.
+    whole: the width of all roots together.
     """
 
-    start: Ints
-    end: Ints
+    left: Ints
+    right: Ints
     order: Ints
     place: Ints
     row_ptr: Ints
@@ -58,25 +59,43 @@ class FlameLayout:
         parent: -1 for a root. depth: 0 for a root. value: the width of each, at least that of its
         children together; where it is not, boxes end at their parent's.
         """
-        start, end = np.zeros(len(parent), np.int64), np.zeros(len(parent), np.int64)
         rows = levels(depth)
-        for number, row in enumerate(rows):
+        row_ptr = np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int64)
+        order = narrow(np.concatenate(rows) if rows else np.empty(0, np.int64))
+        place = np.empty(len(order), order.dtype)
+        place[order] = np.arange(len(order), dtype=order.dtype)
+        left, right = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+        for number, (first, last) in enumerate(pairwise(row_ptr.tolist())):
+            row = order[first:last]
             width = np.maximum(value[row], 0)
-            before = np.cumsum(width) - width
+            starts = np.cumsum(width)
+            starts -= width
             if number:
                 around = parent[row]
                 is_first = np.append(True, around[1:] != around[:-1])
-                before -= before[is_first][np.cumsum(is_first) - 1]
-                left, right = start[around], end[around]
-                start[row] = np.minimum(left + before, right)
-                end[row] = np.minimum(left + before + width, right)
+                above = place[around]
+                lift = left[above[is_first]] - starts[is_first]
+                starts += lift[np.cumsum(is_first) - 1]
+                np.minimum(starts, right[above], out=left[first:last])
+                np.minimum(starts + width, right[above], out=right[first:last])
             else:
-                start[row], end[row] = before, before + width
-        order = np.concatenate(rows) if rows else np.empty(0, np.int64)
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        row_ptr = np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int64)
-        return FlameLayout(start, end, order, place, row_ptr, int(end.max(initial=0)))
+                left[first:last], right[first:last] = starts, starts + width
+        return FlameLayout(left, right, order, place, row_ptr, int(right.max(initial=0)))
+
+    @property
+    def start(self) -> Ints:
+        """The left edge of each node."""
+        return self.left[self.place]
+
+    @property
+    def end(self) -> Ints:
+        """The right edge of each node."""
+        return self.right[self.place]
+
+    def edges(self, node: int) -> tuple[int, int]:
+        """Return the left and the right edge of a node."""
+        place = int(self.place[node])
+        return int(self.left[place]), int(self.right[place])
 
     @property
     def rows(self) -> int:
@@ -85,7 +104,7 @@ class FlameLayout:
 
     def raster(self, color: Palette) -> RowRaster:
         """Return the raster of all boxes; color: the palette index of every node."""
-        drawn = DrawnSlices.of_rows(self.start[self.order], self.end[self.order], self.row_ptr)
+        drawn = DrawnSlices.of_rows(self.left, self.right, self.row_ptr)
         return _raster(drawn, color[self.order])
 
     def raster_of(self, mask: Bools, color: Palette) -> RowRaster:
@@ -94,15 +113,13 @@ class FlameLayout:
         some, color: per node.
         """
         places = np.flatnonzero(mask[self.order])
-        nodes, row_ptr = self.order[places], np.searchsorted(places, self.row_ptr)
-        drawn = DrawnSlices.of_rows(
-            self.start[nodes], self.end[nodes], row_ptr.astype(np.int64), places
-        )
+        row_ptr = np.searchsorted(places, self.row_ptr).astype(np.int64)
+        drawn = DrawnSlices.of_rows(self.left[places], self.right[places], row_ptr, places)
         return _raster(drawn, color[self.order])
 
     def around(self, node: int, least: int = 1) -> tuple[int, int]:
         """Return the range of the axis that a node fills, at least so many ticks long."""
-        start, end = int(self.start[node]), int(self.end[node])
+        start, end = self.edges(node)
         return start, max(end, start + least)
 
 

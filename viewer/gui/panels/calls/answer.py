@@ -17,7 +17,7 @@ from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.statistics.group_keys import GroupKeys
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, narrow
 from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
@@ -108,10 +108,11 @@ class CallsQuestion:
 class CallsAnswer(ShownCalls):
     """The nodes of a tree with their costs, siblings by descending width in the flame graph.
 
-    A width is the total of a node, or bottom-up its self time. calls: all nodes of the scope,
-    top-down, from the processes on. uncut: the durations of the counted slices of each node
-    together. sampled: how many of these slices are made of samples. focus: () also if its node is
-    not in the scope. levels: how many levels are shown bottom-up, 0 for all.
+    A width is the total of a node, or bottom-up its self time. calls: bottom-up, all nodes of the
+    scope, top-down from the processes on; otherwise the table. uncut: the durations of the counted
+    slices of each node together. sampled: how many of these slices are made of samples. focus: ()
+    also if its node is not in the scope. levels: how many levels are shown bottom-up, 0 for all.
+    outer_levels: how many outer levels have one node only: 2 for a single thread, 1 for a process.
     """
 
     question: CallsQuestion
@@ -120,10 +121,11 @@ class CallsAnswer(ShownCalls):
     uncut: Ints
     sampled: Ints
     levels: int
+    outer_levels: int
 
     def picture(self, scope: str) -> FlameGraph:
         inverted = self.question.mode.is_inverted
-        first_frame = 0 if inverted or self.focus else FRAMES - _levels_of_one(self.calls)
+        first_frame = 0 if inverted or self.focus else FRAMES - self.outer_levels
         return flame_graph(
             self.table,
             display_name(self.shown.trace.path),
@@ -177,7 +179,8 @@ class CallsAnswer(ShownCalls):
 
 def _timed(calls: CallTable) -> CallTable:
     """Leave out processes without time, as of instants, if others have time."""
-    timed = calls.total[calls.root_of(0)] > 0
+    roots = np.flatnonzero(calls.depth == 0)
+    timed = np.repeat(calls.total[roots] > 0, np.diff(roots, append=len(calls)))
     return calls.kept(timed) if timed.any() else calls
 
 
@@ -186,9 +189,10 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
     trees, mode = question.trees, question.mode
     tree = trees.tree(mode.key)
     calls = _timed(tree.table(question.scope))
-    uncut = tree.uncut(question.scope)[calls.number]
-    sampled = tree.sampled(question.scope)[calls.number]
-    outer = calls.name[calls.depth < _levels_of_one(calls)]
+    uncut = _of_nodes(tree.uncut(question.scope), calls)
+    sampled = _of_nodes(tree.sampled(question.scope), calls)
+    outer_levels = _levels_of_one(calls)
+    outer = calls.name[calls.depth < outer_levels]
     levels = 0
     if mode.is_inverted:
         levels = _levels(calls)
@@ -203,9 +207,11 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
             for values in (uncut, sampled)
         )
     else:
-        depth = _levels_of_one(calls)
-        sums, of_samples = (values[calls.depth >= depth] for values in (uncut, sampled))
-        table = calls.from_depth(depth)
+        sums, of_samples = uncut, sampled
+        if outer_levels:
+            keep = calls.depth >= outer_levels
+            sums, of_samples = uncut[keep], sampled[keep]
+        table = calls.from_depth(outer_levels)
     focus = question.focus
     node = table.find(focus) if focus else None
     if node is None:
@@ -216,13 +222,19 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
         table = table.subtree(node)
     table, order = _sorted(table, table.self_ticks if mode.is_inverted else table.total)
     width = table.self_ticks if mode.is_inverted else table.total
+    sums = sums[order]
+    if ((sums == table.total) | (table.count == 0)).all():
+        sums = table.total  # nothing is cut, and there is no mean of no calls
+    of_samples = of_samples[order] if of_samples.any() else of_samples
+    del order
     color = _colors(question, tree, calls, table)
     layout = FlameLayout.of(table.parent, table.depth, width)
     _ = table.size  # cached here, as is the order of names: the GUI thread needs them
+    is_call = ~np.isin(table.name, calls.name[calls.depth < FRAMES])
     answer = CallsAnswer(
         table,
         width,
-        ~np.isin(table.name, calls.name[calls.depth < FRAMES]),
+        is_call,
         color,
         layout,
         layout.raster(color),
@@ -230,12 +242,13 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
         focus,
         question,
         tree,
-        calls,
-        sums[order],
-        of_samples[order],
+        calls if mode.is_inverted else table,
+        sums,
+        of_samples,
         levels,
+        outer_levels,
     )
-    _ = answer.name_rank
+    _ = answer.label_rank
     return answer
 
 
@@ -267,6 +280,11 @@ def _inside(table: CallTable, mask: Bools) -> Bools:
     return is_inside
 
 
+def _of_nodes(values: Ints, calls: CallTable) -> Ints:
+    """Return the values of the nodes of a table, given those of all nodes of its tree."""
+    return values if len(values) == len(calls) else values[calls.number]
+
+
 def _counting(table: CallTable, sums: Ints) -> CallTable:
     """Return a table with sums in the place of its counts."""
     return replace(table, count=sums)
@@ -274,7 +292,7 @@ def _counting(table: CallTable, sums: Ints) -> CallTable:
 
 def _sorted(table: CallTable, values: Ints) -> tuple[CallTable, Ints]:
     """Return the nodes with siblings by descending value, and the place of each in the table."""
-    call_table = replace(table, number=np.arange(len(table))).sorted_by(values)
+    call_table = replace(table, number=narrow(np.arange(len(table)))).sorted_by(values)
     return replace(call_table, number=table.number[call_table.number]), call_table.number
 
 

@@ -122,7 +122,7 @@ def work_out_changes(question: ChangesQuestion) -> ChangesAnswer:
         calls,
         float(change[is_call].max(initial=0.0)),
     )
-    _ = answer.name_rank
+    _ = answer.label_rank
     return answer
 
 

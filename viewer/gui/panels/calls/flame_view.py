@@ -146,7 +146,7 @@ class FlameView(BoxView):
         """Scroll to a node, and show all if it is left or right of the range."""
         assert self._texts is not None
         answer = self._texts.answer
-        start, end = int(answer.layout.start[node]), int(answer.layout.end[node])
+        start, end = answer.layout.edges(node)
         if end < self._range[0] or start > self._range[1]:
             self.show_all()
         bar, row = self.verticalScrollBar(), self.row
@@ -184,7 +184,7 @@ class FlameView(BoxView):
     def room(self, box: int) -> QRectF | None:
         assert self._texts is not None
         answer, (t0, t1), canvas = self._texts.answer, self._range, self._prepared()[0]
-        start, end = int(answer.layout.start[box]), int(answer.layout.end[box])
+        start, end = answer.layout.edges(box)
         if end < t0 or start > t1 or (end == t0 and start < end):
             return None
         edges = self._xmap(canvas).pixel_of(np.array([start, end])) / canvas.ratio
@@ -244,8 +244,7 @@ class FlameView(BoxView):
         first, last = (place + 1, int(layout.row_ptr[row + 1]))
         if not is_right:
             first, last = int(layout.row_ptr[row]), place
-        side = layout.order[first:last]
-        wide = side[layout.end[side] > layout.start[side]]
+        wide = layout.order[first:last][layout.right[first:last] > layout.left[first:last]]
         return int(wide[0 if is_right else -1]) if len(wide) else -1
 
     # -- painting --------------------------------------------------------------------------------

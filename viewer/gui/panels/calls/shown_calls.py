@@ -13,17 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import CallTable
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, narrow
 from viewer.render.flame_graph.boxes import FlameGraph, FlameLayout
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster
 
+_MOST_KEPT = 1000  # nodes whose children are known
+
 
 class CallRows:
-    """The children of every node in one order; nodes that a search leaves out have no row.
-
-    row: per node its row among its siblings, -1 for none.
-    """
+    """The children of every node in one order; nodes that a search leaves out have no row."""
 
     def __init__(
         self, table: CallTable, rank: NDArray[Any] | None = None, keep: Bools | None = None
@@ -32,18 +31,37 @@ class CallRows:
 
         keep: which nodes have a row; None: all. It includes the parents of each.
         """
+        self._table, self._is_of_table = table, rank is None and keep is None
+        self._below: dict[int, Ints] = {}
+        if self._is_of_table:
+            return  # preorder has the children of a node at hand
         nodes = np.arange(len(table)) if keep is None else np.flatnonzero(keep)
         parent = table.parent[nodes]
         keys = (parent,) if rank is None else (rank[nodes], parent)
         order = np.lexsort(keys)
-        self._child: Ints = nodes[order]
-        self._first = np.searchsorted(parent[order], np.arange(-1, len(table) + 1))
-        self.row: Ints = np.full(len(table), -1, np.int64)
-        self.row[self._child] = np.arange(len(nodes)) - self._first[table.parent[self._child] + 1]
+        self._child: Ints = narrow(nodes[order])
+        self._first = narrow(np.searchsorted(parent[order], np.arange(-1, len(table) + 1)))
+        row = np.full(len(table), -1, self._child.dtype)
+        row[self._child] = np.arange(len(nodes)) - self._first[table.parent[self._child] + 1]
+        self._row = row
 
     def below(self, node: int) -> Ints:
         """Return the children of a node from top to bottom; of -1 the roots."""
-        return self._child[self._first[node + 1] : self._first[node + 2]]
+        if not self._is_of_table:
+            return self._child[self._first[node + 1] : self._first[node + 2]]
+        if node not in self._below:
+            end = len(self._table) if node < 0 else node + int(self._table.size[node])
+            inside = self._table.parent[node + 1 : end]
+            if len(self._below) >= _MOST_KEPT:
+                self._below.clear()
+            self._below[node] = np.flatnonzero(inside == node) + node + 1
+        return self._below[node]
+
+    def row(self, node: int) -> int:
+        """Return the row of a node among its siblings, -1 for none."""
+        if not self._is_of_table:
+            return int(self._row[node])
+        return int(np.searchsorted(self.below(int(self._table.parent[node])), node))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,16 +87,20 @@ class ShownCalls:
         """The width of all roots together, which shares are of."""
         return self.layout.whole
 
-    @cached_property
+    @property
     def name_rank(self) -> Ints:
         """Per node the place of its name among all, in alphabetical order without case."""
+        return self.label_rank[self.table.name]
+
+    @cached_property
+    def label_rank(self) -> Ints:
+        """The same per label."""
         table = self.table
         used = np.unique(table.name)
         texts = [table.labels[label].casefold() for label in used.tolist()]
         rank = np.zeros(len(table.labels), np.int64)
         rank[used[sorted(range(len(used)), key=texts.__getitem__)]] = np.arange(len(used))
-        ranks: Ints = rank[table.name]
-        return ranks
+        return rank
 
     @property
     def tree(self) -> object:

@@ -123,7 +123,7 @@ class NodeTexts(CostRows):
         return int(self.answer.table.parent[node])
 
     def place_of(self, node: int) -> int:
-        return int(self.rows.row[node])
+        return self.rows.row(node)
 
     def hover(self, node: int, column: TreeColumn) -> str:
         return "\n".join(self.lines(node)) if column is CallColumn.CALL else ""
