@@ -111,6 +111,7 @@ def test_siblings_are_in_order_of_their_rank():
 def test_distinct_keys_are_numbered_in_ascending_order(monkeypatch, many, widest):
     """By a sort, a hash table, or a table of all possible keys."""
     monkeypatch.setattr(module, "_MANY", many)
+    monkeypatch.setattr(module, "_VERY_MANY", many)
     monkeypatch.setattr(module, "_WIDEST", widest)
     number, distinct = numbered(np.array([70, 10, 70, 30]))
     assert number.tolist() == [2, 0, 2, 1]
