@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Floats, Ints, stable_order
+from viewer.arrays import Codes, Floats, Ints, counts_of, stable_order
 
 _EXACT = 1 << 53  # float64 holds all whole numbers up to it
 
@@ -129,12 +129,12 @@ class Statistics:
     total: NDArray[Any]
 
 
-def grouped(values: NDArray[Any], groups: Ints, count: int) -> Statistics:
+def grouped(values: NDArray[Any], groups: Ints | Codes, count: int) -> Statistics:
     """The statistics of `values` per group; `groups` (parallel) has numbers 0 .. count - 1.
 
     Values are int64 or float64. Integers whose sum could overflow int64 are converted to float64.
     """
-    size = np.bincount(groups, minlength=count).astype(np.int64)
+    size = counts_of(groups, count)
     if values.dtype.kind != "f" and _may_overflow(values, size):
         values = values.astype(np.float64)
     ordered = values[stable_order(groups)]

@@ -244,9 +244,16 @@ class Grouping:
 
     def counted(self, key: str, first: int | None, last: int | None) -> tuple[Ints, Ints]:
         """Return the slices that the spreads of all groups count, and the group of each."""
+        index, group = self.counted_codes(key, first, last)
+        return index.astype(np.int64), group.astype(np.int64)
+
+    def counted_codes(
+        self, key: str, first: int | None, last: int | None
+    ) -> tuple[Ints | Codes, Ints | Codes]:
+        """Return the same without copies where all count; not to be changed."""
         index, group = self._outermost() if key == "thread" else self._counted(key)
         inside = self._counted_within(index, first, last)
-        return index[inside].astype(np.int64), group[inside].astype(np.int64)
+        return (index, group) if inside.all() else (index[inside], group[inside])
 
     def parts(self, key: str) -> tuple[tuple[str, ...], Ints]:
         """Return the labels of a key's groups, and per key of the trace its group, -1 for none.
@@ -662,7 +669,7 @@ class Grouping:
         clock_names: the clock of each group, if the groups are not those of the key.
         """
         slices, started = self.trace.slices, self._counted_within(index, first, last)
-        found, of = index[started], group[started].astype(np.int64)
+        found, of = (index, group) if started.all() else (index[started], group[started])
         durations = slices.end[found] - slices.start[found]
         clocks, zeros = self._own(key), self._zeros_of(found, of)
         if clocks.is_none:
@@ -694,7 +701,7 @@ class Grouping:
         """Return what a key shows of the slices on other clocks."""
         return self._kernel_clocks if key == "kernel" else self._rated_clocks
 
-    def _zeros_of(self, index: Ints | Codes, group: Ints) -> dict[int, int]:
+    def _zeros_of(self, index: Ints | Codes, group: Ints | Codes) -> dict[int, int]:
         """Return how many of some slices the file cuts to 0, for each group that has any."""
         if not len(self._zeros):
             return {}

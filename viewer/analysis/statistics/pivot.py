@@ -22,7 +22,7 @@ from viewer.analysis.statistics.group_table import Group, GroupTable, PartedGrou
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.run_medians import medians_of_parts
 from viewer.analysis.statistics.slice_keys import ARGUMENT, PLACES
-from viewer.arrays import Ints
+from viewer.arrays import Codes, Ints, counts_of, parts_of
 from viewer.model.queries import innermost_around
 from viewer.model.trace import Slices
 
@@ -138,8 +138,7 @@ def group_starts(
         return {i: (run.start, run.start) for i, run in enumerate(trace.inferences())}
     if key == "unit" and not grouping.is_stated(key):
         return {}
-    index, group = grouping.counted(key, first, last)
-    return _ends(trace.slices.start[index], group)
+    return _ends(trace.slices.start, *grouping.counted_codes(key, first, last))
 
 
 def cell_starts(
@@ -157,24 +156,30 @@ def cell_starts(
     index, group = grouping.counted(owner, first, last)
     many = len(labels) + 1
     starts = dict[tuple[int, int], tuple[int, int]]()
-    for code, ends in _ends(slices.start[index], group * many + part[index]).items():
+    for code, ends in _ends(slices.start, index, group * many + part[index]).items():
         number, of = divmod(code, many)
         cell = number, of if of < len(labels) else -1
         starts[cell[::-1] if by_place else cell] = ends
     return starts
 
 
-def _ends(start: Ints, group: Ints) -> dict[int, tuple[int, int]]:
-    """Return the least and the greatest start of each group."""
-    if int(group.max(initial=0)) <= len(group):  # without sorting millions
-        used = np.bincount(group) > 0
-        numbers, place = np.flatnonzero(used), (np.cumsum(used) - 1)[group]
+def _ends(start: Ints, index: Ints | Codes, group: Ints | Codes) -> dict[int, tuple[int, int]]:
+    """Return the least and the greatest start of each group. group: of each slice in the index."""
+    most_groups = int(group.max(initial=0)) + 1
+    if most_groups <= len(group) + 1:  # without sorting millions
+        numbers = np.flatnonzero(counts_of(group, most_groups))
+        place = group
     else:
         numbers, place = np.unique(group, return_inverse=True)
-    least = np.full(len(numbers), np.iinfo(np.int64).max)
-    most = np.full(len(numbers), np.iinfo(np.int64).min)
-    np.minimum.at(least, place, start)
-    np.maximum.at(most, place, start)
+        most_groups = len(numbers)
+    least = np.full(most_groups, np.iinfo(np.int64).max)
+    most = np.full(most_groups, np.iinfo(np.int64).min)
+    for part in parts_of(len(index)):
+        starts = start[index[part]]
+        np.minimum.at(least, place[part], starts)
+        np.maximum.at(most, place[part], starts)
+    if place is group:
+        least, most = least[numbers], most[numbers]
     pairs = zip(least.tolist(), most.tolist(), strict=True)
     return dict(zip(numbers.tolist(), pairs, strict=True))
 
