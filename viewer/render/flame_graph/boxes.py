@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.paths import FRAMES
-from viewer.arrays import Bools, Ints, levels, narrow
+from viewer.arrays import Bools, Ints, counts_of, narrow, stable_order
 from viewer.model.times import ticks_to_ns
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices, build_mips
@@ -59,9 +59,8 @@ class FlameLayout:
         parent: -1 for a root. depth: 0 for a root. value: the width of each, at least that of its
         children together; where it is not, boxes end at their parent's.
         """
-        rows = levels(depth)
-        row_ptr = np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int64)
-        order = narrow(np.concatenate(rows) if rows else np.empty(0, np.int64))
+        order = narrow(stable_order(depth))
+        row_ptr = np.append(0, np.cumsum(counts_of(depth, int(depth.max(initial=-1)) + 1)))
         place = np.empty(len(order), order.dtype)
         place[order] = np.arange(len(order), dtype=order.dtype)
         left, right = np.empty(len(order), np.int64), np.empty(len(order), np.int64)

@@ -190,9 +190,13 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
     tree = trees.tree(mode.key)
     calls = _timed(tree.table(question.scope))
     uncut = _of_nodes(tree.uncut(question.scope), calls)
+    # Nothing is cut, then, and there is no mean of no calls.
+    is_total = bool(((uncut == calls.total) | (calls.count == 0)).all()) and not mode.is_inverted
+    uncut = calls.total if is_total else uncut
     sampled = _of_nodes(tree.sampled(question.scope), calls)
     outer_levels = _levels_of_one(calls)
     outer = calls.name[calls.depth < outer_levels]
+    no_calls = np.unique(calls.name[calls.depth < FRAMES])
     levels = 0
     if mode.is_inverted:
         levels = _levels(calls)
@@ -222,15 +226,15 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
         table = table.subtree(node)
     table, order = _sorted(table, table.self_ticks if mode.is_inverted else table.total)
     width = table.self_ticks if mode.is_inverted else table.total
-    sums = sums[order]
-    if ((sums == table.total) | (table.count == 0)).all():
-        sums = table.total  # nothing is cut, and there is no mean of no calls
+    sums = table.total if is_total else sums[order]
     of_samples = of_samples[order] if of_samples.any() else of_samples
-    del order
+    if not mode.is_inverted:
+        calls = table
+    del order, uncut  # of ten million nodes, what is not needed for the boxes takes 300 MB
     color = _colors(question, tree, calls, table)
     layout = FlameLayout.of(table.parent, table.depth, width)
     _ = table.size  # cached here, as is the order of names: the GUI thread needs them
-    is_call = ~np.isin(table.name, calls.name[calls.depth < FRAMES])
+    is_call = ~np.isin(table.name, no_calls)
     answer = CallsAnswer(
         table,
         width,
@@ -242,7 +246,7 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
         focus,
         question,
         tree,
-        calls if mode.is_inverted else table,
+        calls,
         sums,
         of_samples,
         levels,
