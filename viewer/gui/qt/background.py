@@ -24,12 +24,15 @@ import shiboken6
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
+from viewer.formats.memory import release_freed
 from viewer.gui.qt.crash_report import report
 
 LATE_MS = 100
 # Two, so that an outdated slow query does not block the latest one.
 AT_ONCE = 2
 _QUIT_SECONDS = 2.0
+# What takes so long has freed enough to be worth returning to the system.
+_RELEASES_AFTER = 0.5
 
 
 class _Carrier(QObject):
@@ -262,6 +265,7 @@ class _Question:
     def _run(self) -> None:
         answer: object = None
         failure: Exception | None = None
+        began = time.monotonic()
         try:
             answer = self._function(*self._args)
         except Exception as error:
@@ -270,6 +274,8 @@ class _Question:
             if not self.silent:
                 report(error, getattr(self._function, "__qualname__", repr(self._function)))
             failure = error.with_traceback(None)
+        if time.monotonic() - began > _RELEASES_AFTER:
+            release_freed()
         if not self.silent:
             self._owner.call("_take", self, answer, failure)
             if _carrier is not None:  # also if the owner is gone
