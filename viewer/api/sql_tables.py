@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.links.labels import track_name
 from viewer.arrays import Bools, Ints
-from viewer.model.queries import self_time, tree
+from viewer.model.queries import self_times, tree
 from viewer.model.times import tick_to_ns, ticks_to_ns
 from viewer.model.trace import Column, Slices, Trace
 from viewer.model.track_blocks import TrackBlock, in_blocks
@@ -184,7 +184,7 @@ def _slices_arrow(table: SliceTable, first: int, thread: int, names: Sequence[st
         "thread_id": lambda: pyarrow.array(
             slices.row_track[slices.rows()].astype(np.int64) + thread
         ),
-        "self_ns": lambda: pyarrow.array(ticks_to_ns(self_time(slices), table.source.ns_per_tick)),
+        "self_ns": lambda: pyarrow.array(ticks_to_ns(self_times(trace), table.source.ns_per_tick)),
         "name": lambda: _names(trace),
     }
     listed = [name for name in names if name not in by_name]

@@ -17,7 +17,7 @@ from viewer.analysis.statistics.group_table import Group
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.slice_keys import ARGUMENT, CATEGORY, PLACES
 from viewer.arrays import Bools, Ints
-from viewer.model.queries import foreign, innermost_around, run_of_slices, self_time, tree
+from viewer.model.queries import foreign, innermost_around, run_of_slices, self_times, tree
 from viewer.query.engine import named, quoted
 
 _COLUMNS = {"name": "s.name", "process": "s.process", "thread": "s.process || ' > ' || s.thread"}
@@ -115,7 +115,7 @@ def _is_same(grouping: Grouping, figures: Figures) -> bool:
     is_counted = counts[around]
     self_ticks, summed, count, most = (np.zeros(len(cells), np.int64) for _ in range(4))
     least = np.full(len(cells), np.iinfo(np.int64).max)
-    np.add.at(self_ticks, place, self_time(slices)[around])
+    np.add.at(self_ticks, place, self_times(grouping.trace)[around])
     np.add.at(count, place, is_counted)
     np.add.at(summed, place[is_counted], long[is_counted])
     np.maximum.at(most, place[is_counted], long[is_counted])

@@ -31,7 +31,7 @@ from viewer.analysis.torq.measured_actions import (
 )
 from viewer.arrays import Bools, Codes, Floats, Ints
 from viewer.model import intervals
-from viewer.model.queries import foreign, self_time, units_of
+from viewer.model.queries import foreign, self_times, units_of
 from viewer.model.text import display_name
 from viewer.model.timing import Timing, timings
 from viewer.model.trace import Slices, Trace, Unit
@@ -127,7 +127,7 @@ def _by_name(session: Session) -> MethodTimes:
     texts, group = plain_names(trace, slices.name[index])
     shape = len(session.runs), len(texts)
     place = row[index] * len(texts) + group
-    ticks = np.bincount(place, self_time(slices)[index], shape[0] * shape[1]).reshape(shape)
+    ticks = np.bincount(place, self_times(trace)[index], shape[0] * shape[1]).reshape(shape)
     groups = [((text,), set[int]()) for text in texts]
     of_slice = np.full(len(slices), -1)
     of_slice[index] = group

@@ -37,7 +37,7 @@ from viewer.analysis.search.query import (
 from viewer.analysis.statistics.slice_keys import CATEGORY, nearest
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.json_values import whole_number
-from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_time
+from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_times
 from viewer.model.timing import Timing, timings
 from viewer.model.trace import Column, RunKind, Slices
 from viewer.program.program import type_of
@@ -315,7 +315,7 @@ class SearchedTrace:
 
     @cached_property
     def _self(self) -> Ints:
-        return self_time(self._slices)
+        return self_times(self.table.trace)
 
     @cached_property
     def _native(self) -> tuple[Ints, list[str]]:

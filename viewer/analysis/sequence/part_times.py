@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewer.arrays import Ints
-from viewer.model.queries import run_of_slices, self_time
+from viewer.model.queries import run_of_slices, self_times
 from viewer.model.trace import Trace
 
 MOST_GROUPS = 64  # the groups with most time; the others change no decision
@@ -22,10 +22,10 @@ def part_times(trace: Trace, group_of_key: Ints, runs: Ints) -> tuple[Ints, Ints
     row = place[run_of_slices(trace)]
     group = group_of_key[trace.slices.key]
     index = np.flatnonzero((row >= 0) & (group >= 0))
-    self_times = self_time(trace.slices)[index]
+    ticks = self_times(trace)[index]
     groups = int(group_of_key.max(initial=-1)) + 1
     total = np.zeros(groups, np.int64)
-    np.add.at(total, group[index], self_times)
+    np.add.at(total, group[index], ticks)
     order = np.argsort(-total, kind="stable")[:MOST_GROUPS]
     order = order[total[order] > 0]
     column = np.full(groups, -1)
@@ -33,5 +33,5 @@ def part_times(trace: Trace, group_of_key: Ints, runs: Ints) -> tuple[Ints, Ints
     of = column[group[index]]
     listed = of >= 0
     times = np.zeros((len(runs), len(order)), np.int64)
-    np.add.at(times, (row[index][listed], of[listed]), self_times[listed])
+    np.add.at(times, (row[index][listed], of[listed]), ticks[listed])
     return times, order

@@ -129,6 +129,8 @@ _PARTS = ("busy", "idle")
 
 # Statistics and Operators may show the same trace by different keys. More would take much memory.
 _KEPT_KEYS = 2
+# Slices up to which spreads and times are computed at once: together they take 50 bytes a slice.
+_MOST_AT_ONCE = 1 << 22
 
 
 class Grouping:
@@ -424,8 +426,9 @@ class Grouping:
             return self_ticks, wall, ungrouped, inclusive(slices, outer, group, count, first, last)
 
         works: tuple[Callable[[], Any], ...] = spreads, times  # about half of the time each
+        sizes = [len(slices) if len(slices) <= _MOST_AT_ONCE else 0] * 2
         spread, (self_ticks, wall, ungrouped, total) = on_two_threads(
-            lambda work: work(), works, [len(slices)] * 2
+            lambda work: work(), works, sizes
         )
         clocks, occurring = self._own(key), self._occurring(parts)
 
