@@ -8,7 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from viewer.arrays import flags_at, groups_of, joined, levels, numbers_at, rows_of, stable_order
+from viewer import arrays as arrays_module
+from viewer.arrays import (
+    counts_of,
+    flags_at,
+    groups_of,
+    joined,
+    levels,
+    narrow,
+    numbers_at,
+    rows_of,
+    stable_order,
+)
 
 
 @pytest.mark.slow
@@ -71,3 +82,21 @@ def test_some_places_of_many_have_flags_and_numbers():
     assert flags_at(4, [2, 0]).tolist() == [True, False, True, False]
     assert numbers_at(4, np.array([2, 0]), [7, 8], -1).tolist() == [8, -1, 7, -1]
     assert numbers_at(2, np.array([False, True]), [5]).tolist() == [0, 5]
+
+
+@pytest.mark.parametrize("part", [1, 3, 1 << 16])
+def test_counts_are_those_of_bincount_whatever_the_parts(part, monkeypatch):
+    monkeypatch.setattr(arrays_module, "_PART", part)
+    numbers = np.array([3, 0, 3, 1, 3, 0, 5], np.uint32)
+    assert counts_of(numbers, 7).tolist() == [2, 1, 0, 3, 0, 1, 0]
+    mask = np.array([True, False, True, True, False, True, False])
+    assert counts_of(numbers, 7, mask).tolist() == [1, 1, 0, 2, 0, 0, 0]
+    assert counts_of(numbers[:0], 0).tolist() == []
+
+
+@pytest.mark.parametrize("edge", [-(1 << 31), (1 << 31) - 1])
+def test_numbers_are_narrow_where_all_fit(edge):
+    outside = edge + (1 if edge > 0 else -1)
+    for numbers, size in ([edge, 0], 4), ([outside, 0], 8), ([], 4):
+        made = narrow(np.array(numbers, np.int64))
+        assert (made.tolist(), made.itemsize) == (numbers, size)

@@ -107,6 +107,35 @@ def test_siblings_are_in_order_of_their_rank():
     assert preorder(PARENT, DEPTH, np.zeros(6, np.int64)).tolist() == [0, 2, 3, 5, 1, 4]
 
 
+@pytest.mark.parametrize("scale", [1, 1 << 60])
+@pytest.mark.parametrize("in_preorder", [True, False])
+def test_siblings_of_a_random_tree_are_in_order_of_rank_then_number(scale, in_preorder):
+    """As small ranks, and as ones too far apart to be sorted with their parents at once."""
+    rng = np.random.default_rng(3)
+    parent = [-1, -1, -1]
+    for number in range(3, 400):
+        parent.append(int(rng.integers(max(0, number - 40), number)))
+    parent = np.array(parent)
+    depth = np.zeros(len(parent), np.int64)
+    for node in range(3, len(parent)):
+        depth[node] = depth[parent[node]] + 1
+    if in_preorder:  # so that the children of a node are together on their level
+        order = preorder(parent, depth, np.zeros(len(parent), np.int64))
+        place = np.append(np.argsort(order), -1)
+        parent, depth = place[parent[order]], depth[order]
+    rank = rng.integers(-3, 4, len(parent)) * scale
+    expected: list[int] = []
+
+    def visit(above: int) -> None:
+        below = np.flatnonzero(parent == above).tolist()
+        for node in sorted(below, key=lambda node: (int(rank[node]), node)):
+            expected.append(node)
+            visit(node)
+
+    visit(-1)
+    assert preorder(parent, depth, rank).tolist() == expected
+
+
 @pytest.mark.parametrize(("many", "widest"), [(1 << 30, 0), (1, 0), (1, 100)])
 def test_distinct_keys_are_numbered_in_ascending_order(monkeypatch, many, widest):
     """By a sort, a hash table, or a table of all possible keys."""
