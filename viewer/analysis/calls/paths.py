@@ -152,7 +152,7 @@ class _Forest:
         for level in levels(depth)[FRAMES:]:
             track[level] = track[parent[level]]
         bins = np.append(place, -1).astype(np.int32)
-        return _Paths(*map(narrow, (parent, label, depth, track)), bins[node])
+        return _Paths(narrow(parent), narrow(label), narrow(depth), narrow(track), bins[node])
 
 
 def _labels(trace: Trace, groups: KeyGroups) -> tuple[Sequence[str], Ints, Ints]:

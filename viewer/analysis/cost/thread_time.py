@@ -139,9 +139,10 @@ class ThreadTime:
             if not len(slices):
                 return 0
             is_busy = self.wall(warm_up=scope.warm_up) != 0
-            rows = np.flatnonzero(np.logical_or.reduceat(is_busy, slices.row_ptr[:-1]))
+            rows = np.logical_or.reduceat(is_busy, slices.row_ptr[:-1])
         else:
-            rows = slices.rows()[self.within(scope).group]
+            rows = np.zeros(len(slices.row_track), np.bool_)
+            rows[slices.rows()[self.within(scope).group]] = True
         return len(np.unique((slices.row_track if threads == 1 else thread)[rows]))
 
     def within(self, scope: TimeScope) -> Segments:

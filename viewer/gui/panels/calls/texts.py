@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.statistics import figure_terms
-from viewer.arrays import Ints
+from viewer.arrays import Floats, Ints, parts_of
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, scope_text
 from viewer.gui.panels.base.tree_cells import CHANGE, RATIO, CostRows, arm_columns
 from viewer.gui.panels.calls.answer import CallsAnswer
@@ -284,8 +284,7 @@ class CallTexts(NodeTexts):
         if column is CallColumn.CALL:
             return self.answer.name_rank
         if column is CallColumn.MEAN:
-            is_known = (table.count > 0) & (self.costs.sampled == 0)
-            return np.where(is_known, self.costs.uncut / np.maximum(table.count, 1), -1.0)
+            return self._means(slice(None))
         values = {
             CallColumn.TOTAL: table.total,
             CallColumn.SELF: table.self_ticks,
@@ -294,11 +293,20 @@ class CallTexts(NodeTexts):
         }
         return values[column]
 
+    def _means(self, nodes: slice) -> Floats:
+        """Return the mean duration of the calls of nodes in ticks, -1 where it is not known."""
+        count = self.answer.table.count[nodes]
+        is_known = (count > 0) & (self.costs.sampled[nodes] == 0)
+        return np.where(is_known, self.costs.uncut[nodes] / np.maximum(count, 1), -1.0)
+
     @cached_property
     def fractions(self) -> frozenset[TreeColumn]:
-        mean = self.keys(CallColumn.MEAN) * float(self._rate)
-        has_any = bool(((mean > 0) & (mean < 1000) & (mean % 1 > 0)).any())
-        return frozenset({CallColumn.MEAN} if has_any else ())
+        # The first frame waits for it, so a part that has one is enough.
+        for part in parts_of(len(self.answer.table)):
+            mean = self._means(part) * float(self._rate)
+            if ((mean > 0) & (mean < 1000) & (mean % 1 > 0)).any():
+                return frozenset({CallColumn.MEAN})
+        return frozenset()
 
     def share_of(self, node: int, column: TreeColumn) -> tuple[float, int | None] | None:
         table, whole = self.answer.table, self.answer.whole
