@@ -163,8 +163,8 @@ def total_charged(
 
     has_scopes = scopes is not None and len(scopes) > 0
     if not has_scopes and not (trace.slices.row_lane > 0).any():
-        own = total_self(trace, group_of_key, groups, warm_up=warm_up)
-        return own, own
+        self_ticks = total_self(trace, group_of_key, groups, warm_up=warm_up)
+        return self_ticks, self_ticks
 
     def of_block(block: _Block) -> tuple[Ints, Ints]:
         owners = _Owners(block)

@@ -100,8 +100,8 @@ def _order_of_siblings(parent: Ints, rank: Ints) -> Ints | None:
     group = narrow(np.append(0, np.cumsum(change != 0)))
     is_unordered = np.zeros(int(group[-1]) + 1, np.bool_)
     is_unordered[group[1:][is_wrong]] = True
-    some = np.flatnonzero(is_unordered[group])
-    group, rank = group[some], rank[some]
+    unordered = np.flatnonzero(is_unordered[group])
+    group, rank = group[unordered], rank[unordered]
     least = int(rank.min())
     span = int(rank.max()) - least + 1
     if span * (int(group[-1]) + 1) < 1 << 63:  # one sort of both takes half of the time
@@ -109,7 +109,7 @@ def _order_of_siblings(parent: Ints, rank: Ints) -> Ints | None:
     else:
         by_rank = np.lexsort((rank, group))
     order = np.arange(len(parent))
-    order[some] = some[by_rank]
+    order[unordered] = unordered[by_rank]
     return order
 
 

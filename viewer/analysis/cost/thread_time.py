@@ -114,11 +114,11 @@ class ThreadTime:
         """Return self and wall ticks of groups in the whole trace; None if a slice is in none."""
         if not charges_itself(self._trace, group_of_key):
             return None
-        own, wall = (
+        self_ticks, wall = (
             ticks_per_group(self._trace, ticks, group_of_key, groups, warm_up=warm_up)
             for ticks in (self_times(self._trace), self.wall(warm_up=warm_up))
         )
-        return own, wall
+        return self_ticks, wall
 
     def wall(self, *, warm_up: bool = True) -> Ints:
         """Return the ticks of the whole trace that each slice has, as `of_slices` adds up."""

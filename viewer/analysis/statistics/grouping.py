@@ -125,12 +125,8 @@ from viewer.model.warm_up import counted_inferences
 _EACH_SLICE = ("name", "location")
 # The units that are all of the range; the others are parts of these, and overlap.
 _PARTS = ("busy", "idle")
-
-
 # Statistics and Operators may show the same trace by different keys. More would take much memory.
 _KEPT_KEYS = 2
-# Slices up to which spreads and times are computed at once: together they take 50 bytes a slice.
-_MOST_AT_ONCE = 1 << 22
 
 
 class Grouping:
@@ -236,23 +232,15 @@ class Grouping:
     def slices(
         self, key: str, number: int, first: int | None = None, last: int | None = None
     ) -> Ints:
-        """Return the slices that a group's spread counts, ascending, by group number.
-
-        Not for units and runs, which are not slices.
-        """
+        """Return the slices that a group's spread counts, ascending; not for units and runs."""
         index, group = self._outermost() if key == "thread" else self._counted(key)
         own = index[group == number]
         return np.sort(own[self._counted_within(own, first, last)]).astype(np.int64)
 
-    def counted(self, key: str, first: int | None, last: int | None) -> tuple[Ints, Ints]:
-        """Return the slices that the spreads of all groups count, and the group of each."""
-        index, group = self.counted_codes(key, first, last)
-        return index.astype(np.int64), group.astype(np.int64)
-
-    def counted_codes(
+    def counted(
         self, key: str, first: int | None, last: int | None
     ) -> tuple[Ints | Codes, Ints | Codes]:
-        """Return the same without copies where all count; not to be changed."""
+        """Return the slices that spreads count, and the group of each; not to be changed."""
         index, group = self._outermost() if key == "thread" else self._counted(key)
         inside = self._counted_within(index, first, last)
         return (index, group) if inside.all() else (index[inside], group[inside])
@@ -426,10 +414,9 @@ class Grouping:
             return self_ticks, wall, ungrouped, inclusive(slices, outer, group, count, first, last)
 
         works: tuple[Callable[[], Any], ...] = spreads, times  # about half of the time each
-        sizes = [len(slices) if len(slices) <= _MOST_AT_ONCE else 0] * 2
-        spread, (self_ticks, wall, ungrouped, total) = on_two_threads(
-            lambda work: work(), works, sizes
-        )
+        sizes = [len(slices) if len(slices) <= 1 << 22 else 0] * 2  # at once: 50 bytes a slice
+        answers = on_two_threads(lambda work: work(), works, sizes)
+        spread, (self_ticks, wall, ungrouped, total) = answers
         clocks, occurring = self._own(key), self._occurring(parts)
 
         def started(some: Ints) -> int:
@@ -507,9 +494,8 @@ class Grouping:
         """Return the time charged to the groups of a key, and the rest."""
         if key not in self._charged:
             parts, trace = self._keys.of(key), self.trace
-            threads = None
             if parts.of_slice is None:
-                groups, threads = stated_alone(trace, parts.of_key), self.threads
+                groups = stated_alone(trace, parts.of_key)
             else:  # each slice is a key
                 groups = np.where(made_of_others(trace), -1, parts.of_slice)
                 numbers = np.arange(len(groups), dtype=np.uint32)
@@ -520,7 +506,7 @@ class Grouping:
                 len(parts.labels),
                 self._scopes,
                 within_calls=key == "delegate",
-                threads=threads,
+                threads=self.threads if parts.of_slice is None else None,
             )
         return self._charged[key]
 
@@ -764,8 +750,7 @@ class ChargedTime:
     ) -> None:
         """group_of_key: -1 for none. within_calls: the rest is that of `whole_slices`, else of all.
 
-        groups: how many there are. scopes: as in `charge`. threads: the busy time of the trace, if
-        it is a plain profile.
+        groups: how many there are. scopes: as in `charge`. threads: of the trace, if it has keys.
         """
         self._threads = threads
         self.trace, self._group_of_key, self._groups = trace, group_of_key, groups

@@ -138,7 +138,7 @@ def group_starts(
         return {i: (run.start, run.start) for i, run in enumerate(trace.inferences())}
     if key == "unit" and not grouping.is_stated(key):
         return {}
-    return _ends(trace.slices.start, *grouping.counted_codes(key, first, last))
+    return _ends(trace.slices.start, *grouping.counted(key, first, last))
 
 
 def cell_starts(
@@ -156,7 +156,9 @@ def cell_starts(
     index, group = grouping.counted(owner, first, last)
     many = len(labels) + 1
     starts = dict[tuple[int, int], tuple[int, int]]()
-    for code, ends in _ends(slices.start, index, group * many + part[index]).items():
+    for code, ends in _ends(
+        slices.start, index, group.astype(np.int64) * many + part[index]
+    ).items():
         number, of = divmod(code, many)
         cell = number, of if of < len(labels) else -1
         starts[cell[::-1] if by_place else cell] = ends

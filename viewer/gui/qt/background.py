@@ -109,7 +109,8 @@ class _Queue:
 
 
 def _alive(owners: list[weakref.ref[Latest]]) -> list[Latest]:
-    return [own for owner in owners if (own := owner()) is not None and shiboken6.isValid(own)]
+    latest = (owner() for owner in owners)
+    return [owner for owner in latest if owner is not None and shiboken6.isValid(owner)]
 
 
 class Latest(QObject):
