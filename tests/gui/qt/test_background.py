@@ -119,6 +119,17 @@ def test_questions_in_turn_run_one_at_a_time_those_of_visible_panels_first(qtbot
             gated.gates[name].set()
 
 
+def test_a_question_that_takes_long_holds_up_no_other(qtbot):
+    gated = Gated()
+    panels = {"long": panel_in_turn(qtbot, takes_long=True), "other": panel_in_turn(qtbot)}
+    for name, panel in panels.items():
+        gated.ask(panel.latest, name)
+    qtbot.waitUntil(lambda: gated.began == ["long", "other"])
+    for gate in gated.gates.values():
+        gate.set()
+    qtbot.waitUntil(lambda: not any(panel.latest.pending for panel in panels.values()))
+
+
 def test_a_question_waits_for_none_that_is_outdated_taken_back_gone_or_hidden_by_now(qtbot):
     gated = Gated()
     panels = [panel_in_turn(qtbot) for _ in range(5)]

@@ -79,8 +79,8 @@ class GuiOwner:
 class _Queue:
     """The owners of questions that wait for their turn; only the GUI thread touches it.
 
-    A question that is outdated, or whose panel is hidden by now, runs on and holds up no visible
-    one.
+    A question that is outdated, whose panel is hidden by now, or that takes long runs on, and holds
+    up no visible one that does not.
     """
 
     def __init__(self) -> None:
@@ -98,8 +98,8 @@ class _Queue:
         running = [owner for owner in _alive(self._running) if owner.is_working]
         waiting = [owner for owner in _alive(self._waiting) if owner.is_waiting]
         while waiting:
-            first = min(waiting, key=lambda owner: (owner.is_hidden, owner.takes_long))
-            if any(owner.is_hidden <= first.is_hidden for owner in running):
+            first = min(waiting, key=lambda owner: owner.rank)
+            if any(owner.rank <= first.rank for owner in running):
                 break
             waiting.remove(first)
             if first.begin():
@@ -194,10 +194,11 @@ class Latest(QObject):
             question.thread.join(max(0.0, deadline - time.monotonic()))
 
     @property
-    def is_hidden(self) -> bool:
-        """Whether the answer is for a widget that nobody sees now."""
+    def rank(self) -> tuple[bool, bool]:
+        """The place among queries in turn: those for widgets that nobody sees now are last."""
         widget = self.parent()
-        return isinstance(widget, QWidget) and widget.visibleRegion().isEmpty()
+        is_hidden = isinstance(widget, QWidget) and widget.visibleRegion().isEmpty()
+        return is_hidden, self.takes_long
 
     @property
     def is_waiting(self) -> bool:
