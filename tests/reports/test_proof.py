@@ -13,7 +13,7 @@ from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.delegates import delegation, handle_maps
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links import coverage
-from viewer.analysis.statistics import grouping, npu_units
+from viewer.analysis.statistics import grouping, npu_units, occurrences
 from viewer.analysis.summary import medians, summary
 from viewer.prove.verdict import Verdict
 from viewer.reports import proof as proof_module
@@ -86,13 +86,13 @@ def first_plus_one(values):
 
 def spread_fault(name):
     def plant(monkeypatch):
-        real = grouping.grouped
+        real = occurrences.grouped
 
         def wrong(*arguments):
             figures = real(*arguments)
             return replace(figures, **{name: first_plus_one(getattr(figures, name))})
 
-        monkeypatch.setattr(grouping, "grouped", wrong)
+        monkeypatch.setattr(occurrences, "grouped", wrong)
 
     return plant
 

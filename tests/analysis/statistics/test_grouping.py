@@ -18,6 +18,7 @@ from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.statistics import grouping as grouping_module
+from viewer.analysis.statistics import occurrences
 from viewer.analysis.statistics.group_keys import KEYS, NO_LINE
 from viewer.analysis.statistics.group_table import Spread
 from viewer.analysis.statistics.grouping import Grouping
@@ -450,9 +451,9 @@ def test_several_threads_compute_what_takes_long_once(monkeypatch):
 
 def test_two_keys_in_turn_are_both_kept(monkeypatch):
     grouping = Grouping(linked("torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir"))
-    made, original = [], grouping_module.outermost
+    made, original = [], occurrences.outermost
     monkeypatch.setattr(
-        grouping_module, "outermost", lambda *some: made.append(some) or original(*some)
+        occurrences, "outermost", lambda *some: made.append(some) or original(*some)
     )
     for key in ("name", "operator", "name", "operator", "line", "operator"):
         grouping.by(key)

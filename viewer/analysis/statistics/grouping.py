@@ -75,7 +75,7 @@ from viewer.analysis.cost.stated_time import made_of_others, stated_alone
 from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
 from viewer.analysis.links.labels import run_label, scope_name, series_names, track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.statistics.clipped import clipped, inclusive, outermost, those_in
+from viewer.analysis.statistics.clipped import clipped, inclusive, those_in
 from viewer.analysis.statistics.figure_terms import BUSY_TIME
 from viewer.analysis.statistics.group_keys import (
     KEYS,
@@ -89,12 +89,11 @@ from viewer.analysis.statistics.group_table import (
     PartedGroups,
     Spreads,
     clock_sums,
-    clock_times,
     table_of,
 )
-from viewer.analysis.statistics.kernels import OwnClocks, kernel_clocks, rated_clocks
 from viewer.analysis.statistics.npu_units import UnitOverview
-from viewer.arrays import Bools, Codes, Ints, levels
+from viewer.analysis.statistics.occurrences import Occurrences
+from viewer.arrays import Bools, Ints
 from viewer.model.charging import (
     Charged,
     charge,
@@ -111,22 +110,14 @@ from viewer.model.queries import (
     foreign,
     is_whole,
     starts_between,
-    tree,
-    unfinished,
 )
 from viewer.model.scope import TimeScope, timed_by
-from viewer.model.times import ticks_to_ns
-from viewer.model.timing import rounded_zeros
 from viewer.model.trace import Trace
-from viewer.model.track_blocks import TrackBlock, in_blocks, on_two_threads
+from viewer.model.track_blocks import on_two_threads
 from viewer.model.warm_up import counted_inferences
 
-# Nested slices of one name are several occurrences; those of an operator are parts of one.
-_EACH_SLICE = ("name", "location")
 # The units that are all of the range; the others are parts of these, and overlap.
 _PARTS = ("busy", "idle")
-# Statistics and Operators may show the same trace by different keys. More would take much memory.
-_KEPT_KEYS = 2
 
 
 class Grouping:
@@ -149,9 +140,7 @@ class Grouping:
         self._keys = GroupKeys(table)
         self._charged: dict[str, ChargedTime] = {}
         self._computing = Lock()
-        # By the last keys. Replaced as a whole, because `slices` does not wait for `by`.
-        self._counted_by: tuple[tuple[str, tuple[Codes, Codes]], ...] = ()
-        self._outer_by: tuple[tuple[tuple[str, bool], tuple[Codes, Codes]], ...] = ()
+        self.occurrences = Occurrences(table, self._keys, self._ns_per_tick, warm_up=warm_up)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -232,17 +221,20 @@ class Grouping:
     def slices(
         self, key: str, number: int, first: int | None = None, last: int | None = None
     ) -> Ints:
-        """Return the slices that a group's spread counts, ascending; not for units and runs."""
-        index, group = self._outermost() if key == "thread" else self._counted(key)
+        """Return the slices that a group's spread counts, ascending, by group number.
+
+        Not for units and runs, which are not slices.
+        """
+        index, group = self._outermost() if key == "thread" else self.occurrences.counted(key)
         own = index[group == number]
-        return np.sort(own[self._counted_within(own, first, last)]).astype(np.int64)
+        return np.sort(own[self.occurrences.within(own, first, last)]).astype(np.int64)
 
     def counted(
         self, key: str, first: int | None, last: int | None
     ) -> tuple[Ints | Codes, Ints | Codes]:
         """Return the slices that spreads count, and the group of each; not to be changed."""
-        index, group = self._outermost() if key == "thread" else self._counted(key)
-        inside = self._counted_within(index, first, last)
+        index, group = self._outermost() if key == "thread" else self.occurrences.counted(key)
+        inside = self.occurrences.within(index, first, last)
         return (index, group) if inside.all() else (index[inside], group[inside])
 
     def parts(self, key: str) -> tuple[tuple[str, ...], Ints]:
@@ -317,9 +309,11 @@ class Grouping:
             f"{place.process} > {track_name(self._table, i)}"
             for i, place in enumerate(trace.tracks)
         ]
-        spread = self._spreads_of(at, track, len(labels), first, last)
-        native = np.setdiff1d(foreign(slices), self._own("thread").values, assume_unique=True)
-        left_out = self._started(native, first, last)
+        spread = self.occurrences.spreads(at, track, len(labels), first, last)
+        native = np.setdiff1d(
+            foreign(slices), self.occurrences.clocks("thread").values, assume_unique=True
+        )
+        left_out = self.occurrences.started(native, first, last)
         return table_of("thread", labels, total, total, wall, spread, 0, left_out)
 
     def _total_of_tracks(self, first: int | None, last: int | None) -> Ints:
@@ -347,7 +341,7 @@ class Grouping:
         """
         outer = self._is_outer()
         if len(self._scopes):
-            outer = _without_scopes(self._tree, outer, self._scopes)
+            outer = _without_scopes(self.occurrences.tree, outer, self._scopes)
         at = np.flatnonzero(outer)
         return at, self.trace.slices.tracks_of(at).astype(np.int64)
 
@@ -400,8 +394,8 @@ class Grouping:
         own = None if track is None else (slices.row_track == track)[slices.rows()]
 
         def spreads() -> Spreads:
-            index, group = those_in(own, *self._counted(key))
-            return self._spreads_of(index, group, count, first, last, key)
+            index, group = those_in(own, *self.occurrences.counted(key))
+            return self.occurrences.spreads(index, group, count, first, last, key)
 
         def times() -> tuple[Ints, Ints, int, Ints]:
             if of_operators:
@@ -410,18 +404,20 @@ class Grouping:
                 charged = self._charged_to(key)
                 self_ticks, wall = charged.per_group(first, last, track, warm_up=self.warm_up)
                 ungrouped = charged.rest(self._scope(first, last))
-            outer, group = those_in(own, *self._outer(key, is_whole=is_whole(first, last)))
+            outer, group = those_in(
+                own, *self.occurrences.outer(key, is_whole=is_whole(first, last))
+            )
             return self_ticks, wall, ungrouped, inclusive(slices, outer, group, count, first, last)
 
         works: tuple[Callable[[], Any], ...] = spreads, times  # about half of the time each
         sizes = [len(slices) if len(slices) <= 1 << 22 else 0] * 2  # at once: 50 bytes a slice
         answers = on_two_threads(lambda work: work(), works, sizes)
         spread, (self_ticks, wall, ungrouped, total) = answers
-        clocks, occurring = self._own(key), self._occurring(parts)
+        clocks, occurring = self.occurrences.clocks(key), self.occurrences.occurring(parts)
 
         def started(some: Ints) -> int:
             those, _ = those_in(own, some, some)
-            return self._started(those[occurring.of(slices, those) >= 0], first, last)
+            return self.occurrences.started(those[occurring.of(slices, those) >= 0], first, last)
 
         left_out, held = started(clocks.left_out), started(clocks.values)
         is_counted = None
@@ -434,36 +430,10 @@ class Grouping:
             key, parts.labels, total, self_ticks, wall, spread, ungrouped, left_out, is_counted
         )
         assert isinstance(table.groups, Groups)
-        scopes = 0 if of_operators else self._started(self._scopes, first, last)
+        scopes = 0 if of_operators else self.occurrences.started(self._scopes, first, last)
         sums = clock_sums(spread.clocks.values())
         groups = table.groups.most_expensive_first()
         return replace(table, groups=groups, scopes=scopes, values=held, clocks=sums)
-
-    def _outer(self, key: str, *, is_whole: bool) -> tuple[Codes, Codes]:
-        """Return the slices inside no other one of their group, and the group of each; cached.
-
-        is_whole: only those that count in the whole trace. One of them can be inside another one of
-        its group that does not: its time is in the total of the group, as it is in the self time.
-        """
-        known = dict(self._outer_by)
-        counted = counted_slices(self.trace, warm_up=self.warm_up) if is_whole else None
-        made_for = key, counted is not None
-        if made_for in known:
-            return known[made_for]
-        slices, groups = self.trace.slices, self._occurring(self._keys.of(key))
-        out = np.zeros(len(slices), np.bool_) if counted is None else ~counted
-        out[foreign(slices)] = True
-
-        def of_block(block: TrackBlock) -> tuple[Codes, Codes]:
-            group = groups.of(slices, block.span)
-            index = np.flatnonzero((group >= 0) & ~out[block.span])
-            own = index[outermost(block.slices, index, group[index])]
-            return (own + block.span.start).astype(np.uint32), group[own].astype(np.uint32)
-
-        parts = in_blocks(of_block, slices)
-        found = np.concatenate([own for own, _ in parts]), np.concatenate([of for _, of in parts])
-        self._outer_by = ((made_for, found), *self._outer_by[: _KEPT_KEYS - 1])
-        return found
 
     # -- charged time ------------------------------------------------------------------------------
 
@@ -524,11 +494,11 @@ class Grouping:
         group, of_part, cell = self._cells(key, part)
         count = len(group)
         self_ticks, wall = self._charged_cells(key, cell, count, first, last)
-        outer, _ = self._outer(key, is_whole=is_whole(first, last))
+        outer, _ = self.occurrences.outer(key, is_whole=is_whole(first, last))
         total = inclusive(slices, outer, cell[outer], count, first, last)
-        index, _ = self._counted(key)
+        index, _ = self.occurrences.counted(key)
         names = [parts.clocks[number] for number in group.tolist()] if parts.clocks else None
-        spreads = self._spreads_of(index, cell[index], count, first, last, key, names)
+        spreads = self.occurrences.spreads(index, cell[index], count, first, last, key, names)
         return PartedGroups(group, of_part, self_ticks, wall, total, spreads)
 
     def _cells(self, key: str, part: Ints) -> tuple[Ints, Ints, Ints]:
@@ -555,20 +525,6 @@ class Grouping:
             charged = charge_groups(self.trace, alone, self._scopes)
         return charged.per_group(count, first, last, warm_up=self.warm_up)
 
-    # -- durations of slices -----------------------------------------------------------------------
-
-    def _counted_within(self, some: Ints | Codes, first: int | None, last: int | None) -> Bools:
-        """Return which of some slices the figures of [first, last), or of the trace, count."""
-        trace = self.trace
-        inside = starts_between(trace, trace.slices.start[some], first, last)
-        is_open = unfinished(trace.slices)
-        if is_open is not None:
-            inside &= ~is_open[some]
-        if not is_whole(first, last):
-            return inside
-        counted = counted_slices(trace, warm_up=self.warm_up)
-        return inside if counted is None else inside & counted[some]
-
     def _scope(self, first: int | None, last: int | None) -> TimeScope:
         """Return the scope of a range; of the whole trace, with or without the warm-up."""
         if first is None or last is None:
@@ -589,132 +545,6 @@ class Grouping:
     def _scopes(self) -> Ints:
         """The slices of a plain profile that have no wall time of their own, ascending."""
         return np.empty(0, np.int64) if self.threads is None else self.threads.not_counted
-
-    @cached_property
-    def _tree(self) -> Tree:
-        return tree(self.trace.slices)
-
-    def _occurring(self, parts: KeyGroups) -> KeyGroups:
-        """Return the groups that slices are occurrences of.
-
-        A derived job next to its start and wait would be a third occurrence of their group. It
-        counts only in a group without stated slices, as by name.
-        """
-        if parts.of_slice is not None:
-            if not made_of_others(self.trace).any():
-                return parts
-            every = parts.of_slice
-            mixed = np.where(made_of_others(self.trace), -1, every)
-        else:
-            every, mixed = parts.of_key, stated_alone(self.trace, parts.of_key)
-        has_stated = np.bincount(mixed[mixed >= 0], minlength=len(parts.labels) + 1) > 0
-        occurring = np.where((every >= 0) & has_stated[every], mixed, every)
-        if parts.of_slice is not None:
-            return replace(parts, of_slice=occurring)
-        return replace(parts, of_key=occurring)
-
-    def _counted(self, key: str) -> tuple[Codes, Codes]:
-        """Return the slices that count as occurrences of groups, and the group of each.
-
-        By name and location, these are all slices. Otherwise a slice inside another one of its
-        group is a part of it, as a kernel in its call. Cached for the last keys.
-        """
-        known = dict(self._counted_by)
-        if key in known:
-            return known[key]
-        slices = self.trace.slices
-        group = self._occurring(self._keys.of(key)).of(slices, np.arange(len(slices)))
-        clocks = self._own(key)
-        group[clocks.left_out] = group[clocks.values] = -1
-        if key in _EACH_SLICE:
-            index = np.flatnonzero(group >= 0)
-            group = group[index]
-        else:
-            shape = self._tree
-            group = group[shape.index]
-            # The group of the slice itself, or of the nearest enclosing slice that has one.
-            nearest, inside = group.copy(), np.full(len(group), -1)
-            for here in levels(shape.depth)[1:]:
-                inside[here] = nearest[shape.parent[here]]
-                nearest[here] = np.where(group[here] < 0, inside[here], group[here])
-            counted = (group >= 0) & (group != inside)
-            index, group = shape.index[counted], group[counted]
-        found = index.astype(np.uint32), group.astype(np.uint32)
-        self._counted_by = ((key, found), *self._counted_by[: _KEPT_KEYS - 1])
-        return found
-
-    def _spreads_of(
-        self,
-        index: Ints | Codes,
-        group: Ints | Codes,
-        count: int,
-        first: int | None,
-        last: int | None,
-        key: str = "",
-        clock_names: Sequence[str] | None = None,
-    ) -> Spreads:
-        """Return the durations of the slices that start in a range, for each group.
-
-        clock_names: the clock of each group, if the groups are not those of the key.
-        """
-        slices, started = self.trace.slices, self._counted_within(index, first, last)
-        found, of = (index, group) if started.all() else (index[started], group[started])
-        durations = slices.end[found] - slices.start[found]
-        clocks, zeros = self._own(key), self._zeros_of(found, of)
-        if clocks.is_none:
-            return Spreads(grouped(durations, of, count), zeros=zeros)
-        own = np.flatnonzero(clocks.is_ns(found))
-        has_own = np.bincount(of[own], minlength=count) > 0
-        in_ns = has_own[of]
-        durations[in_ns] = ticks_to_ns(durations[in_ns], self._ns_per_tick)
-        if clocks.ns is not None:
-            durations[own] = clocks.ns.values[found[own]]
-        sums = grouped(durations[own], of[own], count)
-        apart = {number: int(sums.total[number]) for number in np.flatnonzero(has_own).tolist()}
-        parts = self._keys.of(key).clocks if key == "kernel" else ()
-        parts = parts if clock_names is None else tuple(clock_names)
-        if not parts:
-            return Spreads(grouped(durations, of, count), apart, zeros=zeros)
-        totals = {number: ("ns", total, int(sums.count[number])) for number, total in apart.items()}
-        if clocks.unit is not None and clocks.native is not None:
-            own = np.flatnonzero(clocks.unit[found] >= 0)
-            durations[own] = clocks.native[found[own]]
-            sums = grouped(durations[own], of[own], count)
-            units = dict(zip(of[own].tolist(), clocks.unit[found[own]].tolist(), strict=True))
-            for number, unit in units.items():
-                amount = clocks.units[unit], int(sums.total[number]), int(sums.count[number])
-                totals[number] = amount
-        return Spreads(grouped(durations, of, count), apart, clock_times(parts, totals), zeros)
-
-    def _own(self, key: str) -> OwnClocks:
-        """Return what a key shows of the slices on other clocks."""
-        return self._kernel_clocks if key == "kernel" else self._rated_clocks
-
-    def _zeros_of(self, index: Ints | Codes, group: Ints | Codes) -> dict[int, int]:
-        """Return how many of some slices the file cuts to 0, for each group that has any."""
-        if not len(self._zeros):
-            return {}
-        is_zero = np.zeros(len(self.trace.slices), np.bool_)
-        is_zero[self._zeros] = True
-        groups, counts = np.unique(group[is_zero[index]], return_counts=True)
-        return dict(zip(groups.tolist(), counts.tolist(), strict=True))
-
-    @cached_property
-    def _zeros(self) -> Ints:
-        return rounded_zeros(self.trace.slices)
-
-    @cached_property
-    def _rated_clocks(self) -> OwnClocks:
-        return rated_clocks(self._table)
-
-    @cached_property
-    def _kernel_clocks(self) -> OwnClocks:
-        kernels = self._keys.of("kernel")
-        return kernel_clocks(self._table, len(kernels.labels), kernels.of_key)
-
-    def _started(self, some: Ints, first: int | None, last: int | None) -> int:
-        """Return how many of some slices the figures of a range, or of the trace, count."""
-        return int(self._counted_within(some, first, last).sum())
 
 
 def _without_scopes(shape: Tree, outer: Bools, scopes: Ints) -> Bools:
