@@ -151,7 +151,8 @@ class Profile(ProfileTables):
                 backend, count, thread, process, rank, inference, category, name, arg:NAME or phase.
                 Of two, such as `["operator", "inference"]`, the second divides the groups of the
                 first: a row for each pair, with the second group in the column `then`. The rows of
-                a group add up to its row by the first key alone.
+                a group add up to its row by the first key alone. In a text, `arg:"A, B"` is an
+                argument with a comma in its name.
             inference: Only inferences of this number, from 1.
             span: Only this range, in ns from the start of the clock.
             phase: Only inferences of this phase or method, such as "decode".
@@ -166,10 +167,11 @@ class Profile(ProfileTables):
             ValueError: If no profile has such groups or inferences, or the span ends before it
                 starts.
         """
+        from viewer.analysis.statistics.group_keys import keys_text
         from viewer.reports.stats import NoSuchGroups, stats
 
         _check_span(span)
-        key = by if isinstance(by, str) else ",".join(by)
+        key = by if isinstance(by, str) else keys_text(by)
         if per_inference and (span or inference is not None):
             raise ValueError("per_inference covers all inferences: no inference and no span")
         try:

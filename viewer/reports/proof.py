@@ -27,7 +27,7 @@ from viewer.analysis.links.labels import (
 )
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.sequence.rates import are_starts_measured
-from viewer.analysis.statistics.group_keys import KEYS, GroupKeys
+from viewer.analysis.statistics.group_keys import KEYS, GroupKeys, keys_named, keys_text
 from viewer.analysis.statistics.slice_keys import ARGUMENT, argument_names
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.queries import foreign
@@ -75,10 +75,10 @@ def _check_profiles(verdict: Verdict, workspace: Workspace) -> None:
         if 0 < len(trace.slices) <= MOST_SLICES
     }
     arguments = dict.fromkeys(
-        f"{ARGUMENT}{name}"
+        keys_text([f"{ARGUMENT}{name}"])
         for trace in raws
         for name in argument_names(trace)[:_MOST_ARGUMENTS]
-        if name and name == name.strip() and "," not in name  # else it is no key
+        if name  # else it is no key
     )
     for key in (*KEYS, PHASE, *arguments):
         _check_stats(verdict, workspace, raws, key)
@@ -113,7 +113,8 @@ def _check_stats(
         elif key == "unit" and not GroupKeys(table).is_stated(key):
             statistics.check_units(verdict, raw, name, of_file)
         else:
-            labels, derived, rest = _groups(raw, table, key)
+            group_key = key if key == PHASE else keys_named(key)[0]
+            labels, derived, rest = _groups(raw, table, group_key)
             statistics.check_rows(
                 verdict, raw, name, of_file, labels, derived, rest, in_order=key in _IN_ORDER
             )

@@ -356,7 +356,8 @@ def _listed(facts: Facts) -> list[Facts]:
 
 def _title(keys: str) -> str:
     """Return the title of the groups: "Operator, then arg:Input Dims"."""
-    return keys[:1].upper() + keys[1:].replace(",", ", then ")
+    title = keys if keys == PHASE else ", then ".join(keys_named(keys))
+    return title[:1].upper() + title[1:]
 
 
 def file_lines(file: Facts) -> list[str]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,6 +43,10 @@ NO_MODULE = "(top level)"
 NO_LINE = "(no source line)"
 NO_OPERATOR = "(no operator)"
 
+_QUOTE = '"'
+# What is before each comma, without the commas of a quoted name.
+_PARTS = re.compile(r'(\s*arg:"(?:[^"]|"")*"\s*|[^,]*),')
+
 OF_OPERATORS = ("operator", "node", "type", "module", "line", "caller")
 _OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
 
@@ -52,14 +57,35 @@ def key_named(name: str) -> str:
 
 
 def keys_named(text: str) -> tuple[str, ...]:
-    """Return the key, or the two keys, of a text such as "operator,inference"."""
-    keys = tuple(key_named(part.strip()) for part in text.split(","))
+    """Return the key, or the two keys, of a text such as "operator,inference".
+
+    The name of an argument may be in quotation marks, where two of them stand for one.
+    """
+    keys = tuple(_unquoted(key_named(part.strip())) for part in _PARTS.findall(f"{text},"))
     if len(keys) > 2:
         raise ValueError(f"{text!r} has {len(keys)} keys: use at most two, such as operator,name")
     for key in keys:
         if why := refusal(key):
             raise ValueError(why)
     return keys
+
+
+def keys_text(keys: Iterable[str]) -> str:
+    """Return keys as the text that `keys_named` reads."""
+    return ",".join(map(_quoted, keys))
+
+
+def _unquoted(key: str) -> str:
+    name = key.removeprefix(ARGUMENT)
+    is_quoted = name != key and len(name) > 1 and name[0] == name[-1] == _QUOTE
+    return ARGUMENT + name[1:-1].replace(_QUOTE * 2, _QUOTE) if is_quoted else key
+
+
+def _quoted(key: str) -> str:
+    name = key.removeprefix(ARGUMENT)
+    if name == key or (name == name.strip() and not set(name) & {",", _QUOTE}):
+        return key
+    return f"{ARGUMENT}{_QUOTE}{name.replace(_QUOTE, _QUOTE * 2)}{_QUOTE}"
 
 
 def is_of_slices(key: str) -> bool:

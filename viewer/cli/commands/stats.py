@@ -6,7 +6,7 @@ import argparse
 import json
 
 from viewer.analysis.statistics import figure_terms
-from viewer.analysis.statistics.group_keys import KEYS, keys_named
+from viewer.analysis.statistics.group_keys import KEYS, keys_named, keys_text
 from viewer.cli.arguments import Parser, add_files, add_inference, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.model.times import parse_range
@@ -34,7 +34,7 @@ def _figures_text() -> str:
 def _keys(text: str) -> str:
     """Return the keys of an option. Raises ArgumentTypeError."""
     try:
-        return text if text == PHASE else ",".join(keys_named(text))
+        return text if text == PHASE else keys_text(keys_named(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -54,7 +54,7 @@ def run(arguments: list[str]) -> int:
         type=_keys,
         metavar="KEY[,KEY]",
         help=f"{', '.join((*KEYS, 'arg:NAME', PHASE))}; with a second key, it divides "
-        "each group: operator,inference",
+        'each group: operator,inference; a name with a comma is arg:"A, B"',
     )
     by.completer = lambda **_: KEYS  # type: ignore[attr-defined]  # of argcomplete
     parser.add_argument(
