@@ -1,12 +1,17 @@
 """The table of statistics: one row a group of every profile, and what is in no group."""
 
 import csv
+import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA, SAMPLES
+from viewer.analysis.statistics.group_table import Group, Spreads
+from viewer.model.quantiles import grouped
+from viewer.tables.statistics import group_row
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
 
@@ -74,3 +79,17 @@ def test_what_a_delegates_clock_timed_has_a_column_of_its_own(tmp_path):
     own = rows["aten_relu_default:OpId_14 (cycles)"]
     assert (own["delegate_ns"], own["mean_ns"], own["mean_ticks"]) == ("375", "375", "")
     assert rows["DELEGATE_CALL"]["delegate_ns"] == ""
+
+
+@pytest.mark.parametrize("rate", [Fraction(1), Fraction(5, 4), Fraction(7, 3)])
+def test_means_and_percentiles_are_rounded_down_from_the_exact_value(rate):
+    dice = random.Random(str(rate))
+    for count in range(1, 60):
+        durations = sorted(dice.randint(0, 3000) for _ in range(count))
+        spreads = Spreads(grouped(np.array(durations), np.zeros(count, np.int64), 1))
+        row = group_row("", rate, Group("", 0, 0.0, spread=spreads.of(0)))
+        place, rest = divmod(9 * (count - 1), 10)
+        after = durations[min(place + 1, count - 1)]
+        p90 = durations[place] + Fraction(rest, 10) * (after - durations[place])
+        assert row["p90_ns"] == p90 * rate // 1
+        assert row["mean_ns"] == Fraction(sum(durations), count) * rate // 1

@@ -36,6 +36,7 @@ from viewer.model.times import format_bounded, format_in, tick_to_ns
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.tables.spec import OF_FILE, ColumnSpec, TableSpec, ticks_and_ns
 
+_MOST_EXACT = 1 << 49  # float64 tells tenths up to it
 LENGTHS = ("mean", "min", "max", "p50", "p90")
 DELEGATE_NS = "delegate_ns"
 UNGROUPED = "ungrouped"
@@ -142,6 +143,9 @@ def group_row(
                 row[f"{name}_ns"] = int(length)
             else:
                 row |= in_ticks_and_ns(name, length, rate)
+                if name in ("mean", "p90"):
+                    exact = _exact(name, length, group.spread.count)
+                    row[f"{name}_ns"] = tick_to_ns(exact, rate)
         row |= cut_facts(group.spread.zeros, rate)
     if group.wall is not None and wall is not None:
         row |= {"wall_ticks": group.wall, "wall_ns": wall[group.key or group.number]}
@@ -152,6 +156,18 @@ def group_row(
         clocks = OTHER_CLOCKS.row(group)
         row |= {name: value for name, value in clocks.items() if value is not None}
     return row
+
+
+def _exact(name: str, ticks: float, count: int) -> Fraction:
+    """Return a length of so many slices as the fraction that its float64 is the nearest to.
+
+    A 90th percentile of 655 can be 654.9999999999999, which is not 654 ns.
+    """
+    if abs(ticks) >= _MOST_EXACT:
+        return Fraction(ticks)
+    if name == "mean":
+        return Fraction(ticks).limit_denominator(count or 1)
+    return Fraction(round(ticks * 10), 10)
 
 
 def per_inference_row(
