@@ -56,7 +56,8 @@ def plain(frame: pd.DataFrame) -> list[tuple]:
 @pytest.mark.parametrize("files", [ATTENTION, C3, [str(KINETO)], [str(CSV), C3[0]]])
 def test_tables_have_the_rows_of_their_data_frames(files):
     profile = viewer.open(*files)
-    assert set(schema(profile)) == {*TABLES, "threads", "arguments"}
+    more = "threads", "arguments", "charges('name')", "groups_of('name')"
+    assert set(schema(profile)) == {*TABLES, *more}
     for name, columns in schema(profile).items():
         result = sql_result(profile, f"FROM {name}", Limits(30))
         assert result.columns == [column.name for column in columns]

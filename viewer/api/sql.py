@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from viewer.api.charge_tables import names_charges
 from viewer.api.sql_tables import SqlTables, sql_tables
 from viewer.query.engine import (
     GRACE_S,
@@ -73,9 +74,10 @@ def sql_result(
     duckdb = package()
     # While a query runs, another one makes its own: each has its memory.
     database, profile.database = profile.database, None
+    is_own = names_charges(select)  # it has tables that others do not have
     with as_wrong_query(limits):
-        if not isinstance(database, Database) or database.memory != limits.memory:
-            database = _database(sql_tables(profile), limits)
+        if is_own or not isinstance(database, Database) or database.memory != limits.memory:
+            database = _database(sql_tables(profile, select), limits)
         needed, is_kept = _needed(database, select, parameters, limits)
         try:
             result = _run(database, needed, is_kept, select, limits, parameters, started)
@@ -84,7 +86,7 @@ def sql_result(
                 raise
             every = {table.name: list(table.columns) for table in database.tables.tables}
             result = _run(database, every, is_kept, select, limits, parameters, started)
-    if is_kept:
+    if is_kept and not is_own:
         profile.database = database  # an error could have left it unusable
     return result
 
@@ -122,6 +124,8 @@ def _run(
             names = needed.get(table.name)
             if names is None:
                 continue
+            if table.takes > limits.memory:
+                raise MemoryError
             rows = table.arrow(names or [next(iter(table.columns))])
             connection.register(f"{_ROWS}{table.name}", rows)
             if not is_kept:

@@ -7,7 +7,7 @@ million slices with all columns would take 900 MB.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.links.labels import track_name
+from viewer.api.base_table import BaseTable, duckdb_type, duckdb_types
+from viewer.api.charge_tables import MACROS_OF_CHARGES, PARAMETERS, charge_tables
 from viewer.arrays import Bools, Ints
 from viewer.model.queries import self_times, tree
 from viewer.model.times import tick_to_ns, ticks_to_ns
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from viewer.api.profile_tables import ProfileTables
 
-_TYPES = {"int64": "BIGINT", "Int64": "BIGINT", "float64": "DOUBLE", "bool": "BOOLEAN"}
 _KINDS = {"f": "DOUBLE", "b": "BOOLEAN", "i": "BIGINT", "u": "BIGINT"}
 
 THREADS = TableSpec("threads", (
@@ -64,15 +65,6 @@ _START, _END = "_start", "_end"
 
 
 @dataclass(frozen=True, slots=True)
-class BaseTable:
-    """Columns by name with their types in DuckDB, and what makes some of them for Arrow."""
-
-    name: str
-    columns: Mapping[str, str]
-    arrow: Callable[[Sequence[str]], pa.Table]
-
-
-@dataclass(frozen=True, slots=True)
 class SqlTables:
     """The base tables of open files, and the statements that make views of them, in order."""
 
@@ -80,20 +72,25 @@ class SqlTables:
     views: tuple[str, ...]
 
 
-def sql_tables(profile: ProfileTables) -> SqlTables:
-    """Return the tables of open files."""
+def sql_tables(profile: ProfileTables, select: str) -> SqlTables:
+    """Return the tables of open files; those that have a parameter, only if a query names it."""
     sliced = [*_slice_tables(profile)]
     others = [_whole(spec, partial(getattr, profile, name)) for name, spec in TABLES.items()
               if name != "slices"]  # fmt: skip
     threads = _whole(THREADS, partial(_threads, profile))
-    of_arguments = {column.name: _type(column) for column in ARGUMENTS.columns}
-    arguments = BaseTable("_arguments", of_arguments, partial(_arguments, profile))
+    arguments = BaseTable("_arguments", duckdb_types(ARGUMENTS), partial(_arguments, profile))
     slices = " UNION ALL BY NAME ".join(view for _, view in sliced)
-    empty = ", ".join(f"NULL::{_type(c)} AS {named(c.name)}" for c in (*OF_SLICES, *SLICES.columns))
+    empty = ", ".join(
+        f"NULL::{duckdb_type(c)} AS {named(c.name)}" for c in (*OF_SLICES, *SLICES.columns)
+    )
     views = [f"CREATE VIEW slices AS {slices or f'SELECT {empty} WHERE false'}"]
     whole = (*others, threads, arguments)
     views += [f"CREATE VIEW {named(t.name[1:])} AS FROM {named(t.name)}" for t in whole]
-    return SqlTables((*(base for base, _ in sliced), *whole), (*views, *_perfetto_views(profile)))
+    charged = list(charge_tables(profile, select))
+    views += [f"CREATE VIEW {named(name)} AS FROM {named(table.name)}" for table, name in charged]
+    views += [*_perfetto_views(profile), *(MACROS_OF_CHARGES if charged else ())]
+    every = (*(base for base, _ in sliced), *whole, *(table for table, _ in charged))
+    return SqlTables(every, tuple(views))
 
 
 def schema(profile: ProfileTables) -> dict[str, tuple[ColumnSpec, ...]]:
@@ -104,11 +101,8 @@ def schema(profile: ProfileTables) -> dict[str, tuple[ColumnSpec, ...]]:
     of_files = (ColumnSpec(name, "object", "Argument of the file") for name in stated)
     tables = {"slices": (*OF_SLICES, *SLICES.columns, *of_files)}
     tables |= {name: spec.columns for name, spec in TABLES.items() if name != "slices"}
-    return {**tables, "threads": THREADS.columns, "arguments": ARGUMENTS.columns}
-
-
-def _type(column: ColumnSpec) -> str:
-    return _TYPES.get(column.dtype, "VARCHAR")
+    tables |= {spec.name: spec.columns for spec in (THREADS, ARGUMENTS)}
+    return tables | {name: spec.columns for name, spec in PARAMETERS.items()}
 
 
 def _whole(spec: TableSpec, frame: Callable[[], Any]) -> BaseTable:
@@ -119,7 +113,7 @@ def _whole(spec: TableSpec, frame: Callable[[], Any]) -> BaseTable:
 
         return arrow_table(frame()[list(names)])
 
-    return BaseTable(f"_{spec.name}", {c.name: _type(c) for c in spec.columns}, arrow)
+    return BaseTable(f"_{spec.name}", duckdb_types(spec), arrow)
 
 
 # -- slices ----------------------------------------------------------------------------------------
@@ -131,7 +125,7 @@ def _slice_tables(profile: ProfileTables) -> Iterator[tuple[BaseTable, str]]:
     for number, table in enumerate(profile.sliced):
         trace, source = table.source.table.trace, table.source
         rate, offset = source.ns_per_tick, source.offset_ns
-        columns = {_START: "BIGINT", _END: "BIGINT", **{c.name: _type(c) for c in OF_SLICES}}
+        columns = {_START: "BIGINT", _END: "BIGINT", **{c.name: duckdb_type(c) for c in OF_SLICES}}
         columns |= {name: _type_of(table, name) for name in table.names}
         del columns["file"]
         chosen = {name: named(name) for name in columns if name not in (_START, _END)}
@@ -150,7 +144,7 @@ def _slice_tables(profile: ProfileTables) -> Iterator[tuple[BaseTable, str]]:
 def _type_of(table: SliceTable, name: str) -> str:
     """Return the type of a column of slices in DuckDB, without making the column."""
     if name in SLICES.names:
-        return _type(SLICES[name])
+        return duckdb_type(SLICES[name])
     stated = table.source.table.trace.slices.columns
     bare = name
     while bare not in stated and bare.startswith("column "):

@@ -314,6 +314,16 @@ class Costs:
             return int(of_all[count])
         return length_within(self._free, self._trace, scope)
 
+    def time_without_operator(self, scope: TimeScope = WHOLE) -> intervals.Intervals:
+        """Return the times of which `CostTable.without_operator` is the sum, or a range of it."""
+        if self._threads is None:
+            return joined(self._free.within(scope))
+        busy, none = self._by_thread, len(self._table.node_sets)
+        if scope.is_whole:
+            busy = busy.of_whole_trace(warm_up=scope.warm_up)
+        free = busy.taken(busy.group == none)
+        return free.start, free.end
+
     def longest_without_operator(self, scope: TimeScope = WHOLE) -> tuple[int, int, int] | None:
         """Return (track, first, last) of the longest interval of `CostTable.without_operator`.
 
@@ -416,8 +426,12 @@ def length_within(free: FreeTime, trace: Trace, scope: TimeScope) -> int:
     lo = trace.start if first is None else first
     hi = trace.end if last is None else last
     times = free.within(scope)
-    chosen = times if track is None else [times[track]]
-    if not chosen:
-        return 0
-    start, end = (np.concatenate([part[i] for part in chosen]) for i in (0, 1))
-    return intervals.total(*intervals.clip(start, end, lo, hi))
+    chosen = joined(times if track is None else [times[track]])
+    return intervals.total(*intervals.clip(*chosen, lo, hi))
+
+
+def joined(times: Sequence[intervals.Intervals]) -> intervals.Intervals:
+    """Return the times of several tracks, one after another."""
+    none = np.empty(0, np.int64)
+    start, end = (np.concatenate([none, *(part[i] for part in times)]) for i in (0, 1))
+    return start, end

@@ -70,7 +70,7 @@ from typing import Any
 
 import numpy as np
 
-from viewer.analysis.cost.costs import Costs, FreeTime, length_within, whole_slices
+from viewer.analysis.cost.costs import Costs, FreeTime, joined, length_within, whole_slices
 from viewer.analysis.cost.stated_time import made_of_others, stated_alone
 from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
 from viewer.analysis.links.labels import run_label, scope_name, series_names, track_name
@@ -94,10 +94,12 @@ from viewer.analysis.statistics.group_table import (
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.statistics.occurrences import Occurrences
 from viewer.arrays import Bools, Ints
+from viewer.model import intervals
 from viewer.model.charging import (
     Charged,
     charge,
     charge_groups,
+    charge_slices,
     covered_per_group,
     total_charged,
 )
@@ -198,7 +200,7 @@ class Grouping:
             if key != "thread":
                 group, of_part, cell = self._cells(key, part)
                 return group, of_part, self._charged_cells(key, cell, len(group), None, None)[0]
-            outer = np.flatnonzero(self._is_outer())
+            outer = np.flatnonzero(self.is_outer())
         counted = counted_slices(trace, warm_up=self.warm_up)
         outer = outer if counted is None else outer[counted[outer]]
         many = int(part.max(initial=0)) + 1
@@ -225,7 +227,7 @@ class Grouping:
 
         Not for units and runs, which are not slices.
         """
-        index, group = self._outermost() if key == "thread" else self.occurrences.counted(key)
+        index, group = self.outermost() if key == "thread" else self.occurrences.counted(key)
         own = index[group == number]
         return np.sort(own[self.occurrences.within(own, first, last)]).astype(np.int64)
 
@@ -233,7 +235,7 @@ class Grouping:
         self, key: str, first: int | None, last: int | None
     ) -> tuple[Ints | Codes, Ints | Codes]:
         """Return the slices that spreads count, and the group of each; not to be changed."""
-        index, group = self._outermost() if key == "thread" else self.occurrences.counted(key)
+        index, group = self.outermost() if key == "thread" else self.occurrences.counted(key)
         inside = self.occurrences.within(index, first, last)
         return (index, group) if inside.all() else (index[inside], group[inside])
 
@@ -252,6 +254,10 @@ class Grouping:
         """Return the labels of a key that the trace has, and per slice its group, -1 for none."""
         parts = self._keys.of(key)
         return parts.labels, parts.of(self.trace.slices, np.arange(len(self.trace.slices)))
+
+    def clocks_of_groups(self, key: str) -> tuple[str, ...]:
+        """Return the clock of each group, "" for that of the file; () if all have this."""
+        return self._keys.of(key).clocks if key == "kernel" else ()
 
     def group_of_slice(self, key: str, index: int) -> int:
         """Return the group of a slice by a key that the trace has, or -1; not for units or runs."""
@@ -294,7 +300,7 @@ class Grouping:
         covers the slices that it counts.
         """
         trace, slices = self.trace, self.trace.slices
-        at, track = self._outermost()
+        at, track = self.outermost()
         counted = counted_slices(trace, warm_up=self.warm_up)
         counts = None if counted is None else counted[at]
         of_row, threads = thread_of_rows(trace)
@@ -318,7 +324,7 @@ class Grouping:
 
     def _total_of_tracks(self, first: int | None, last: int | None) -> Ints:
         """Return per track the durations of its outermost slices in a range."""
-        slices, is_outer = self.trace.slices, self._is_outer()
+        slices, is_outer = self.trace.slices, self.is_outer()
         counted = counted_slices(self.trace, warm_up=self.warm_up)
         if counted is not None and is_whole(first, last):
             is_outer &= counted
@@ -326,20 +332,20 @@ class Grouping:
         track = slices.tracks_of(outer)
         return inclusive(slices, outer, track, len(self.trace.tracks), first, last)
 
-    def _is_outer(self) -> Bools:
+    def is_outer(self) -> Bools:
         """Return which slices are inside no other one, without foreign ones."""
         slices = self.trace.slices
         is_outer: Bools = (slices.row_depth == 0)[slices.rows()]
         is_outer[foreign(slices)] = False
         return is_outer
 
-    def _outermost(self) -> tuple[Ints, Ints]:
+    def outermost(self) -> tuple[Ints, Ints]:
         """Return the outermost slices of all tracks, and their tracks.
 
         Without foreign ones. In a plain profile, without those that are only scopes: of their
         slices, the outermost count.
         """
-        outer = self._is_outer()
+        outer = self.is_outer()
         if len(self._scopes):
             outer = _without_scopes(self.occurrences.tree, outer, self._scopes)
         at = np.flatnonzero(outer)
@@ -459,6 +465,24 @@ class Grouping:
             self_ticks[group] += row.ticks
             wall[group] += row.wall
         return self_ticks, wall, table.without_operator
+
+    def charged_slices(self, key: str, scope: TimeScope) -> tuple[Charged, intervals.Intervals]:
+        """Return the time that a key charges to slices, by their numbers, and that of none.
+
+        Not for units, threads and inferences, unless the groups are those of their slices.
+        """
+        trace, groups = self.trace, self._keys.of(key)
+        count = len(trace.slices)
+        if self._keys.is_of_operators(key):
+            has = stated_alone(trace, self._table.node_set_of_key)[trace.slices.key] >= 0
+            charged = self._cost.charged_to(np.where(has, np.arange(count), -1))
+            return charged, self._cost.time_without_operator(scope)
+        if groups.of_slice is None:
+            has = stated_alone(trace, groups.of_key)[trace.slices.key] >= 0
+        else:
+            has = (groups.of_slice >= 0) & ~made_of_others(trace)
+        charged = charge_slices(trace, has, self._scopes)
+        return charged, joined(self._charged_to(key).free.within(scope))
 
     def _charged_to(self, key: str) -> ChargedTime:
         """Return the time charged to the groups of a key, and the rest."""
@@ -604,7 +628,7 @@ class ChargedTime:
 
     def rest(self, scope: TimeScope) -> int:
         """Return the ticks in a scope that no group has."""
-        return length_within(self._free, self.trace, scope) if self._has_rest else 0
+        return length_within(self.free, self.trace, scope) if self._has_rest else 0
 
     @cached_property
     def _has_rest(self) -> bool:
@@ -617,7 +641,8 @@ class ChargedTime:
         return charge(self.trace, self._group_of_key, self._scopes)
 
     @cached_property
-    def _free(self) -> FreeTime:
+    def free(self) -> FreeTime:
+        """The time in no group."""
         trace, slices = self.trace, self.trace.slices
         if self._within_calls:
             whole = whole_slices(trace)

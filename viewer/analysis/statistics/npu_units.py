@@ -95,6 +95,14 @@ class UnitOverview:
             for (key, label), length in zip(named, ticks, strict=True)
         )
 
+    def times(self) -> list[tuple[str, str, Intervals]]:
+        """Return key, label and times of every row, of the whole trace."""
+        if not self._sets:
+            return []
+        whole = np.array([self._start]), np.array([self._end])
+        idle = intervals.subtract(whole, self._sets[-1][2])
+        return [*self._sets, ("idle", "Idle", idle), ("overall", "Overall", whole)]
+
     def longest(
         self, key: str, first: int | None = None, last: int | None = None
     ) -> tuple[int, int] | None:

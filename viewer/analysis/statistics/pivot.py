@@ -91,7 +91,7 @@ def pivot(
             _cell(cells, i, labels[within[i]] if within[i] >= 0 else name, int(within[i]), whole)
             for i in mine.tolist()
         ]
-        if _is_place(grouping, key):
+        if is_place(grouping, key):
             listed.append(_rest(row, listed, name, whole))
         rows.append(PivotRow(row, tuple(filter(_has_any, listed))))
     return PivotTable(table, then, tuple(rows))
@@ -120,13 +120,22 @@ def _divided(
     because the first one is a place.
     """
     key, then = keys
-    by_place = _is_place(grouping, key) and not _is_place(grouping, then)
+    by_place = is_place(grouping, key) and not is_place(grouping, then)
     owner, other = (then, key) if by_place else keys
-    labels, part = grouping.groups_of_slices(other)
-    if not _is_place(grouping, other):
-        around = innermost_around(slices, part >= 0)
-        part = np.where(around >= 0, part[around], -1)
+    labels, part = groups_around(grouping, slices, other)
     return owner, np.where(part < 0, len(labels), part), labels, by_place
+
+
+def groups_around(grouping: Grouping, slices: Slices, key: str) -> tuple[Sequence[str], Ints]:
+    """Return the labels of a key, and per slice its group or that of the innermost one around it.
+
+    -1 without any. A slice on another clock is in no place, whatever is around it.
+    """
+    labels, group = grouping.groups_of_slices(key)
+    if not is_place(grouping, key):
+        around = innermost_around(slices, group >= 0)
+        group = np.where(around >= 0, group[around], -1)
+    return labels, group
 
 
 def group_starts(
@@ -197,20 +206,18 @@ def slices_of_cell(
     """Return the slices that a cell counts, ascending. cell: its group and its number, or -1."""
     key, then = keys
     group, number = cell
-    if _is_place(grouping, key) and not _is_place(grouping, then):
+    if is_place(grouping, key) and not is_place(grouping, then):
         if number < 0:
             return np.empty(0, np.int64)
         index = grouping.slices(then, number, first, last)
         return np.asarray(index[grouping.groups_of_slices(key)[1][index] == group])
     index = grouping.slices(key, group, first, last)
-    _, part = grouping.groups_of_slices(then)
-    if not _is_place(grouping, then):
-        around = innermost_around(slices, part >= 0)
-        part = np.where(around >= 0, part[around], -1)
+    _, part = groups_around(grouping, slices, then)
     return np.asarray(index[part[index] == number])
 
 
-def _is_place(grouping: Grouping, key: str) -> bool:
+def is_place(grouping: Grouping, key: str) -> bool:
+    """Return whether each instant is in one group of a key, whatever else it is a part of."""
     return key in PLACES and not grouping.is_stated(key)
 
 

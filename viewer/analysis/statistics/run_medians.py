@@ -15,7 +15,7 @@ from viewer.model.trace import Trace
 from viewer.model.warm_up import counted_inferences
 
 
-def _inference_of_slices(trace: Trace, *, warm_up: bool) -> tuple[Ints, int]:
+def inference_of_slices(trace: Trace, *, warm_up: bool) -> tuple[Ints, int]:
     """Return which counted inference each slice starts in, and how many there are.
 
     That of no inference has the last number. On tracks without inferences, time decides; of
@@ -49,7 +49,7 @@ def medians_of_parts(grouping: Grouping, key: str, part: Ints) -> dict[tuple[int
 
     part: as for `Grouping.parted`. By group and part, in ticks.
     """
-    inference, count = _inference_of_slices(grouping.trace, warm_up=grouping.warm_up)
+    inference, count = inference_of_slices(grouping.trace, warm_up=grouping.warm_up)
     many = count + 1
     group, both, ticks = grouping.self_ticks_by(key, part * many + inference)
     of_part, of_inference = np.divmod(both, many)

@@ -29,7 +29,10 @@ _POPUP_KEYS = (*_RUN_KEYS, Qt.Key.Key_Tab, Qt.Key.Key_Escape, Qt.Key.Key_Backtab
 
 def proposals(text: str, schema: Mapping[str, Sequence[str]]) -> list[str]:
     """Return what can follow in a query, the columns of the tables that it names first."""
-    named = [table for table in schema if re.search(rf"\b{table}\b", text, re.IGNORECASE)]
+    names = {table: table.partition("(")[0] for table in schema}  # without a parameter
+    named = [
+        table for table, name in names.items() if re.search(rf"\b{name}\b", text, re.IGNORECASE)
+    ]
     columns: Iterable[str] = (c for table in (named or schema) for c in schema[table])
     return list(dict.fromkeys((*columns, *schema, *WORDS)))
 

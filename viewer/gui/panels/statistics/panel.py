@@ -9,7 +9,7 @@ highlighted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -18,6 +18,7 @@ from PySide6.QtCore import QModelIndex, Slot
 from PySide6.QtWidgets import QMenu, QPushButton
 
 from viewer.analysis.search.query import parse
+from viewer.analysis.statistics.charges import RANGE, TRACE, name_of_inferences
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.grouping import Grouping
@@ -26,6 +27,7 @@ from viewer.analysis.statistics.pivot import (
     cell_medians,
     cell_starts,
     group_starts,
+    is_place,
     pivot,
     slices_of_cell,
 )
@@ -59,8 +61,7 @@ from viewer.gui.panels.statistics.table import (
     query_of_groups,
     unit_contents,
 )
-from viewer.gui.qt.background import Latest
-from viewer.gui.qt.clipboard import copy_text, say
+from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
@@ -81,7 +82,7 @@ from viewer.model.scope import WHOLE, LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits, tick_to_ns
 from viewer.model.warm_up import counted_inferences
-from viewer.query.statistics_sql import Figures, NoQuery, statistics_sql
+from viewer.query.statistics_sql import IN_ORDER, CopiedTable, statistics_sql
 from viewer.tables.statistics import statistics_columns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.exports import ExportJob, table_job
@@ -122,8 +123,6 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         self.head.insertWidget(self.head.indexOf(self.filter), self.then)
         self.then.picked.connect(self._pick_then)
         self.table.menu_offered.connect(self._offer_more)
-        self._queries = Latest(self)
-        self._queries.answered.connect(self._copy_query)
         self._choices = TableChoices.of(session)
         self.table.let_choose([heading.key for heading in STARTS], self._choices, _TABLE)
         self._choices.restored.connect(self._take_keys)
@@ -414,15 +413,12 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         )
         only.triggered.connect(lambda: self._show_only(query))
         entry = menu.addAction("Copy as SQL")
-        entry.setToolTip("A query for opscope query, with count, self time and durations")
-        arguments = answer, len(self._session.traces) > 1
-        if len(answer.shown.trace.slices) > self.SYNC_LIMIT:  # whether it can takes long
-            entry.triggered.connect(lambda: self._queries.submit(query_of, arguments))
-            return
-        text, why = query_of(arguments)
-        entry.setEnabled(not why)
-        entry.setToolTip(why or entry.toolTip())
-        entry.triggered.connect(lambda: self._copy_query((text, why)))
+        entry.setToolTip("These rows and figures as a query for opscope query")
+        path = answer.shown.trace.path if len(self._session.traces) > 1 else ""
+        words = self.filter.text().lower().split()
+        entry.triggered.connect(
+            lambda: copy_text(self.table, query_of(answer, words, path), "a query")
+        )
 
     def _query_of_row(self, answer: StatisticsAnswer, row: int) -> str:
         """Return a search that finds exactly the slices of a row, "" if none is known."""
@@ -450,14 +446,6 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         search = Search.of(self._session)
         search.set_query(query)
         search.show_only_hits(True)
-
-    @Slot(object)
-    def _copy_query(self, query: tuple[str, str]) -> None:
-        text, why = query
-        if why:
-            say(self.table, f"There is no query: {why}")
-        else:
-            copy_text(self.table, text, "a query")
 
     # -- exporting -------------------------------------------------------------------------------
 
@@ -541,6 +529,12 @@ class StatisticsAnswer:
         return FigureBase(self.shown.axis.ns_per_tick, count)
 
     @property
+    def has_own_clocks(self) -> bool:
+        """Whether delegates' own clocks timed any of the slices of rows."""
+        groups = self.table.groups if self.pivoted is None else [c for r in self.cells for c in r]
+        return any(g.clock is not None or g.delegate_ns is not None for g in groups)
+
+    @property
     def then(self) -> str:
         """The second key, "" without one."""
         return "" if self.pivoted is None else self.pivoted.then
@@ -573,36 +567,36 @@ def _answer(shown: OpenTrace, key: str, scope: TimeScope, then: str) -> Statisti
     return StatisticsAnswer(shown, pivoted.table, scope, pivoted, (medians, of_cells), of_starts)
 
 
-def query_of(arguments: tuple[StatisticsAnswer, bool]) -> tuple[str, str]:
-    """Return the rows of an answer as a query, and why there is none, as a sentence.
+def query_of(answer: StatisticsAnswer, words: Sequence[str] = (), path: str = "") -> str:
+    """Return the rows of an answer as a query.
 
-    arguments: the answer, and whether several files are open, so that the query names its own.
+    words: of the filter. path: of the file, if several are open.
     """
-    answer, is_of_several = arguments
-    grouping, scope, base = answer.grouping, answer.scope, answer.base
-    runs = counted_inferences(grouping.trace, warm_up=grouping.warm_up)
+    grouping, scope, base, table = answer.grouping, answer.scope, answer.base, answer.table
+    key, then = table.key, answer.then
+    first, last, _ = scope.span
+    ticks = None if first is None or last is None else (first, last)
+    name = RANGE if ticks else TRACE
+    if base is not None and base.is_of_several and _is_per_inference(key, then):
+        name = name_of_inferences(base.phase, warm_up=scope.warm_up)
     is_mean = base is not None and base.is_mean
-    numbers = [scope.run.number] if scope.run is not None else [run.number for run in runs]
-    pairs = (
-        [(group.label, "", group) for group in answer.table.groups]
-        if answer.pivoted is None
-        else [(row.group.label, cell.label, cell) for row in answer.pivoted.rows
-              for cell in row.cells]
-    )  # fmt: skip
-    figures = Figures(
-        (answer.table.key, answer.then),
-        {(label, then): group for label, then, group in pairs},
-        len(pairs),
+    runs = counted_inferences(grouping.trace, warm_up=grouping.warm_up)
+    copied = CopiedTable(
+        (key, then),
+        (is_place(grouping, key), bool(then) and is_place(grouping, then)),
         answer.shown.axis.ns_per_tick,
-        numbers if scope.run is not None or is_mean else None,
-        base.divisor if base is not None and is_mean else 1,
-        scope.ticks is not None,
+        name,
+        ticks,
+        is_closed=ticks is not None and (ticks[1] >= grouping.trace.end or first == last),
+        divisor=base.divisor if base is not None and is_mean else 1,
+        inferences=len(runs) if is_mean else 0,
+        rest=table.ungrouped_label if table.ungrouped and not then and not words else "",
+        own_clocks=answer.has_own_clocks,
+        path=path,
+        words=tuple(words),
+        is_ordered=key in IN_ORDER and not grouping.is_stated(key),
     )
-    path = answer.shown.trace.path if is_of_several else ""
-    try:
-        return statistics_sql(answer.shown.grouping, figures, path), ""
-    except NoQuery as why:
-        return "", f"{why}."
+    return statistics_sql(copied)
 
 
 def _is_per_inference(key: str, then: str) -> bool:
