@@ -16,7 +16,11 @@ from viewer.analysis.links import coverage
 from viewer.analysis.statistics import grouping, npu_units, occurrences
 from viewer.analysis.summary import medians, summary
 from viewer.prove.verdict import Verdict
+from viewer.reports import compare as compare_module
 from viewer.reports import proof as proof_module
+from viewer.reports import proved_statistics
+from viewer.reports import stats as stats_module
+from viewer.reports.profiles import summary as summary_module
 from viewer.reports.proof import check_arms, proof
 from viewer.view.sessions.opened_files import opened_files
 
@@ -185,7 +189,89 @@ def field_fault(place, name, field):
     return plant
 
 
+def parted_fault(name):
+    """Plants a fault in the groups by two keys."""
+
+    def plant(monkeypatch):
+        real = grouping.Grouping.parted
+
+        def wrong(*arguments, **options):
+            parted = real(*arguments, **options)
+            return replace(parted, **{name: first_plus_one(getattr(parted, name))})
+
+        monkeypatch.setattr(grouping.Grouping, "parted", wrong)
+
+    return plant
+
+
+def range_fault(place, name):
+    """Plants a fault in what a function returns for a range."""
+
+    def plant(monkeypatch):
+        real = getattr(place, name)
+
+        def wrong(*arguments, **options):
+            result = real(*arguments, **options)
+            if arguments[-1] is None and arguments[-2] is None:
+                return result
+            return ~result & result if result.dtype == np.bool_ else result + 1
+
+        monkeypatch.setattr(place, name, wrong)
+
+    return plant
+
+
+def row_fault(place, name, key):
+    """Plants a fault in a number of the facts that a function returns."""
+
+    def plant(monkeypatch):
+        real = getattr(place, name)
+
+        def wrong(*arguments, **options):
+            facts = real(*arguments, **options)
+            return facts | {key: facts[key] + 1} if facts.get(key) is not None else facts
+
+        monkeypatch.setattr(place, name, wrong)
+
+    return plant
+
+
+def median_fault(monkeypatch):
+    real = stats_module.medians_per_inference
+    monkeypatch.setattr(
+        stats_module,
+        "medians_per_inference",
+        lambda *arguments: {group: ticks + 0.5 for group, ticks in real(*arguments).items()},
+    )
+
+
+def base_fault(monkeypatch):
+    real = summary_module._base_facts
+    monkeypatch.setattr(
+        summary_module, "_base_facts", lambda base: real(replace(base, count=base.count + 1))
+    )
+
+
+def mean_fault(monkeypatch):
+    real = summary_module._mean_facts
+
+    def wrong(*arguments):
+        return {name: ns + 1 for name, ns in real(*arguments).items()}
+
+    monkeypatch.setattr(summary_module, "_mean_facts", wrong)
+
+
 FAULTS = {
+    **{f"two keys {name}": parted_fault(name) for name in ("self_ticks", "wall", "total")},
+    "ranges total": range_fault(grouping, "inclusive"),
+    "ranges starts": range_fault(occurrences, "starts_between"),
+    **{
+        f"means {name}": row_fault(stats_module, "per_inference_row", f"{name}_per_inference_ns")
+        for name in ("total", "self", "wall")
+    },
+    "means median": median_fault,
+    "summary base": base_fault,
+    "summary mean": mean_fault,
     **{
         f"stats {name}": spread_fault(name) for name in ("count", "avg", "min", "max", "p50", "p90")
     },
@@ -268,7 +354,21 @@ def waterfall_fault(name):
     return plant
 
 
+def drift_fault(monkeypatch):
+    real = comparison.drifts_of
+    monkeypatch.setattr(
+        comparison,
+        "drifts_of",
+        lambda *arguments: tuple(None if d is None else d + 0.01 for d in real(*arguments)),
+    )
+
+
 FAULTS_OF_COMPARISONS = {
+    "drift": drift_fault,
+    **{
+        f"rates {name}": row_fault(compare_module, "rate_facts", name)
+        for name in ("per_second", "gap_ns", "idle_share")
+    },
     "rows": session_fault("_medians"),
     "inference": session_fault("inference_of"),
     "change": change_fault,
@@ -286,6 +386,7 @@ def test_a_fault_planted_in_a_comparison_is_a_difference(monkeypatch, fault):
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_a_difference(monkeypatch, fault):
+    monkeypatch.setattr(proved_statistics, "KEYS", ("name", "operator", "thread"))
     FAULTS[fault](monkeypatch)
     assert proof_of(HANDLES)["differences"] != []
 

@@ -7,6 +7,7 @@ group: its *owner*.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from viewer.model.trace import KeyKind, Unit
@@ -102,11 +103,13 @@ WITH whole AS (
     WINDOW w AS (PARTITION BY track ORDER BY t),
         up AS (PARTITION BY track ORDER BY t ROWS UNBOUNDED PRECEDING)
 )
-SELECT sum(long) FROM swept WHERE whole > 0 AND busy = 0"""
+SELECT sum({long}) FROM (
+    SELECT t AS a, t + long AS b, whole, busy FROM swept WHERE long IS NOT NULL
+) WHERE whole > 0 AND busy = 0"""
 
 _TOTALS = """
-SELECT g, sum(ended - began) FROM (
-    SELECT occurs AS g, began, ended FROM member WHERE occurs IS NOT NULL AND {counts}
+SELECT g, sum({long}) FROM (
+    SELECT {group} AS g, began AS a, ended AS b FROM member WHERE occurs IS NOT NULL AND {counts}
     QUALIFY coalesce(max(reach) OVER (PARTITION BY occurs ORDER BY place
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) < place, true)
 ) GROUP BY g"""
@@ -130,7 +133,8 @@ FROM ranked GROUP BY g"""
 class Derived:
     """The figures of a group, in ticks. twice_p50, ten_p90: the median and the percentile, whole.
 
-    zeros: how many of its slices the file cut to 0. wall: None if it cannot be derived.
+    zeros: how many of its slices the file cut to 0. wall: None if it cannot be derived. twice_each:
+    twice the median self time in an inference.
     """
 
     total: int = 0
@@ -143,6 +147,34 @@ class Derived:
     twice_p50: int = 0
     ten_p90: int = 0
     zeros: int = 0
+    twice_each: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The ticks that figures cover. closed: what starts at the last one counts."""
+
+    first: int
+    last: int
+    closed: bool = False
+
+    def sql(self) -> str:
+        """Return the length in it of what is between the ticks a and b."""
+        return f"greatest(0, least(b, {self.last}) - greatest(a, {self.first}))"
+
+    def starts(self, began: str) -> str:
+        """Return whether what begins at a tick counts."""
+        return f"({began} >= {self.first} AND {began} {'<=' if self.closed else '<'} {self.last})"
+
+
+def length(window: Window | None) -> str:
+    """Return how much of what is between the ticks a and b counts."""
+    return "b - a" if window is None else window.sql()
+
+
+def starts(window: Window | None, began: str = "began") -> str:
+    """Return whether what begins at a tick counts."""
+    return "true" if window is None else window.starts(began)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +184,10 @@ class Grouping:
     per_slice: the group is that of the slice, not of its identity. of_calls: the whole is what
     the runtime timed. each: every slice counts, as by name. scopes: the table `scope` has the
     slices without wall time. by_innermost: a moment is that of the innermost slice, and so of the
-    group around this, as where operators call one another.
+    group around this, as where operators call one another. counts: the column of the slices that
+    count. window: of a range. inferences: how many have the median of self times, of the table
+    `in_inference`, 0 for none. parts: how many the groups are divided into by the table `part_of`;
+    the numbers of groups are those of cells then.
     """
 
     per_slice: bool = False
@@ -161,21 +196,63 @@ class Grouping:
     scopes: bool = False
     by_innermost: bool = False
     counts: str = "counts"
+    window: Window | None = None
+    inferences: int = 0
+    parts: int = 0
+
+    @property
+    def cell(self) -> str:
+        """The column of what figures are of, if it is not that of their groups."""
+        return "cell" if self.parts else ""
 
 
 def derive(raw: Raw, grouping: Grouping) -> tuple[dict[int, Derived], int | None]:
     """Return the figures of the groups of `given`, and the time in none; None if unknown."""
-    counts = grouping.counts
+    counts, long = grouping.counts, length(grouping.window)
     prepare(raw, per_slice=grouping.per_slice)
+    if grouping.parts:
+        _divide(raw, grouping.parts)
     derived: dict[int, Derived] = {}
-    for g, total in raw.run(_TOTALS.format(counts=counts)):
+    totals = _TOTALS.format(counts=counts, long=long, group=grouping.cell or "occurs")
+    for g, total in raw.run(totals):
         derived.setdefault(g, Derived()).total = int(total)
-    assign_owners(raw, "charged", "charged IS NOT NULL", counts)
-    for g, ticks in raw.run("SELECT g, sum(b - a) FROM owned WHERE counts GROUP BY g"):
+    assign_owners(raw, grouping.cell or "charged", "charged IS NOT NULL", counts)
+    for g, ticks in raw.run(f"SELECT g, sum({long}) FROM owned WHERE counts GROUP BY g"):
         derived.setdefault(g, Derived()).self_ticks = int(ticks)
+    if grouping.inferences:
+        sums = ("SELECT g, n, sum(b - a) FROM owned JOIN in_inference i ON i.id = owner "
+                "WHERE counts GROUP BY g, n")  # fmt: skip
+        add_medians(derived, raw.run(sums), grouping.inferences)
     rest = _wall(raw, grouping, derived)
     _durations(raw, grouping, derived)
     return derived, rest
+
+
+def add_medians(
+    derived: dict[int, Derived], sums: Sequence[tuple[int, int, int]], inferences: int
+) -> None:
+    """Fill in the medians of inferences; sums: group, inference and ticks, of others 0."""
+    of_group: dict[int, list[int]] = {}
+    for g, _, ticks in sums:
+        of_group.setdefault(g, []).append(int(ticks))
+    for g, ticks_of in of_group.items():
+        ordered = sorted([*ticks_of, *[0] * (inferences - len(ticks_of))])
+        middle = ordered[(inferences - 1) // 2] + ordered[inferences // 2]
+        derived.setdefault(g, Derived()).twice_each = middle
+
+
+def _divide(raw: Raw, parts: int) -> None:
+    """Give each slice of `member` its cell: its group, and its part or that around it.
+
+    One that `part_of` has with -1 is in none, whatever is around it.
+    """
+    raw.run("ALTER TABLE member ADD COLUMN cell BIGINT")
+    _nearest(raw, "nearest_part", "id IN (SELECT id FROM part_of)")
+    raw.run(
+        f"UPDATE member SET cell = named * {parts + 1} + coalesce((SELECT nullif(p.p, -1) "
+        "FROM nearest_part n JOIN part_of p ON p.id = n.up WHERE n.id = member.id), "
+        f"{parts}) WHERE named IS NOT NULL"
+    )
 
 
 def prepare(raw: Raw, *, per_slice: bool = False) -> None:
@@ -201,7 +278,9 @@ def moments(raw: Raw) -> bool:
     return True
 
 
-def rest_of(raw: Raw, *, of_calls: bool, counts: str, unnamed: str = "true") -> int:
+def rest_of(
+    raw: Raw, *, of_calls: bool, counts: str, unnamed: str = "true", window: Window | None = None
+) -> int:
     """Return the time of the whole in which nothing of `owned` runs."""
     instructions = f"{KeyKind.OPERATOR_CALL:d}, {KeyKind.DELEGATE_CALL:d}, {KeyKind.CONTROL:d}"
     whole = "parent IS NULL"
@@ -209,7 +288,7 @@ def rest_of(raw: Raw, *, of_calls: bool, counts: str, unnamed: str = "true") -> 
         whole = f"(is_execute OR (parent IS NULL AND kind IN ({instructions})))"
     return raw.number(
         _REST.format(
-            whole=whole, counts=counts, unnamed=unnamed,
+            whole=whole, counts=counts, unnamed=unnamed, long=length(window),
             hal=int(Unit.HAL), host=int(Unit.HOST),
         )
     )  # fmt: skip
@@ -230,7 +309,7 @@ def _wall(raw: Raw, grouping: Grouping, derived: dict[int, Derived]) -> int | No
     if grouping.by_innermost:
         # The group of a moment is that around its innermost slice.
         raw.run("CREATE OR REPLACE TABLE around AS "
-                "SELECT n.id, o.charged AS g FROM nearest_owner n "
+                f"SELECT n.id, o.{grouping.cell or 'charged'} AS g FROM nearest_owner n "
                 "JOIN member o ON o.id = n.up")  # fmt: skip
         raw.run("ALTER TABLE member ADD COLUMN IF NOT EXISTS innermost BIGINT")
         raw.run("UPDATE member SET innermost = coalesce("
@@ -239,16 +318,21 @@ def _wall(raw: Raw, grouping: Grouping, derived: dict[int, Derived]) -> int | No
             raw, "innermost", f"NOT native AND NOT derived AND {in_scopes} IS NOT TRUE", counts
         )
     elif grouping.scopes:
-        assign_owners(raw, "charged", f"charged IS NOT NULL AND NOT {in_scopes}", counts)
+        is_owner = f"charged IS NOT NULL AND NOT {in_scopes}"
+        assign_owners(raw, grouping.cell or "charged", is_owner, counts)
     if not moments(raw):
         for figures in derived.values():
             figures.wall = None
         return None
-    walls = dict(raw.run("SELECT g, sum(b - a) FROM moments WHERE counts GROUP BY g"))
+    long = length(grouping.window)
+    walls = dict(raw.run(f"SELECT g, sum({long}) FROM moments WHERE counts GROUP BY g"))
     if grouping.by_innermost:
         rest = int(walls.pop(-1, 0))
     else:
-        rest = rest_of(raw, of_calls=grouping.of_calls, counts=counts, unnamed="charged IS NULL")
+        rest = rest_of(
+            raw, of_calls=grouping.of_calls, counts=counts, unnamed="charged IS NULL",
+            window=grouping.window,
+        )  # fmt: skip
     for g, ticks in walls.items():
         derived.setdefault(g, Derived()).wall = int(ticks)
     return rest
@@ -260,9 +344,11 @@ def _durations(raw: Raw, grouping: Grouping, derived: dict[int, Derived]) -> Non
     apart = "true" if grouping.each else "o.occurs IS DISTINCT FROM m.occurs"
     raw.run(
         "CREATE OR REPLACE TABLE occurrence AS "
-        "SELECT m.occurs AS g, m.ended - m.began AS long, m.is_zero FROM member m "
+        f"SELECT m.{grouping.cell or 'occurs'} AS g, m.ended - m.began AS long, m.is_zero "
+        "FROM member m "
         "JOIN nearest_owner n USING (id) LEFT JOIN member o ON o.id = n.up "
-        f"WHERE m.occurs IS NOT NULL AND m.{grouping.counts} AND NOT m.is_open AND {apart}"
+        f"WHERE m.occurs IS NOT NULL AND m.{grouping.counts} AND NOT m.is_open AND {apart} "
+        f"AND {starts(grouping.window, 'm.began')}"
     )
     add_durations(raw, derived)
 

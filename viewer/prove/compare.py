@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isclose
+from fractions import Fraction
+from math import expm1, isclose, log
 from statistics import median
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from viewer.arrays import Ints
 from viewer.model.trace import KeyKind
 from viewer.prove.raw import Raw
+from viewer.prove.summary import register_runs
 from viewer.prove.verdict import Verdict, figures_in
 
 Facts = Mapping[str, Any]
@@ -20,7 +22,9 @@ Facts = Mapping[str, Any]
 Part = tuple[str, int, str | None, int | None]
 OTHER_LEVEL = "rows of groups of slices are derived only once"
 OTHER_METHODS = "not every session ran the same methods"
+FEW_RUNS = "a session has too few inferences of a method"
 _SIX_DIGITS = 6e-6
+_GRAINS, _LEAST_HALVED = 2, 4
 _DIFFERENT_CLOCKS = "different clocks"
 
 # The slices of calls, and of events inside them, each with its number in its inference.
@@ -31,7 +35,8 @@ WITH placed AS (
         row_number() OVER (PARTITION BY run, instruction, s.kind = {KeyKind.DELEGATE_EVENT:d},
             CASE WHEN s.kind = {KeyKind.DELEGATE_EVENT:d} THEN c.name END
             ORDER BY s.began, s.id) - 1 AS nth
-    FROM slices s JOIN called c USING (id) WHERE run >= 0 AND instruction >= 0 AND s.kind IN
+    FROM slices s JOIN called c USING (id)
+    WHERE run IN (FROM chosen) AND instruction >= 0 AND s.kind IN
         ({KeyKind.OPERATOR_CALL:d}, {KeyKind.DELEGATE_CALL:d}, {KeyKind.DELEGATE_EVENT:d})
 ), sums AS (
     SELECT of_row, p.method, run, sum(long) AS t FROM placed p JOIN part ON part.method = p.method
@@ -51,22 +56,29 @@ FROM ranked GROUP BY of_row, method ORDER BY of_row, method"""
 class SessionOf:
     """A session: its profile, and per slice the place of its inference, -1 for none.
 
-    methods: of each scope of the profile, its name. runs: of each inference, its method and ticks.
+    methods: of each scope of the profile, its name. runs: of each inference, its method, ticks and
+    start. of_trace: their places among the runs of the profile, () if they have no rate, as they
+    are of several methods or phases, or no inferences.
     """
 
     raw: Raw
     ns_per_tick: float
     run: Ints
     methods: Sequence[str]
-    runs: Sequence[tuple[str, int]]
+    runs: Sequence[tuple[str, int, int]]
+    of_trace: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
 class ArmOf:
-    """The sessions of an arm, and the parts of each row of the report, () for none."""
+    """The sessions of an arm, and the parts of each row of the report, () for none.
+
+    grains: of each row, the ns by which its times differ at least.
+    """
 
     sessions: Sequence[SessionOf]
     rows: Sequence[Sequence[Part]]
+    grains: Sequence[float]
 
 
 def check_compare(verdict: Verdict, name: str, facts: Facts, arms: tuple[ArmOf, ArmOf]) -> None:
@@ -89,6 +101,9 @@ def check_compare(verdict: Verdict, name: str, facts: Facts, arms: tuple[ArmOf, 
         medians.append((pair[0], pair[1]))
         _check_change(verdict, figure, row, *medians[-1])
     _check_inference(verdict, name, facts, arms, medians)
+    _check_drifts(verdict, name, facts, arms)
+    for side, arm in zip("ab", arms, strict=True):
+        _check_rates(verdict, f"{name}: arm {side}", facts["arms"][side], arm)
 
 
 def _check_change(
@@ -112,7 +127,7 @@ def _check_inference(
 ) -> None:  # fmt: skip
     """Check the whole inference, and that the changes of rows add up to its change."""
     inference, fall = facts["inference"], facts["waterfall"]
-    ran = [[{method for method, _ in s.runs} for s in arm.sessions] for arm in arms]
+    ran = [[{method for method, *_ in s.runs} for s in arm.sessions] for arm in arms]
     if any(methods != of_arm[0] for of_arm in ran for methods in of_arm) or (
         len(ran[0][0]) != len(ran[1][0])
     ):
@@ -141,8 +156,117 @@ def _check_inference(
         verdict.same(f"{name}: waterfall: {key}", fall[key], ns)
 
 
-def _rows(arm: ArmOf) -> list[list[float | None]]:
-    """Return of each row its time in each session, in ns: the medians of methods, added up."""
+# -- drift and rates -------------------------------------------------------------------------------
+
+
+def _check_drifts(verdict: Verdict, name: str, facts: Facts, arms: tuple[ArmOf, ArmOf]) -> None:
+    """Check how much rows and the inference change from the first half of sessions to the second.
+
+    Of the arm in which it is more; a change within two steps of the clock is none.
+    """
+    halves = [[_halves(session) for session in arm.sessions] for arm in arms]
+    both = [
+        [_rows(arm, [half[k] for half in halves[side]]) for k in (0, 1)]
+        for side, arm in enumerate(arms)
+    ]
+    for number, row in enumerate(facts["rows"]):
+        grain = max(arm.grains[number] for arm in arms)
+        pairs = [list(zip(first[number], second[number], strict=True)) for first, second in both]
+        _check_drift(verdict, f"{name}: {row['label']}", row["drift"], pairs, grain)
+    methods = [{method for method, *_ in session.runs} for arm in arms for session in arm.sessions]
+    halved = [
+        {session.runs[place][0] for place in half[0]}
+        for side, arm in enumerate(arms)
+        for session, half in zip(arm.sessions, halves[side], strict=True)
+    ]
+    if any(own and own != every for own, every in zip(halved, methods, strict=True)):
+        verdict.skip(f"{name}: inference: drift", FEW_RUNS)
+        return
+    whole = [
+        [tuple(_inference(session, half[k]) for k in (0, 1))
+         for session, half in zip(arm.sessions, halves[side], strict=True)]
+        for side, arm in enumerate(arms)
+    ]  # fmt: skip
+    drift = facts["inference"]["drift"]
+    _check_drift(verdict, f"{name}: inference", drift, whole, 0.0)
+
+
+def _check_drift(
+    verdict: Verdict, figure: str, reported: float | None,
+    pairs: Sequence[Sequence[tuple[float | None, ...]]], grain: float,
+) -> None:  # fmt: skip
+    largest, is_any = 0.0, False
+    for of_arm in pairs:
+        timed = [(first, second) for first, second in of_arm if first and second]
+        if timed:
+            is_any = True
+            ratio = median([log(second / first) for first, second in timed])
+            step = median([abs(second - first) for first, second in timed])
+            if step > _GRAINS * grain and abs(ratio) > abs(largest):
+                largest = ratio
+    verdict.checked += 1
+    derived = expm1(largest) if is_any else None
+    if reported is None or derived is None:
+        if reported is not derived:
+            verdict.same(f"{figure}: drift", reported, derived)
+    elif not isclose(reported, derived, rel_tol=_SIX_DIGITS, abs_tol=1e-12):
+        verdict.same(f"{figure}: drift", reported, derived)
+
+
+def _halves(session: SessionOf) -> tuple[list[int], list[int]]:
+    """Return the first and the last inferences of each method, without one in the middle."""
+    halves: tuple[list[int], list[int]] = ([], [])
+    for method in dict.fromkeys(method for method, *_ in session.runs):
+        places = [i for i, run in enumerate(session.runs) if run[0] == method]
+        if len(places) >= _LEAST_HALVED:
+            places.sort(key=lambda i: session.runs[i][2])
+            half = len(places) // 2
+            halves[0].extend(places[:half])
+            halves[1].extend(places[-half:])
+    return halves
+
+
+def _check_rates(verdict: Verdict, figure: str, facts: Facts, arm: ArmOf) -> None:
+    """Check how inferences fill the wall time: the medians of the sessions that have a rate."""
+    rates = [rate for session in arm.sessions if (rate := _rate(session)) is not None]
+    derived = [median(values) for values in zip(*rates, strict=True)] if rates else [None] * 3
+    for key, value in zip(("per_second", "gap_ns", "idle_share"), derived, strict=True):
+        reported = facts[key]
+        if reported is None or value is None:
+            verdict.same(f"{figure}: {key}", reported, value)
+        elif key == "gap_ns":
+            verdict.same(f"{figure}: {key}", reported, round(value))
+        else:
+            verdict.near(f"{figure}: {key}", reported, Fraction(value), abs(value) * _SIX_DIGITS)
+
+
+def _rate(session: SessionOf) -> tuple[float, float, float] | None:
+    """Return inferences per second, the median gap in ns, and the idle share; None without any."""
+    raw, places = session.raw, session.of_trace
+    if not places or any(raw.trace.runs[place].tokens for place in places):
+        return None
+    register_runs(raw, [0] * len(raw.trace.runs))
+    raw.register("of_session", {"number": places})
+    count, ticks, idle = raw.run(
+        "SELECT count(*), sum(long), sum(idle) FROM gap JOIN of_session USING (number)"
+    )[0]
+    gaps = [int(gap) for (gap,) in raw.run(
+        "SELECT idle FROM gap JOIN of_session USING (number) WHERE idle IS NOT NULL")]  # fmt: skip
+    wall = int(ticks) + int(idle or 0)
+    if not gaps or not wall:
+        return None
+    per_second = float(count * 10**9 / (wall * Fraction(session.ns_per_tick)))
+    return per_second, median(gaps) * session.ns_per_tick, int(idle) / wall
+
+
+# -- times of sessions -----------------------------------------------------------------------------
+
+
+def _rows(arm: ArmOf, chosen: Sequence[Sequence[int]] | None = None) -> list[list[float | None]]:
+    """Return of each row its time in each session, in ns: the medians of methods, added up.
+
+    chosen: of each session, only these inferences.
+    """
     times: list[list[float | None]] = [[None] * len(arm.sessions) for _ in arm.rows]
     parts = [(number, *part) for number, row in enumerate(arm.rows) for part in row]
     for place, session in enumerate(arm.sessions):
@@ -156,6 +280,8 @@ def _rows(arm: ArmOf) -> list[list[float | None]]:
         })  # fmt: skip
         raw.run("CREATE OR REPLACE TABLE part (of_row BIGINT, method VARCHAR, instruction BIGINT, "
                 "event VARCHAR, nth BIGINT)")  # fmt: skip
+        runs = range(len(session.runs)) if chosen is None else chosen[place]
+        raw.register("chosen", {"run": np.array(runs, np.int64)})
         if parts:
             raw.connection.executemany("INSERT INTO part VALUES (?, ?, ?, ?, ?)", parts)
         for number, _, twice in raw.run(_TIMES):
@@ -164,10 +290,11 @@ def _rows(arm: ArmOf) -> list[list[float | None]]:
     return times
 
 
-def _inference(session: SessionOf) -> float:
-    """Return the median time of an inference; of several methods, their sum."""
+def _inference(session: SessionOf, chosen: Sequence[int] | None = None) -> float:
+    """Return the median time of an inference; of several methods, their sum. chosen: of these."""
     of_methods: dict[str, list[int]] = {}
-    for method, ticks in session.runs:
+    for place in range(len(session.runs)) if chosen is None else chosen:
+        method, ticks, _ = session.runs[place]
         of_methods.setdefault(method, []).append(ticks)
     return sum(median(lengths) for lengths in of_methods.values()) * session.ns_per_tick
 

@@ -31,8 +31,8 @@ class Raw:
     inside it. parent: the slice around it. began, ended: its ticks. thread: as in
     `viewer.model.inferences.inference_views.thread_of_rows`. native: a clock of its own timed it.
     computed: made of other slices; derived: and there are others. counts, steady: whether the whole
-    trace counts it, with and without the warm-up. is_open: it has no end. is_zero: the file cut it
-    to 0. samples: how many it is made of, 1 for others.
+    trace counts it, with and without the warm-up; everything: always, as in a range. is_open: it
+    has no end. is_zero: the file cut it to 0. samples: how many it is made of, 1 for others.
     """
 
     def __init__(self, trace: Trace, ns_per_tick: Fraction) -> None:
@@ -68,6 +68,7 @@ class Raw:
             "native": native, "computed": computed, "derived": none if computed.all() else computed,
             "counts": all_of_them if counts[0] is None else counts[0],
             "steady": all_of_them if counts[1] is None else counts[1],
+            "everything": all_of_them,
             "is_open": none if is_open is None else is_open,
             "is_zero": is_zero, "samples": _samples(trace),
         })  # fmt: skip

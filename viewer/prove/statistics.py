@@ -11,7 +11,16 @@ import numpy as np
 
 from viewer.model.names.torq import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Unit
-from viewer.prove.charge import OVERLAPS, Derived, add_durations, union_of
+from viewer.prove.charge import (
+    OVERLAPS,
+    Derived,
+    Window,
+    add_durations,
+    add_medians,
+    length,
+    starts,
+    union_of,
+)
 from viewer.prove.raw import Raw
 from viewer.prove.verdict import MICRO, MILLI, Verdict, figures_in
 
@@ -30,11 +39,13 @@ def check_rows(
     rest: int | None,
     *,
     in_order: bool,
+    divisor: int = 0,
 ) -> None:
     """Check the rows of one profile by one key, with the whole and the rest in its head.
 
     facts: `rows` and `file`, as in the report. labels: of the groups. in_order: whether rows are in
-    the order of the groups, rather than by their time.
+    the order of the groups, rather than by their time. divisor: of how many inferences there are
+    means, 0 for none.
     """
     rows: Sequence[Facts] = facts["rows"]
     listed = {
@@ -63,11 +74,11 @@ def check_rows(
         if figures is None:
             verdict.same(f"{figure}: row", "listed", "not listed")
         else:
-            before = _check_row(verdict, raw, figure, row, figures, whole, before)
+            before = _check_row(verdict, raw, figure, row, figures, whole, before, divisor)
     for label, others in waiting.items():
         for _ in others:
             verdict.same(f"{name}: {label}: row", "not listed", "listed")
-    _check_head(verdict, raw, name, facts["file"], whole, rest, before)
+    _check_head(verdict, raw, name, facts["file"], whole, rest, before, divisor)
 
 
 def label_on(label: str, clock: str) -> str:
@@ -77,7 +88,7 @@ def label_on(label: str, clock: str) -> str:
 
 def _check_head(
     verdict: Verdict, raw: Raw, name: str, file: Facts, whole: int | None, rest: int | None,
-    before: int,
+    before: int, divisor: int,
 ) -> None:  # fmt: skip
     if whole is None or rest is None:
         verdict.skip(f"{name}: whole, ungrouped", OVERLAPS, 4)
@@ -86,11 +97,16 @@ def _check_head(
     verdict.same(f"{name}: whole_ns", file["whole_ns"], raw.ns(whole))
     verdict.same(f"{name}: ungrouped_ticks", file["ungrouped_ticks"], rest)
     verdict.same(f"{name}: ungrouped_ns", file["ungrouped_ns"], raw.ns(whole) - raw.ns(before))
+    if divisor:
+        mean, listed = (raw.ns(Fraction(ticks, divisor)) for ticks in (whole, before))
+        verdict.same(f"{name}: inferences", file["per_inferences"], divisor)
+        verdict.same(f"{name}: mean whole", file["whole_per_inference_ns"], mean)
+        verdict.same(f"{name}: mean ungrouped", file["ungrouped_per_inference_ns"], mean - listed)
 
 
 def _check_row(
     verdict: Verdict, raw: Raw, figure: str, row: Facts, figures: Derived, whole: int | None,
-    before: int,
+    before: int, divisor: int,
 ) -> int:  # fmt: skip
     """Check a row, and return the wall time up to it. Rounded wall times add up to the whole."""
     times = {"total": figures.total, "self": figures.self_ticks}
@@ -106,7 +122,18 @@ def _check_row(
         after = before + figures.wall
         verdict.same(f"{figure}: wall_ns", row["wall_ns"], raw.ns(after) - raw.ns(before))
         verdict.near(f"{figure}: share", row["share"], Fraction(figures.wall, whole or 1), MICRO)
+        if divisor:
+            mean = raw.ns(Fraction(after, divisor)) - raw.ns(Fraction(before, divisor))
+            verdict.same(f"{figure}: mean wall", row["wall_per_inference_ns"], mean)
         before = after
+    if divisor:
+        for name, ticks in times.items():
+            mean = raw.ns(Fraction(ticks, divisor))
+            verdict.same(f"{figure}: mean {name}", row[f"{name}_per_inference_ns"], mean)
+        if "p50_per_inference_ns" in row:
+            each = Fraction(figures.twice_each, 2)
+            verdict.same(f"{figure}: median self", row["p50_per_inference_ticks"], each)
+            verdict.same(f"{figure}: median self ns", row["p50_per_inference_ns"], raw.ns(each))
     if "clock" in row or "delegate_ns" in row:
         clocks = [value for name, value in row.items()
                   if name.startswith(("count", "clock_", "delegate_", *_LENGTHS))]  # fmt: skip
@@ -117,59 +144,133 @@ def _check_row(
         Fraction(figures.sum, figures.count or 1), Fraction(figures.min), Fraction(figures.max),
         Fraction(figures.twice_p50, 2), Fraction(figures.ten_p90, 10),
     )  # fmt: skip
-    for name, length in zip(_LENGTHS, lengths, strict=True):
-        verdict.near(f"{figure}: {name}_ticks", row[f"{name}_ticks"], length, MILLI)
-        verdict.floor(f"{figure}: {name}_ns", row[f"{name}_ns"], length * raw.rate)
+    for name, ticks in zip(_LENGTHS, lengths, strict=True):
+        verdict.near(f"{figure}: {name}_ticks", row[f"{name}_ticks"], ticks, MILLI)
+        verdict.floor(f"{figure}: {name}_ns", row[f"{name}_ns"], ticks * raw.rate)
     if figures.zeros or "rounded_zeros" in row:
         verdict.same(f"{figure}: rounded_zeros", row.get("rounded_zeros", 0), figures.zeros)
     return before
 
 
-def threads(raw: Raw) -> dict[int, Derived]:
+def check_cells(
+    verdict: Verdict, raw: Raw, name: str, rows: Sequence[Facts],
+    cells: Mapping[tuple[str, str], Sequence[Derived]], whole: int | None,
+) -> None:  # fmt: skip
+    """Check the rows by two keys; cells: by the labels of both. Rounded times of a group add up."""
+    waiting = {
+        pair: [each for each in listed if each.total or each.self_ticks or each.wall or each.count]
+        for pair, listed in cells.items()
+    }
+    for row in rows:
+        figure = f"{name}: {row['label']}: {row['then']}"
+        pair = label_on(row["label"], row.get("clock", "")), row["then"]
+        if pair not in waiting:
+            pair = row["label"], label_on(row["then"], row.get("clock", ""))
+        same = waiting.get(pair, [])
+        is_apart = "clock" in row or "delegate_ns" in row
+        if not same and not is_apart:
+            verdict.same(f"{figure}: row", "listed", "not listed")
+            continue
+        # Groups of one label: the one that is the same, if there is any.
+        stated = row["total_ticks"], row["self_ticks"], row.get("count")
+        order = sorted(same, key=lambda each: stated != (each.total, each.self_ticks, each.count))
+        figures = order[0] if order else Derived()
+        if order:
+            same.remove(figures)
+        _check_cell(verdict, raw, figure, row, figures, whole)
+        if is_apart:
+            verdict.skip(f"{name}: durations", OWN_CLOCK, len(_LENGTHS))
+    for pair, others in waiting.items():
+        for _ in others:
+            verdict.same(f"{name}: {': '.join(pair)}: row", "not listed", "listed")
+
+
+def _check_cell(
+    verdict: Verdict, raw: Raw, figure: str, row: Facts, figures: Derived, whole: int | None
+) -> None:
+    times = {"total": figures.total, "self": figures.self_ticks, "wall": figures.wall}
+    for name, ticks in times.items():
+        if ticks is None or whole is None:
+            verdict.skip(f"{figure.partition(':')[0]}: wall, share", OVERLAPS, 3)
+        elif row[f"{name}_ticks"] is not None or ticks:
+            verdict.same(f"{figure}: {name}_ticks", row[f"{name}_ticks"], ticks)
+            verdict.near(f"{figure}: {name}_ns", row[f"{name}_ns"], ticks * raw.rate, 1)
+    if figures.wall is not None and whole is not None:
+        verdict.near(f"{figure}: share", row["share"], Fraction(figures.wall, whole or 1), MICRO)
+    if "count" not in row:  # the rest of a place
+        verdict.same(f"{figure}: count", 0, figures.count)
+    elif "clock" not in row and "delegate_ns" not in row:
+        verdict.same(f"{figure}: count", row["count"], figures.count)
+        lengths = (
+            Fraction(figures.sum, figures.count or 1), Fraction(figures.min),
+            Fraction(figures.max), Fraction(figures.twice_p50, 2), Fraction(figures.ten_p90, 10),
+        )  # fmt: skip
+        for name, each in zip(_LENGTHS, lengths, strict=True):
+            verdict.near(f"{figure}: {name}_ticks", row[f"{name}_ticks"], each, MILLI)
+
+
+def threads(
+    raw: Raw, counts: str, window: Window | None = None, inferences: int = 0
+) -> dict[int, Derived]:
     """Return the figures of tracks: their outermost slices; the table `scope` is none of them.
 
     Inside a scope, the outermost of its slices count as occurrences. Foreign ones count nowhere.
+    counts, window, inferences: as in `viewer.prove.charge.Grouping`.
     """
     raw.run(
-        """CREATE OR REPLACE TABLE outer_slice AS WITH RECURSIVE down AS (
+        f"""CREATE OR REPLACE TABLE outer_slice AS WITH RECURSIVE down AS (
             SELECT *, id IN (FROM scope) AS is_scope FROM slices WHERE parent IS NULL AND NOT native
             UNION ALL SELECT s.*, s.id IN (FROM scope) FROM slices s JOIN down d ON s.parent = d.id
             WHERE d.is_scope
-        ) FROM down"""
+        ) SELECT * EXCLUDE (counts), {counts} AS counts FROM down"""
     )
     derived: dict[int, Derived] = {}
-    totals = "SELECT track, sum(ended - began) FROM outer_slice WHERE parent IS NULL AND counts"
-    for g, ticks in raw.run(f"{totals} GROUP BY track"):
+    outer = "(SELECT *, began AS a, ended AS b FROM outer_slice WHERE parent IS NULL AND counts)"
+    for g, ticks in raw.run(f"SELECT track, sum({length(window)}) FROM {outer} GROUP BY track"):
         derived[g] = Derived(int(ticks), int(ticks))
-    busy = union_of("outer_slice WHERE NOT is_scope AND counts", "thread, any_value(track)")
+    if inferences:
+        sums = f"SELECT track, n, sum(b - a) FROM {outer} JOIN in_inference USING (id) GROUP BY ALL"
+        add_medians(derived, raw.run(sums), inferences)
+    busy = union_of(
+        within("outer_slice WHERE NOT is_scope AND counts", window), "thread, any_value(track)"
+    )
     for _, g, ticks in raw.run(busy):
         figures = derived.setdefault(g, Derived())
         figures.wall = (figures.wall or 0) + int(ticks)
     raw.run(
         "CREATE OR REPLACE TABLE occurrence AS SELECT track AS g, ended - began AS long, is_zero "
-        "FROM outer_slice WHERE NOT is_scope AND counts AND NOT is_open"
+        f"FROM outer_slice WHERE NOT is_scope AND counts AND NOT is_open AND {starts(window)}"
     )
     add_durations(raw, derived)
     return derived
 
 
-def inferences(raw: Raw, group: Sequence[int]) -> dict[int, Derived]:
+def within(source: str, window: Window | None) -> str:
+    """Return a source of intervals, cut at a window."""
+    if window is None:
+        return source
+    return (f"(SELECT * REPLACE (greatest(began, {window.first}) AS began, "
+            f"least(ended, {window.last}) AS ended) FROM {source})")  # fmt: skip
+
+
+def inferences(raw: Raw, group: Sequence[int], window: Window | None = None) -> dict[int, Derived]:
     """Return the figures of groups of inferences; group: of each, in the order of the file.
 
-    One that is left out, as it did not finish, has a total and a duration, but no wall time.
+    One that is left out, as it did not finish, has a total and a duration, but no wall time, except
+    in a range.
     """
     runs = list(raw.trace.inferences())
     counted = [run.counts and run.finished for run in runs]
     if not any(run.finished for run in runs):
         counted = [run.counts for run in runs]
     raw.register("inference", {
-        "g": list(group), "began": [run.start for run in runs], "ended": [run.end for run in runs],
-        "is_counted": counted,
+        "g": list(group), "a": [run.start for run in runs], "b": [run.end for run in runs],
+        "is_counted": [window is not None or counts for counts in counted],
     })  # fmt: skip
-    raw.run("CREATE OR REPLACE TABLE occurrence AS "
-            "SELECT g, ended - began AS long, false AS is_zero FROM inference")  # fmt: skip
-    sums = ("SELECT g, sum(ended - began), sum(ended - began) FILTER (is_counted) "
-            "FROM inference GROUP BY g")  # fmt: skip
+    raw.run("CREATE OR REPLACE TABLE occurrence AS SELECT g, b - a AS long, false AS is_zero "
+            f"FROM inference WHERE {starts(window, 'a')}")  # fmt: skip
+    long = length(window)
+    sums = f"SELECT g, sum({long}), sum({long}) FILTER (is_counted) FROM inference GROUP BY g"
     derived = {
         g: Derived(int(total), int(total), int(wall or 0)) for g, total, wall in raw.run(sums)
     }
@@ -198,7 +299,9 @@ WHERE unit IN ({Unit.HOST:d}, {Unit.HAL:d})
 _PROGRAMS = f"('HOST_START', 'HOST_PROGRAM', '{START_PROGRAM} (host)')"
 
 
-def check_units(verdict: Verdict, raw: Raw, name: str, facts: Facts) -> None:
+def check_units(
+    verdict: Verdict, raw: Raw, name: str, facts: Facts, window: Window | None = None
+) -> None:
     """Check how long each unit of an NPU was busy, alone and with others."""
     trace = raw.trace
     strings = np.array(trace.strings, object)
@@ -227,9 +330,10 @@ def check_units(verdict: Verdict, raw: Raw, name: str, facts: Facts) -> None:
         "AND name IN ('HOST_COPY', 'torq_hl.host_copy')",
     ]
     raw.run(f"CREATE OR REPLACE TABLE of_unit AS {' UNION ALL '.join(sets)}")
-    ticks = {key: int(length) for key, length in raw.run(union_of("of_unit"))}
+    ticks = {key: int(length) for key, length in raw.run(union_of(within("of_unit", window)))}
     dma, compute, either = (ticks.get(key, 0) for key in ("dma_cdma", "compute", "either"))
-    overall = raw.number("SELECT max(ended) - min(began) FROM slices")
+    ends = within("(SELECT min(began) AS began, max(ended) AS ended FROM slices)", window)
+    overall = raw.number(f"SELECT greatest(ended - began, 0) FROM {ends}")
     ticks |= {
         "only_dma": either - compute, "only_compute": either - dma,
         "overlap": dma + compute - either, "overall": overall,

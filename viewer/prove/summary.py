@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from viewer.arrays import Ints
+from viewer.model.times import plain_spaces
 from viewer.model.trace import RunKind
 from viewer.prove.charge import OVERLAPS, assign_owners, moments, prepare, rest_of
 from viewer.prove.delegation import Identities, totals
@@ -18,6 +19,7 @@ Facts = Mapping[str, Any]
 _TOKENS = "rates of tokens are derived only once"
 _LEVELS = "where a level begins is the result of a test"
 _FINDINGS = "a finding has a rule of its own, not a definition"
+_MODULES = "times of modules are added up only once"
 _RATE_DIGITS = 1e-9
 
 # Each inference that counts with its rank by duration in its method or phase, without warm-up.
@@ -80,27 +82,30 @@ def check_summary(
     """Check the figures of one profile. view: covers only the phase that the whole is of."""
     span = raw.number("SELECT max(ended) - min(began) FROM slices")
     verdict.same(f"{name}: span_ns", file["span_ns"], raw.ns(span))
-    _runs(raw, names)
+    register_runs(raw, names.series)
     _check_medians(verdict, raw, name, file, names)
     if file["slowest"] is not None:
         _check_slowest(verdict, raw, name, file["slowest"])
     _check_wall_time(verdict, raw, name, file["wall_time"], names)
-    _check_work(verdict, view, name, file, names)
+    divisor = _check_base(verdict, raw, name, file, names)
+    _check_work(verdict, view, name, file, names, divisor)
     _check_delegation(verdict, view, name, file["delegation"], names)
     verdict.skip(f"{name}: findings", _FINDINGS, figures_in(file["findings"]))
+    verdict.skip(f"{name}: modules", _MODULES, figures_in([file["modules"], file["directions"]]))
 
 
 # -- inferences ------------------------------------------------------------------------------------
 
 
-def _runs(raw: Raw, names: SummaryNames) -> None:
+def register_runs(raw: Raw, series: Sequence[int]) -> None:
+    """Make the tables of runs and of the gaps before them; series: of each run, -1 for a load."""
     runs, tracks = raw.trace.runs, raw.trace.tracks
     is_load = [run.kind is RunKind.LOAD for run in runs]
     any_finished = any(run.finished and not load for run, load in zip(runs, is_load, strict=True))
     columns: dict[str, list[Any]] = {
         "number": list(range(len(runs))),
         "shown": [run.number for run in runs],
-        "series": list(names.series),
+        "series": list(series),
         "process": [tracks[run.track].process for run in runs],
         "began": [run.start for run in runs],
         "ended": [run.end for run in runs],
@@ -108,6 +113,7 @@ def _runs(raw: Raw, names: SummaryNames) -> None:
         "is_load": is_load,
         "is_apart": [run.is_apart for run in runs],
         "is_single": [run.count == 1 for run in runs],
+        "inferences": [run.count for run in runs],
         "is_finished": [run.finished for run in runs],
         "is_counted": [
             not load and run.counts and (run.finished or not any_finished)
@@ -235,11 +241,36 @@ def _check_inferences(
         verdict.same(f"{name}: wall_time: {part}", reported.get(part, 0), raw.ns(ticks))
 
 
+def _check_base(verdict: Verdict, raw: Raw, name: str, file: Facts, names: SummaryNames) -> int:
+    """Check what times are the sum of, and return how many inferences they are the mean of, or 0.
+
+    They are of the inferences after the warm-up, of the phase that the whole is of. Those of
+    several methods or phases have no mean.
+    """
+    of_phase = ""
+    if file["phase"] is not None:
+        of_phase = f"AND series = {names.names.index(file['phase'])}"
+    count, rows, series = raw.run(
+        "SELECT coalesce(sum(inferences), 0), count(*), count(DISTINCT series) FROM run "
+        f"WHERE is_counted AND NOT warms_up {of_phase}"
+    )[0]
+    is_mean = count > 1 and series == 1 and rows in (count, 1)
+    text = f"sum of {plain_spaces(raw.trace.unit.counted(int(count)))}" if count else None
+    verdict.same(f"{name}: ns_is", file["ns_is"], text)
+    verdict.same(f"{name}: per_inferences", file["per_inferences"], int(count) if is_mean else None)
+    return int(rows) if is_mean else 0
+
+
 # -- work ------------------------------------------------------------------------------------------
 
 
-def _check_work(verdict: Verdict, raw: Raw, name: str, file: Facts, names: SummaryNames) -> None:
-    """Check the whole, how many threads it is of, and the most expensive operators or events."""
+def _check_work(
+    verdict: Verdict, raw: Raw, name: str, file: Facts, names: SummaryNames, divisor: int
+) -> None:
+    """Check the whole, how many threads it is of, and the most expensive operators or events.
+
+    divisor: of how many inferences there are means, 0 for none.
+    """
     expensive = file["most_expensive"]
     raw.register("scope", {"id": names.scopes})
     raw.register("span", {"id": names.spans})
@@ -268,6 +299,7 @@ def _check_work(verdict: Verdict, raw: Raw, name: str, file: Facts, names: Summa
         whole += rest_of(raw, of_calls=True, counts="steady")
         walls = dict(raw.run("SELECT g, sum(b - a) FROM moments WHERE counts GROUP BY g"))
     verdict.same(f"{name}: whole_ns", file["whole_ns"], raw.ns(whole))
+    _check_mean(verdict, raw, f"{name}: whole", file.get("whole_per_inference_ns"), whole, divisor)
     labels = names.labels if expensive["are_operators"] else names.events
     if not expensive["are_operators"]:
         raw.give(names.work)
@@ -286,8 +318,16 @@ def _check_work(verdict: Verdict, raw: Raw, name: str, file: Facts, names: Summa
                 if raw.ns(ticks) == row["ns"]]  # fmt: skip
         ticks, wall = (same or of_label.get(row["label"]) or [(0, 0)])[0]
         verdict.same(f"{figure}: ns", row["ns"], raw.ns(ticks))
+        _check_mean(verdict, raw, figure, row.get("per_inference_ns"), ticks, divisor)
         if row["share"] is not None:
             verdict.near(f"{figure}: share", row["share"], Fraction(wall, whole or 1), MICRO)
+
+
+def _check_mean(
+    verdict: Verdict, raw: Raw, figure: str, ns: int | None, ticks: int, divisor: int
+) -> None:
+    mean = raw.ns(Fraction(ticks, divisor)) if divisor else None
+    verdict.same(f"{figure}: mean", ns, mean)
 
 
 def _check_delegation(

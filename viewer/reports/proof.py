@@ -19,22 +19,17 @@ from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
 from viewer.analysis.delegates.handle_maps import HandleMaps
 from viewer.analysis.links.labels import (
-    run_label,
-    scope_name,
     series_names,
     set_label,
     track_name,
 )
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.sequence.rates import are_starts_measured
-from viewer.analysis.statistics.group_keys import KEYS, GroupKeys, keys_named, keys_text
-from viewer.analysis.statistics.slice_keys import ARGUMENT, argument_names
+from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.model.inferences.logged_methods import series_of
-from viewer.model.queries import foreign
 from viewer.model.scope import STEADY
 from viewer.model.times import plain_spaces
 from viewer.model.trace import KeyKind, RunKind, Trace
-from viewer.prove import charge, statistics
 from viewer.prove.calls import LEVELS, CallNames, check_calls
 from viewer.prove.compare import OTHER_LEVEL, ArmOf, Part, SessionOf, check_compare
 from viewer.prove.delegation import Identities, check_delegation, check_totals
@@ -47,11 +42,9 @@ from viewer.reports.delegation import delegation_facts
 from viewer.reports.info import HEAD, Facts
 from viewer.reports.phases import linked_phase, phase_names
 from viewer.reports.profiles.summary import summary_facts
-from viewer.reports.stats import PHASE, NoSuchGroups, stats
+from viewer.reports.proved_statistics import check_statistics
+from viewer.reports.stats import NoSuchGroups
 from viewer.workspace.workspace import Workspace
-
-_IN_ORDER = ("thread", "inference", PHASE)  # the rows of others are by their time
-_MOST_ARGUMENTS = 8  # of which statistics are checked
 
 
 def proof(*arms: Workspace) -> Facts:
@@ -74,98 +67,13 @@ def _check_profiles(verdict: Verdict, workspace: Workspace) -> None:
         for trace in workspace.traces
         if 0 < len(trace.slices) <= MOST_SLICES
     }
-    arguments = dict.fromkeys(
-        keys_text([f"{ARGUMENT}{name}"])
-        for trace in raws
-        for name in argument_names(trace)[:_MOST_ARGUMENTS]
-        if name  # else it is no key
-    )
-    for key in (*KEYS, PHASE, *arguments):
-        _check_stats(verdict, workspace, raws, key)
+    check_statistics(verdict, workspace, raws)
     for key in CALL_KEYS:
         _check_calls(verdict, workspace, raws, key)
     for trace, file in zip(workspace.traces, delegation_facts(workspace)["files"], strict=True):
         _check_delegation(verdict, workspace, raws.get(trace), trace, file)
     for trace, file in zip(workspace.traces, summary_facts(workspace)["files"], strict=True):
         _check_summary(verdict, workspace, raws.get(trace), trace, file)
-
-
-# -- statistics ------------------------------------------------------------------------------------
-
-
-def _check_stats(
-    verdict: Verdict, workspace: Workspace, raws: Mapping[Trace, Raw], key: str
-) -> None:
-    """Check the statistics of all profiles by one key."""
-    try:
-        facts = stats(workspace, key)
-    except NoSuchGroups:
-        return
-    for trace, file in zip(workspace.traces, facts["files"], strict=True):
-        if file["missing"]:
-            continue
-        name = f"{trace.path}: stats by {key}"
-        rows = [row for row in facts["rows"] if row["file"] == trace.path]
-        of_file = {"rows": rows, "file": file}
-        raw, table = raws.get(trace), workspace.links(trace)
-        if raw is None:
-            verdict.skip(name, TOO_MANY, figures_in(rows))
-        elif key == "unit" and not GroupKeys(table).is_stated(key):
-            statistics.check_units(verdict, raw, name, of_file)
-        else:
-            group_key = key if key == PHASE else keys_named(key)[0]
-            labels, derived, rest = _groups(raw, table, group_key)
-            statistics.check_rows(
-                verdict, raw, name, of_file, labels, derived, rest, in_order=key in _IN_ORDER
-            )
-
-
-def _groups(
-    raw: Raw, table: LinkTable, key: str
-) -> tuple[Sequence[str], dict[int, charge.Derived], int | None]:
-    """Return the labels of the groups of a key, and the derived figures."""
-    trace, groups = table.trace, GroupKeys(table)
-    if key == PHASE:
-        return _phases(raw, table)
-    if key == "inference":
-        runs = list(trace.inferences())
-        labels = [run_label(table, run) for run in runs]
-        return labels, statistics.inferences(raw, range(len(runs))), 0
-    threads = thread_time_of(table)
-    scopes = np.empty(0, np.int64) if threads is None else threads.not_counted
-    raw.register("scope", {"id": scopes.astype(np.int64)})
-    if key == "thread":
-        labels = [
-            f"{track.process} > {track_name(table, i)}" for i, track in enumerate(trace.tracks)
-        ]
-        return labels, statistics.threads(raw), 0
-    parts, of_operators = groups.of(key), groups.is_of_operators(key)
-    raw.give(parts.of(trace.slices, np.arange(len(trace.slices))))
-    is_nested = table.program is not None and table.program.is_nested
-    grouping = charge.Grouping(
-        per_slice=parts.of_slice is not None,
-        of_calls=of_operators or key == "delegate",
-        each=key in ("name", "location"),
-        scopes=not of_operators and len(scopes) > 0,
-        by_innermost=of_operators and is_nested and threads is not None,
-    )
-    labels = list(parts.labels)
-    if parts.clocks:
-        native = foreign(trace.slices)
-        for number in np.unique(parts.of(trace.slices, native)).tolist():
-            if number >= 0:
-                labels[number] = statistics.label_on(labels[number], parts.clocks[number])
-    return (labels, *charge.derive(raw, grouping))
-
-
-def _phases(
-    raw: Raw, table: LinkTable
-) -> tuple[Sequence[str], dict[int, charge.Derived], int | None]:
-    series = [series_of(table.trace, run) for run in table.trace.inferences()]
-    distinct = list(dict.fromkeys(series))
-    names = series_names(table, distinct)
-    labels = [names[each] or scope_name(table, each[1]) for each in distinct]
-    return labels, statistics.inferences(raw, [distinct.index(each) for each in series]), 0
 
 
 # -- calls -----------------------------------------------------------------------------------------
@@ -333,9 +241,9 @@ def check_arms(verdict: Verdict, a: Workspace, b: Workspace) -> None:
 def _arm(comparison: Comparison, side: int, raws: dict[Trace, Raw]) -> ArmOf:
     arm = comparison.b if side else comparison.a
     rows = [row.b if side else row.a for row in comparison.rows]
-    return ArmOf(
-        [_session(each, raws) for each in arm.sessions], [_parts(arm, row) for row in rows]
-    )
+    grains = [float(sum(arm.grain_ns[list(row)])) for row in rows]
+    sessions = [_session(each, raws) for each in arm.sessions]
+    return ArmOf(sessions, [_parts(arm, row) for row in rows], grains)
 
 
 def _parts(arm: Arm, numbers: Sequence[int]) -> list[Part]:
@@ -348,5 +256,9 @@ def _session(session: Session, raws: dict[Trace, Raw]) -> SessionOf:
     if trace not in raws:
         raws[trace] = Raw(trace, trace.clock.ns_per_tick)
     methods = [session.method_of(scope)[0] for scope in range(len(trace.scopes))]
-    runs = [(methods[run.scope], run.end - run.start) for run in session.runs]
-    return SessionOf(raws[trace], session.ns_per_tick, session.row_of_slices, methods, runs)
+    runs = [(methods[run.scope], run.end - run.start, run.start) for run in session.runs]
+    place = {id(run): i for i, run in enumerate(trace.runs)}
+    is_rated = not session.is_whole and are_starts_measured(trace)
+    is_rated &= len({series_of(trace, run) for run in session.runs}) == 1
+    places = [place[id(run)] for run in session.runs if id(run) in place] if is_rated else []
+    return SessionOf(raws[trace], session.ns_per_tick, session.row_of_slices, methods, runs, places)
