@@ -66,3 +66,9 @@ def test_variables_of_the_program_are_no_tables():
     with pytest.raises(WrongQuery, match="secret does not exist"):
         asked("SELECT * FROM secret")
     assert len(secret) == 1
+
+
+def test_columns_of_one_name_are_told_apart():
+    result = asked("SELECT 1 a, 2 a, 3 a_1, 4 a, 5 b")
+    assert result.columns == ["a", "a_1", "a_1_1", "a_2", "b"]
+    assert result.rows == [(1, 2, 3, 4, 5)]

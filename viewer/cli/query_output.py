@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ def print_rows(
 ) -> None:
     """Print the rows of a query in the form of the options, by default as a table."""
     if chosen.json:
-        named = [dict(zip(columns, row, strict=True)) for row in rows]
+        named = [dict(zip(columns, map(_finite, row), strict=True)) for row in rows]
         print(json.dumps(named, indent=1, default=str))
     elif chosen.csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -71,6 +72,11 @@ def print_rows(
         writer.writerows([_cell(value) for value in row] for row in rows)
     else:
         print(_table(columns, rows))
+
+
+def _finite(value: object) -> object:
+    """Return a value as JSON has it, which has no number that is infinite or none."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _cell(value: object) -> object:

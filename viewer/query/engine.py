@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -140,11 +140,26 @@ def run(
                 raise MemoryError
         described = answer.description or ()
         return Result(
-            [str(column[0]) for column in described],
+            _distinct(str(column[0]) for column in described),
             [str(column[1]) for column in described],
             rows,
             count,
         )
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Return the names of columns, with a number after those that others before them have.
+
+    As `SELECT a.name, b.name`: an object of JSON, or a Parquet file, has only one of each.
+    """
+    distinct: dict[str, None] = {}
+    for name in names:
+        numbered, number = name, 0
+        while numbered in distinct:
+            number += 1
+            numbered = f"{name}_{number}"
+        distinct[numbered] = None
+    return list(distinct)
 
 
 @contextlib.contextmanager
