@@ -67,7 +67,7 @@ MACROS_OF_CHARGES = (
     "CREATE MACRO groups_of(key) AS TABLE FROM query_table('groups by ' || key)",
     *MACROS,
 )
-_BYTES_OF_PIECES = 400  # for each slice, while pieces are made
+_BYTES_OF_PIECES = 500  # for each slice, while pieces are made
 
 
 def names_charges(select: str) -> bool:

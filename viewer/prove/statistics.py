@@ -131,9 +131,9 @@ def _check_row(
             mean = raw.ns(Fraction(ticks, divisor))
             verdict.same(f"{figure}: mean {name}", row[f"{name}_per_inference_ns"], mean)
         if "p50_per_inference_ns" in row:
-            each = Fraction(figures.twice_each, 2)
-            verdict.same(f"{figure}: median self", row["p50_per_inference_ticks"], each)
-            verdict.same(f"{figure}: median self ns", row["p50_per_inference_ns"], raw.ns(each))
+            middle = Fraction(figures.twice_each, 2)
+            verdict.same(f"{figure}: median self", row["p50_per_inference_ticks"], middle)
+            verdict.same(f"{figure}: median self ns", row["p50_per_inference_ns"], raw.ns(middle))
     if "clock" in row or "delegate_ns" in row:
         clocks = [value for name, value in row.items()
                   if name.startswith(("count", "clock_", "delegate_", *_LENGTHS))]  # fmt: skip
@@ -144,9 +144,9 @@ def _check_row(
         Fraction(figures.sum, figures.count or 1), Fraction(figures.min), Fraction(figures.max),
         Fraction(figures.twice_p50, 2), Fraction(figures.ten_p90, 10),
     )  # fmt: skip
-    for name, ticks in zip(_LENGTHS, lengths, strict=True):
-        verdict.near(f"{figure}: {name}_ticks", row[f"{name}_ticks"], ticks, MILLI)
-        verdict.floor(f"{figure}: {name}_ns", row[f"{name}_ns"], ticks * raw.rate)
+    for name, each in zip(_LENGTHS, lengths, strict=True):
+        verdict.near(f"{figure}: {name}_ticks", row[f"{name}_ticks"], each, MILLI)
+        verdict.floor(f"{figure}: {name}_ns", row[f"{name}_ns"], each * raw.rate)
     if figures.zeros or "rounded_zeros" in row:
         verdict.same(f"{figure}: rounded_zeros", row.get("rounded_zeros", 0), figures.zeros)
     return before

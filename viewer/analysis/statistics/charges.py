@@ -24,7 +24,7 @@ from viewer.analysis.links.labels import run_label, scope_name, series_names, tr
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.run_medians import inference_of_slices
-from viewer.arrays import Ints
+from viewer.arrays import Codes, Ints
 from viewer.model import intervals
 from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.inferences.logged_methods import of_series, only_inferences, series_of
@@ -120,7 +120,12 @@ class _Pieces:
         self._parts: list[tuple[Ints, ...]] = []
 
     def add(
-        self, figure: int, group: Ints, slice_index: Ints | None, start: Ints, end: Ints
+        self,
+        figure: int,
+        group: Ints | Codes,
+        slice_index: Ints | Codes | None,
+        start: Ints,
+        end: Ints,
     ) -> None:
         """Add pieces of one figure; slice_index: None without slices."""
         where = np.full(len(start), -1) if slice_index is None else slice_index.astype(np.int64)
@@ -129,16 +134,18 @@ class _Pieces:
             start, end,
         ))  # fmt: skip
 
-    def add_slices(self, figure: int, group: Ints, index: Ints) -> None:
+    def add_slices(self, figure: int, group: Ints | Codes, index: Ints | Codes) -> None:
         """Add whole slices."""
         slices = self.trace.slices
         self.add(figure, group, index, slices.start[index], slices.end[index])
 
     def joined(self, labels: Sequence[str]) -> Charges:
         """Return them; none has a clock of its own."""
-        columns = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
-        none = np.zeros(len(columns[0]), np.int64)
-        return Charges(labels, *columns, none, none - 1)
+        figure, group, slice_index, inference, start, end = map(
+            np.concatenate, zip(*self._parts, strict=True)
+        )
+        none = np.zeros(len(figure), np.int64)
+        return Charges(labels, figure, group, slice_index, inference, start, end, none, none - 1)
 
 
 def _time_scope(scope: ChargeScope) -> TimeScope:
