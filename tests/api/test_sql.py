@@ -1,6 +1,7 @@
 """`Profile.sql`: the rows of the tables, equal to plain loops, to `stats` and to Perfetto's own."""
 
 import contextlib
+import json
 import math
 import os
 import sys
@@ -18,6 +19,7 @@ import pytest
 import viewer
 from tests.analysis.statistics.test_pivot import generated, value
 from tests.builders.clocked_traces import space_of
+from tests.builders.command_line import run
 from tests.fleet.test_query import WRITES
 from tests.paths import DATA, ROOT
 from tests.peers.trace_processor import TraceProcessor
@@ -25,6 +27,9 @@ from viewer.api import sql, sql_tables
 from viewer.api.profile import Profile
 from viewer.api.sql import sql_result
 from viewer.api.sql_tables import PERFETTO_VIEWS, schema
+from viewer.gui.panels.query.panel import Answered, _Running, answer
+from viewer.mcp_server.answers import _plain, query
+from viewer.mcp_server.open_files import OpenFiles
 from viewer.model.queries import parent_of, self_time
 from viewer.query.engine import Limits, WrongQuery
 from viewer.tables.catalog import TABLES
@@ -236,9 +241,7 @@ def test_only_the_columns_of_the_plan_are_made(attention, monkeypatch):
     assert [sorted(names) for names in made] == [["_end", "_start", "name"], ["module"]]
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
+HOSTILE = (
         *WRITES, "CREATE TABLE x AS SELECT 1", "DROP VIEW slices", "SET threads = 9",
         "SELECT 1; SELECT 2",
         "INSTALL httpfs", "LOAD httpfs", "SELECT getenv('HOME')", "SELECT * FROM '/etc/passwd'",
@@ -251,8 +254,13 @@ def test_only_the_columns_of_the_plan_are_made(attention, monkeypatch):
         "EXECUTE x", "DETACH memory", "SELECT * FROM sniff_csv('{0}')", "", ";", "--", "SELECT",
         "COMMENT ON TABLE _slices_0 IS 'x'", "SELECT * FROM read_blob('{0}')",
         "SELECT * FROM parquet_schema('{0}')",
-    ],
+        "FROM charges('nothing')", "FROM charges((SELECT 'name'))", "FROM groups_of('{0}')",
+        "FROM charges('name', 'nothing')", "FROM query_table('{0}')",
+        "FROM charges('name; DROP VIEW slices')",
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", HOSTILE)
 def test_hostile_statements_touch_nothing(attention, tmp_path, monkeypatch, sql):
     monkeypatch.chdir(tmp_path)
     for place in (str(tmp_path / "new"), "new") if "{0}" in sql else ("",):
@@ -262,22 +270,32 @@ def test_hostile_statements_touch_nothing(attention, tmp_path, monkeypatch, sql)
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT count(*) FROM slices a, slices b, slices c, slices d",
-        "WITH RECURSIVE t AS (SELECT 1 n UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t",
-        "SELECT repeat('x', 1000000000) || repeat('y', 1000000000)",
-        "SELECT list(range) FROM range(1000000000)",
-        "SELECT * FROM range(1000000000)",
-    ],
+ENDLESS = (
+    "SELECT count(*) FROM slices a, slices b, slices c, slices d",
+    "SELECT count(*) FROM charges('name') a, charges('name') b, charges('name') c, slices",
+    "WITH RECURSIVE t AS (SELECT 1 n UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t",
+    "SELECT repeat('x', 1000000000) || repeat('y', 1000000000)",
+    "SELECT list(range) FROM range(1000000000)",
+    "SELECT * FROM range(1000000000)",
 )
+
+
+@pytest.mark.parametrize("sql", ENDLESS)
 def test_endless_queries_end(attention, tmp_path, monkeypatch, sql):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(WrongQuery) as error:
         sql_result(attention, sql, Limits(1.0, 100_000_000))
     assert "\n" not in str(error.value)
     assert os.listdir(tmp_path) == []
+
+
+def test_there_are_fifty_hostile_statements():
+    assert len({*HOSTILE, *ENDLESS}) >= 50
+
+
+def test_pieces_that_take_too_much_memory_are_one_sentence(attention):
+    with pytest.raises(WrongQuery, match=r"more than 1\.0.MB of memory"):
+        sql_result(attention, "FROM charges('name')", Limits(30, 1_000_000))
 
 
 def test_a_query_can_be_stopped(attention):
@@ -404,6 +422,84 @@ def test_the_recipes_of_the_help_are_right(attention):
     assert {r: (n, ns) for r, n, ns in found[14]} == {
         r: (n, ns) for r, n, ns in reasons.itertuples()
     }
+
+
+def test_the_other_recipes_equal_figures_of_pandas(attention):
+    found = [rows(attention, sql) for sql in recipes()]
+    slices, (trace,) = attention.slices, attention.workspace.traces
+    own = pd.Series(self_time(trace.slices))
+    keys = [slices["module"].astype(object), slices["inference"].astype(object)]
+    sums = own.groupby(keys, dropna=False).sum()
+    assert {(plain_value(m), plain_value(i)): ns for m, i, ns in found[5]} == {
+        (plain_value(m), plain_value(i)): ns for (m, i), ns in sums.items()
+    }
+    operators = attention.operators
+    idle = operators.loc[operators["self_ns"].fillna(0) == 0, "operator"]
+    assert Counter(value for (value,) in found[8]) == Counter(idle)
+    outer = slices[slices["depth"] == 0].sort_values("start_ns")
+    gaps = np.diff(outer["start_ns"]) - outer["dur_ns"].to_numpy()[:-1]
+    assert [gap for _, gap in found[11]] == [*gaps, None]
+    start, dur = slices["start_ns"].to_numpy(), slices["dur_ns"].to_numpy()
+    inside = np.flatnonzero((start < 1_000_000) & (start + dur > 0))
+    assert len(found[12]) == len(inside)
+    assert found[13] == []
+    lines = attention.lines.sort_values("self_ns", ascending=False, kind="stable")[:10]
+    assert [ns for *_, ns in found[15]] == lines["self_ns"].tolist()
+    findings = attention.findings
+    large = findings[findings["gain_ns"] > 1_000_000]
+    assert Counter(found[16]) == Counter(zip(large["title"], large["gain_ns"], strict=True))
+    grouped = slices.groupby(slices["name"].astype(str))["dur_ns"]
+    many = grouped.size()[lambda sizes: sizes > 5].index
+    assert len(found[18]) == len(many)
+    for name, ratio in found[18]:
+        durations = grouped.get_group(name)
+        expected = durations.std() / durations.mean() if durations.mean() else None
+        assert ratio is None or math.isnan(ratio) or ratio == pytest.approx(expected)
+    flows, name = attention.flows, slices["name"].astype(str)
+    assert Counter(found[19]) == Counter(
+        (name[a], name[b]) for a, b in zip(flows["producer"], flows["consumer"], strict=True)
+    )
+
+
+def plain_value(value: object) -> object:
+    return None if pd.isna(value) else value
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_recipes_of_arguments_equal_loops(seed):
+    trace = generated(seed)
+    profile, column = Profile(space_of([trace])), trace.slices.columns["a"]
+    values, own = [column.value(i) for i in range(len(trace.slices))], self_time(trace.slices)
+    counts, times = Counter[str](), Counter[str]()
+    for value_of_slice, ticks in zip(values, own.tolist(), strict=True):
+        if value_of_slice is not None:
+            counts[str(value_of_slice)] += 1
+            times[str(value_of_slice)] += ticks
+    values_sql, times_sql = (sql.replace("'batch'", "'a'") for sql in recipes()[9:11])
+    assert dict(rows(profile, values_sql)) == counts
+    assert dict(rows(profile, times_sql)) == times
+
+
+def test_questions_have_one_answer_in_command_python_assistants_and_window(attention, capsys):
+    opened = OpenFiles(attention.workspace)
+    for sql in [*recipes(), "SELECT label, sum(dur_ns) FROM charges('line') GROUP BY ALL"]:
+        expected = sql_result(attention, sql, Limits(30)).rows
+        wanted = Counter(map(str, expected))
+        answered = answer(attention, _Running(sql))
+        assert isinstance(answered, Answered)
+        assert Counter(map(str, answered.result.rows)) == wanted
+        facts = query(opened, sql, len(expected) + 1)
+        assert facts["total"] == len(expected)
+        assert Counter(str(tuple(row)) for row in facts["rows"]) == Counter(
+            str(tuple(map(_plain, row))) for row in expected
+        )
+        code, out, _ = run(capsys, "query", *ATTENTION, sql, "--json")
+        assert code == 0
+        assert Counter(str(list(row.values())) for row in json.loads(out)) == Counter(
+            str(list(map(_plain, row))) for row in expected
+        )
+        frame = attention.sql(sql)
+        assert len(frame) == len(expected)
 
 
 def test_a_query_that_is_stopped_before_it_begins_does_not_run(attention):
