@@ -7,6 +7,7 @@ only if a query names it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,13 +23,14 @@ from viewer.analysis.statistics.charges import (
     charge_scopes,
     charges,
 )
-from viewer.analysis.statistics.group_keys import KEYS
+from viewer.analysis.statistics.group_keys import KEYS, refusal
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.pivot import groups_around
 from viewer.analysis.statistics.slice_keys import ARGUMENT, argument_names
 from viewer.api.base_table import BaseTable, duckdb_types
 from viewer.arrays import Bools, Ints
 from viewer.model.times import ticks_to_ns
+from viewer.query.engine import WrongQuery
 from viewer.query.statistics_sql import MACROS
 from viewer.tables.slices import SliceTableSource
 from viewer.tables.spec import ColumnSpec, TableSpec
@@ -67,6 +69,7 @@ MACROS_OF_CHARGES = (
     "CREATE MACRO groups_of(key) AS TABLE FROM query_table('groups by ' || key)",
     *MACROS,
 )
+_KEY = re.compile(rf"\b(?:{CHARGES.name}|{GROUPS.name})\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
 _BYTES_OF_PIECES = 500  # for each slice, while pieces are made
 
 
@@ -79,7 +82,7 @@ def names_charges(select: str) -> bool:
 def charge_tables(profile: ProfileTables, select: str) -> Iterator[tuple[BaseTable, str]]:
     """Return the tables of keys and scopes in a query, each with the name of its view.
 
-    With a parameter in the query, those of all.
+    With a parameter in the query, those of all. Raises WrongQuery for what is no key.
     """
     text, is_any = select.casefold(), "$" in select
     if not names_charges(select):
@@ -87,6 +90,12 @@ def charge_tables(profile: ProfileTables, select: str) -> Iterator[tuple[BaseTab
     tables = [table.source.table for table in profile.sliced]
     arguments = [f"{ARGUMENT}{name}" for table in tables for name in argument_names(table.trace)]
     every = dict.fromkeys((*KEYS, PHASE, *arguments))
+    for key in _KEY.findall(select):
+        name = key.replace("''", "'").removesuffix(OF_SLICES)
+        if name not in every:
+            raise WrongQuery(
+                refusal(name) or f"No slice has the argument {name.removeprefix(ARGUMENT)}"
+            )
     keys = [key for key in every if is_any or key.casefold() in text]
     scopes = dict.fromkeys(scope for table in tables for scope in charge_scopes(table))
     scopes_in_text = [

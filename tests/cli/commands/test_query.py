@@ -61,7 +61,16 @@ def test_the_place_of_a_mistake_is_shown(capsys):
 def test_the_schema_has_all_tables(capsys):
     code, out, _ = run(capsys, "query", DUMP, "--schema", "--json")
     assert code == 0
-    assert {row["table"] for row in json.loads(out)} == {*TABLES, "threads", "arguments"}
+    more = "threads", "arguments", "charges('name')", "groups_of('name')"
+    assert {row["table"] for row in json.loads(out)} == {*TABLES, *more}
+
+
+def test_an_unknown_key_of_charges_names_the_most_similar_one(capsys):
+    code, out, err = run(capsys, "query", DUMP, "FROM charges('lien')")
+    assert (code, out) == (2, "")
+    assert "'lien' is not a key; line is similar: use one of" in err
+    for sql in ("FROM charges('arg:it''s')", "FROM groups_of( 'arg:it''s')"):
+        assert "No slice has the argument it's" in run(capsys, "query", DUMP, sql)[2]
 
 
 def test_without_duckdb_one_sentence_names_the_extra(capsys, monkeypatch):
