@@ -98,8 +98,17 @@ def _scopes(workspace: Workspace) -> list[_Scope]:
         )  # fmt: skip
         first, last = (int(tick * rate) + offset for tick in (traces[0].start, traces[0].end))
         scopes.append(_Scope((first + (last - first) // 3, last - (last - first) // 4)))
-    number = max((run.number for trace in traces for run in trace.inferences()), default=0)
-    return scopes + ([_Scope(inference=number)] if number else [])
+    return [*scopes, *(_Scope(inference=number) for number in _numbers(workspace)[:1])]
+
+
+def _numbers(workspace: Workspace) -> list[int]:
+    """Return the numbers of inferences, the last one whose rows have labels of their own first."""
+    labels: dict[int, list[tuple[str, str]]] = {}
+    for trace in workspace.traces:
+        for run in trace.inferences() if len(trace.slices) else ():
+            label = run_label(workspace.links(trace), run)
+            labels.setdefault(run.number, []).append((trace.path, label))
+    return sorted(labels, key=lambda n: (len(labels[n]) > len(set(labels[n])), -n))
 
 
 class _Checks:

@@ -656,3 +656,19 @@ def test_a_query_has_the_means_per_inference_or_one_inference(opened, show_panel
               for g in panel.groups.table.groups]  # fmt: skip
     columns = (result[name] for name in (column, "count", "max_ns"))
     assert list(zip(*columns, strict=True))[: len(wanted)] == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["encdec.etdp", "llm_200.etdp"])
+def test_the_query_of_a_phase_has_its_means(opened, show_panel, data, name):
+    path = data / "phases" / name
+    panel = show_panel(StatisticsPanel, opened(path))
+    pick(panel, "kernel")
+    base = panel.groups.base
+    assert base.phase
+    entry_of(panel, "Copy as SQL").trigger()
+    result = viewer.open(str(path)).sql(QGuiApplication.clipboard().text())
+    groups = panel.groups.table.groups
+    wanted = [(group.label, group.self_ticks // base.divisor) for group in groups]
+    rows = zip(result["kernel"], result["self_per_inference_ns"], strict=True)
+    assert list(rows)[: len(wanted)] == wanted
