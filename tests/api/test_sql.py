@@ -151,7 +151,7 @@ def test_parameters_and_dtypes(attention):
 
 def test_tables_are_made_once_for_one_query_after_another(monkeypatch):
     profile, made = viewer.open(*ATTENTION), []
-    monkeypatch.setattr(sql, "sql_tables", lambda own: made.append(0) or sql_tables.sql_tables(own))
+    monkeypatch.setattr(sql, "sql_tables", lambda *of: made.append(0) or sql_tables.sql_tables(*of))
     count = [(len(profile.slices),)]
     for _ in range(3):
         assert rows(profile, "SELECT count(*) FROM slices") == count
@@ -165,6 +165,10 @@ def test_tables_are_made_once_for_one_query_after_another(monkeypatch):
     assert len(made) == 2
     assert sql_result(profile, "SELECT count(*) FROM slices", Limits(30, 10**9)).rows == count
     assert len(made) == 3
+    pieces = rows(profile, "SELECT count(*) FROM charges('name') WHERE figure = 'duration'")
+    assert pieces == rows(profile, "SELECT count(*) FROM charges('name') WHERE figure = 'duration'")
+    assert len(made) == 5  # tables of charges are those of one query
+    assert rows(profile, "SELECT count(*) FROM slices") == count
 
 
 def test_no_query_changes_what_the_next_one_sees(attention):
@@ -482,23 +486,23 @@ def test_the_recipes_of_arguments_equal_loops(seed):
 
 def test_questions_have_one_answer_in_command_python_assistants_and_window(attention, capsys):
     opened = OpenFiles(attention.workspace)
-    for sql in [*recipes(), "SELECT label, sum(dur_ns) FROM charges('line') GROUP BY ALL"]:
-        expected = sql_result(attention, sql, Limits(30)).rows
+    for text in [*recipes(), "SELECT label, sum(dur_ns) FROM charges('line') GROUP BY ALL"]:
+        expected = sql_result(attention, text, Limits(30)).rows
         wanted = Counter(map(str, expected))
-        answered = answer(attention, _Running(sql))
+        answered = answer(attention, _Running(text))
         assert isinstance(answered, Answered)
         assert Counter(map(str, answered.result.rows)) == wanted
-        facts = query(opened, sql, len(expected) + 1)
+        facts = query(opened, text, len(expected) + 1)
         assert facts["total"] == len(expected)
         assert Counter(str(tuple(row)) for row in facts["rows"]) == Counter(
             str(tuple(map(_plain, row))) for row in expected
         )
-        code, out, _ = run(capsys, "query", *ATTENTION, sql, "--json")
+        code, out, _ = run(capsys, "query", *ATTENTION, text, "--json")
         assert code == 0
         assert Counter(str(list(row.values())) for row in json.loads(out)) == Counter(
             str(list(map(_plain, row))) for row in expected
         )
-        frame = attention.sql(sql)
+        frame = attention.sql(text)
         assert len(frame) == len(expected)
 
 
