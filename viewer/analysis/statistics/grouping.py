@@ -93,7 +93,7 @@ from viewer.analysis.statistics.group_table import (
 )
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.statistics.occurrences import Occurrences
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Codes, Ints
 from viewer.model import intervals
 from viewer.model.charging import (
     Charged,
