@@ -84,28 +84,38 @@ def test_the_standard_output_is_a_file_to_write(
     assert os.listdir(tmp_path) == []
 
 
-def test_a_picture_can_be_printed(tmp_path):
-    done = run("screenshot", DUMP, "-o", "-", "--size", "640x480", folder=tmp_path / "a")
-    assert (done.returncode, done.stdout[:4]) == (0, b"\x89PNG")
-
-
-def test_a_folder_stands_for_the_files_in_it(tmp_path):
+def test_a_folder_stands_for_the_files_in_it(tmp_path, capfdbinary):
     """In every command, as where a window asks."""
     folder = tmp_path / "profiles"
     folder.mkdir()
     shutil.copy(DUMP, folder)
-    for arguments in (["screenshot", "-o", "-", "--size", "640x480"], ["export", "-o", "-"],
-                      ["info"], ["stats", "--by", "name"], ["findings"], ["calls"]):  # fmt: skip
-        of_file, of_folder = (
-            run(*arguments, path, folder=tmp_path / "a")
-            for path in (folder / os.path.basename(DUMP), folder)
-        )
-        assert (of_folder.returncode, of_folder.stderr) == (0, of_file.stderr), arguments
-        assert of_folder.stdout == of_file.stdout
+    path = folder / os.path.basename(DUMP)
+    for arguments in (["export", "-o", "-"], ["info"], ["stats", "--by", "name"], ["findings"],
+                      ["calls"]):  # fmt: skip
+        answers = []
+        for each in (path, folder):
+            assert main([*arguments, str(each)]) == 0
+            answers.append(capfdbinary.readouterr())
+        assert answers[0] == answers[1], arguments
+        assert answers[0].out
     (tmp_path / "empty").mkdir()
-    done = run("info", tmp_path / "empty", folder=tmp_path / "a")
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"no profile or ETRecord in this folder" in done.stderr
+    assert main(["info", str(tmp_path / "empty")]) == 1
+    done = capfdbinary.readouterr()
+    assert done.out == b""
+    assert b"no profile or ETRecord in this folder" in done.err
+
+
+def test_a_picture_of_a_folder_is_that_of_the_files_in_it(tmp_path):
+    folder = tmp_path / "profiles"
+    folder.mkdir()
+    shutil.copy(DUMP, folder)
+    of_file, of_folder = (
+        run("screenshot", "-o", "-", "--size", "640x480", path, folder=tmp_path / "a")
+        for path in (folder / os.path.basename(DUMP), folder)
+    )
+    assert (of_folder.returncode, of_folder.stderr) == (0, of_file.stderr)
+    assert of_folder.stdout[:4] == b"\x89PNG"
+    assert of_folder.stdout == of_file.stdout
 
 
 def test_nothing_is_printed_of_what_cannot_be_written(capfdbinary):
