@@ -23,7 +23,7 @@ from tests.reliability.losses.sound import SOUND
 TEXTS = [name for name in SOUND if name not in ("chrome", "qnn_optrace", "layers_json", "perfetto")]
 
 
-@pytest.mark.nightly  # the daily campaign changes five times as many files of each format
+@pytest.mark.nightly  # the daily campaign changes more than twice as many files of each format
 @pytest.mark.parametrize("name", SOUND)
 def test_what_is_lost_is_counted(name, tmp_path):
     assert [

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tests.reliability.campaign import Job, Options
 
-_SHORT = 24
+_SHORT = 12
 _LONG, _PARTS = 2_000, 2
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tests.reliability.campaign import Job, Options
 
-_SHORT = 300  # of each format: about a second
+_SHORT = 150  # of each format: about half a second
 _LONG = 1_340  # 20,000 of all formats
 
 
