@@ -383,10 +383,35 @@ def test_a_fault_planted_in_a_comparison_is_a_difference(monkeypatch, fault):
     assert compared().differences
 
 
+# What checks the figures that a fault is in, by the first word of its name.
+CHECKS = {
+    **dict.fromkeys(("stats", "two", "ranges", "means"), "check_statistics"),
+    **dict.fromkeys(("calls", "callers"), "_check_calls"),
+    **dict.fromkeys(("delegation", "links", "maps"), "_check_delegation"),
+    "summary": "_check_summary",
+}
+
+
+def check_alone(monkeypatch, check):
+    """Let a proof check one kind of figures; statistics by some keys."""
+    monkeypatch.setattr(proved_statistics, "KEYS", ("name", "operator", "thread"))
+    for other in {*CHECKS.values()} - {check}:
+        monkeypatch.setattr(proof_module, other, lambda *_: None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", sorted({*CHECKS.values()}))
+def test_each_check_alone_has_no_difference(monkeypatch, check):
+    check_alone(monkeypatch, check)
+    facts = proof_of(HANDLES)
+    assert facts["checked"] > 20
+    assert facts["differences"] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_a_difference(monkeypatch, fault):
-    monkeypatch.setattr(proved_statistics, "KEYS", ("name", "operator", "thread"))
+    check_alone(monkeypatch, CHECKS[fault.split()[0]])
     FAULTS[fault](monkeypatch)
     assert proof_of(HANDLES)["differences"] != []
 
