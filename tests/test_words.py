@@ -10,6 +10,7 @@ import pytest
 
 from tests.paths import ROOT
 from tests.screen_texts import texts_of
+from tests.sources import source_of
 from viewer.analysis.links import pairing
 from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
 from viewer.analysis.links.linker import link
@@ -161,6 +162,28 @@ def test_no_sentence_in_the_window_takes_long_to_read():
         for path, line, sentence in texts
         if len(sentence.split()) > LONGEST_SENTENCE
     ] == []
+
+
+@pytest.mark.slow
+def test_no_text_of_the_program_names_a_key_that_can_be_chosen():
+    """A key with Ctrl or Shift, or F1 to F12, in a sentence is asked of the table of commands."""
+    fixed = (
+        "Ctrl+Shift+wheel", "Ctrl+wheel", "Shift+wheel", "Shift+drag", "Ctrl+click", "Shift+Enter",
+        "Ctrl+C)",
+    )  # fmt: skip
+    told = re.compile(r"(?<![\w+])(?:Ctrl|Shift|Alt)\+[^\s\"']+|\bF(?:[1-9]|1[0-2])\b")
+    found = []
+    for path in (ROOT / "viewer").rglob("*.py"):
+        for literal in source_of(path).literals:
+            # Of an f-string, each part is looked at by itself.
+            if literal.is_docstring or literal.is_formatted or " " not in literal.text:
+                continue
+            text = literal.text
+            for word in fixed:
+                text = text.replace(word, "")
+            if told.search(text):
+                found.append((path.name, literal.text))
+    assert found == []
 
 
 def test_screen_texts_are_distinguished_from_code(tmp_path):

@@ -6,7 +6,6 @@ clock of held keys is the test's own, so nothing sleeps and a second of holding 
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from PySide6.QtWidgets import (
     QTextEdit,
 )
 
-import viewer
 from tests.gui.events import (
     CTRL,
     LEFT,
@@ -41,7 +39,6 @@ from tests.gui.events import (
     settle,
     wheel,
 )
-from tests.sources import source_of
 from viewer.gui.qt.settings import DRAG_PANS, KEYS, Settings
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.feeds.problems import ProblemsFeed
@@ -761,25 +758,3 @@ def test_a_command_without_a_key_is_named_by_where_it_stands(attention, qtbot):
     said = named(attention)
     assert said["marks"].startswith("No bookmarks. Press “Measure” in")
     assert "(“Find” in the menu Edit)" in said["hits"]
-
-
-@pytest.mark.slow
-def test_no_text_of_the_program_names_a_key_that_can_be_chosen():
-    """A key with Ctrl or Shift, or F1 to F12, in a sentence is asked of the table of commands."""
-    fixed = (
-        "Ctrl+Shift+wheel", "Ctrl+wheel", "Shift+wheel", "Shift+drag", "Ctrl+click", "Shift+Enter",
-        "Ctrl+C)",
-    )  # fmt: skip
-    told = re.compile(r"(?<![\w+])(?:Ctrl|Shift|Alt)\+[^\s\"']+|\bF(?:[1-9]|1[0-2])\b")
-    found = []
-    for path in Path(viewer.__file__).parent.rglob("*.py"):
-        for literal in source_of(path).literals:
-            # Of an f-string, each part is looked at by itself.
-            if literal.is_docstring or literal.is_formatted or " " not in literal.text:
-                continue
-            text = literal.text
-            for word in fixed:
-                text = text.replace(word, "")
-            if told.search(text):
-                found.append((path.name, literal.text))
-    assert found == []
