@@ -43,6 +43,7 @@ settings.register_profile(EXPLORE, _DAILY, derandomize=False, max_examples=1000)
 settings.load_profile("opscope")
 
 _PATIENCE_MS = 30_000
+_DAILY_SEEDS = 3
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -62,10 +63,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses among them
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need Qt's application, since they show a widget."""
+    """Mark the tests that need Qt's application, since they show a widget.
+
+    Of a test over seeds, the first few run by day, all by night.
+    """
     for item in items:
         if "qapp" in getattr(item, "fixturenames", ()):
             item.add_marker("window")
+        indices = getattr(getattr(item, "callspec", None), "indices", {})
+        if indices.get("seed", 0) >= _DAILY_SEEDS:
+            item.add_marker("nightly")
 
 
 def pytest_collection_finish() -> None:

@@ -150,7 +150,7 @@ def test_a_file_that_is_added_keeps_what_the_user_arranged(attention, qtbot):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_file_that_is_switched_to_has_the_tabs_that_it_alone_opens_with(controller, qtbot, seed):
     """Files of several kinds, in random order; with the records and sources of each."""
     chance = random.Random(seed)
