@@ -28,4 +28,5 @@ def dark_theme() -> Theme:
     if QApplication.instance().palette() != applied.palette:
         applied.theme.set_choice("light")
     applied.theme.set_choice("dark")
+    applied.theme.set_font_size("normal")
     return applied.theme

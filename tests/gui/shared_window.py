@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
+import msgspec
 import shiboken6
 from PySide6.QtCore import (
     QCoreApplication,
@@ -212,6 +213,9 @@ class SharedWindow:
                 for made in (getattr(part, "callout", None), part):
                     if made is not None:
                         shiboken6.delete(made)
+        if controller.recordings.dialog is not None:
+            shiboken6.delete(controller.recordings.dialog)
+            controller.recordings.dialog = None
         controller.perfetto_ui.close()
         controller.drops.dialog = None
         status, message = controller.window.status, controller.window.message
@@ -219,6 +223,7 @@ class SharedWindow:
         status._late.setInterval(PROGRESS_AFTER_MS)
         message.dismiss()
         controller.opener._errors.clear()
+        controller.opener._earlier = ()
         ProblemsFeed.of(controller.session).failures.clear()
         ProblemsFeed.of(controller.session).refresh()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -231,8 +236,14 @@ class SharedWindow:
         session.show_inferences(baseline.view.inferences)
         session.restore_view(baseline.view)
         self._restore_size()
-        if _places(docks) != baseline.docks or docks.choices != self._choices:
-            docks.restore(self._choices)
+        is_in_order = _tabs(docks) == baseline.parts["tabs"]
+        if not is_in_order:
+            for area in docks.areas.values():
+                area.show_tabs([], [], "")
+        if not is_in_order or _places(docks) != baseline.docks or docks.choices != self._choices:
+            # What was measured is rounded: with no sizes, panels have those of the design.
+            sizes = tuple(baseline.parts["docks.sizes"])
+            docks.restore(msgspec.structs.replace(self._choices, sizes=sizes))
         controller.timeline.scene.scroll_to(0)
         self._restore_settings(baseline)
         self._restore_input()
@@ -255,8 +266,10 @@ class SharedWindow:
         settle(self._qtbot, controller)
         controller.autosave.save()
         controller.autosave._last_start = -1.0  # what is opened is saved at once
+        controller.autosave._has_failed = False
+        controller.session_files._reported = {}
         controller.opener._companions.clear()
-        controller.close_guard._closed = None
+        controller.close_guard._closed = controller.close_guard._kept_work = None
         NumbersFeed.of(controller.session).restore(NumbersChoice())
         self._restore_controls(empty)
         self._restore_size()
@@ -343,6 +356,7 @@ def _parts(controller: WindowController) -> dict[str, object]:
     values["place"] = _source_place(controller)
     values["numbers"] = NumbersFeed.of(controller.session).choice
     docks = controller.docks
+    values["tabs"] = _tabs(docks)
     values["titles"] = [docks.title(name) for name in docks.by_name]
     for name, panel in docks.by_name.items():
         if panel.isVisible():
@@ -374,6 +388,11 @@ def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items() if isinstance(key, _PLAIN)}
     return type(value)
+
+
+def _tabs(docks: Docks) -> list[tuple[str, ...]]:
+    """The tabs of each area, in their order."""
+    return [tuple(area.names) for area in docks.areas.values()]
 
 
 def _places(docks: Docks) -> dict[str, tuple[int, ...]]:

@@ -1,14 +1,12 @@
 """Windows that the tests of a module share, empty or with a sample open."""
 
-from pathlib import Path
-
 import pytest
 from pytestqt.qtbot import QtBot
 
 from tests.gui.events import controller_of
 from tests.gui.shared_window import SharedWindow
 
-_FOLDER = Path(__file__).parent
+_FOLDER = "tests/gui/window/"
 
 
 def _shown(item: pytest.Item) -> tuple[str, ...]:
@@ -24,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     first: dict[tuple[object, ...], int] = {}
     places = {item: (place, place) for place, item in enumerate(items)}
     for place, item in enumerate(items):
-        if _FOLDER in item.path.parents:
+        if item.nodeid.startswith(_FOLDER):
             key = item.path, _shown(item)
             places[item] = first.setdefault(key, place), place
     items.sort(key=places.__getitem__)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QToolButton,
     QTreeView,
+    QWidget,
 )
 
 import viewer
@@ -34,12 +35,22 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def shown(qtbot, controller, folder):
+def window(qtbot, theme):
+    """What the dialogs belong to."""
+    made = QWidget()
+    qtbot.addWidget(made)
+    theme.apply_to(made)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def shown(qtbot, window, theme, folder):
     """Shows the dialog for a kind of path."""
 
     def show(kind=PathKind.OPEN_FILES, start=folder):
         question = FileQuestion(kind, "Add files to A", INSTRUCTION, str(start), FILTERS)
-        dialog = question.dialog(controller.window, controller.theme)
+        dialog = question.dialog(window, theme)
         dialog.show()
         tree = dialog.findChild(QTreeView, "treeView")
         count = 1 if kind is PathKind.FOLDER else 3
@@ -50,11 +61,11 @@ def shown(qtbot, controller, folder):
     return show
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
-def test_it_has_an_instruction_types_and_columns_that_are_not_cut(shown, controller, theme):
-    controller.commands.run(f"view.theme_{theme}")
+@pytest.mark.parametrize("choice", ["dark", "light"])
+def test_it_has_an_instruction_types_and_columns_that_are_not_cut(shown, theme, choice):
+    theme.set_choice(choice)
     dialog = shown()
-    px, screen = controller.theme.px, dialog.screen().availableGeometry()
+    px, screen = theme.px, dialog.screen().availableGeometry()
     wanted = min(px(900), screen.width()), min(px(600), screen.height())
     assert (dialog.width(), dialog.height()) == wanted
     assert dialog.instruction.text() == INSTRUCTION
@@ -72,8 +83,8 @@ def test_it_has_an_instruction_types_and_columns_that_are_not_cut(shown, control
             assert needed <= header.sectionSize(column), cell.data()
     assert header.sectionResizeMode(0) == QHeaderView.ResizeMode.Stretch
     icons = {row.data(): row.data(1).cacheKey() for row in rows}
-    assert icons["sub"] == controller.theme.icon("open").cacheKey()
-    assert icons["a.etdp"] == controller.theme.icon("file").cacheKey()
+    assert icons["sub"] == theme.icon("open").cacheKey()
+    assert icons["a.etdp"] == theme.icon("file").cacheKey()
 
 
 def test_each_control_has_a_name_and_an_icon_of_the_theme(shown):
@@ -89,7 +100,7 @@ def test_each_control_has_a_name_and_an_icon_of_the_theme(shown):
     assert dialog.findChild(QComboBox, "fileTypeCombo").currentText() == "Profiles"
 
 
-def test_what_is_chosen_is_the_answer(controller, folder):
+def test_what_is_chosen_is_the_answer(window, theme, folder):
     answers = []
 
     def accept():
@@ -101,12 +112,12 @@ def test_what_is_chosen_is_the_answer(controller, folder):
 
     QTimer.singleShot(200, accept)
     question = FileQuestion(PathKind.OPEN_FILES, "Open files", INSTRUCTION, str(folder), FILTERS)
-    answer = question.ask(controller.window, controller.theme)
+    answer = question.ask(window, theme)
     assert answers == ["Open files"]
     assert answer.paths == (str(folder / "a.etdp"), str(folder / "b.csv"))
     assert answer.chosen_filter.startswith("Profiles")
     QTimer.singleShot(200, lambda: QApplication.activeModalWidget().reject())
-    assert question.ask(controller.window, controller.theme).paths == ()
+    assert question.ask(window, theme).paths == ()
 
 
 def test_a_file_to_save_begins_with_its_name(shown, folder):
@@ -117,8 +128,8 @@ def test_a_file_to_save_begins_with_its_name(shown, folder):
     assert dialog.testOption(QFileDialog.Option.ShowDirsOnly)
 
 
-def test_the_dialog_fits_on_a_small_screen_with_large_fonts(shown, controller, monkeypatch):
-    monkeypatch.setattr(controller.theme, "scale", 4.0)
+def test_the_dialog_fits_on_a_small_screen_with_large_fonts(shown, theme, monkeypatch):
+    monkeypatch.setattr(theme, "scale", 4.0)
     dialog = shown()
     screen = dialog.screen().availableGeometry()
     assert dialog.width() <= screen.width()
