@@ -1,6 +1,8 @@
 """The arms of a comparison in the toolbar."""
 
+from collections import defaultdict
 from shutil import copyfile
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtWidgets import QLabel, QToolButton
@@ -10,6 +12,7 @@ from tests.gui.events import open_files, settle
 from tests.paths import DATA
 from viewer.gui.session.comparison import compare, compare_inferences
 from viewer.gui.session.feeds import comparison as comparison_feed
+from viewer.gui.window.toolbar.arms_bar import ArmsBar
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +29,20 @@ def compared(shared_window, qtbot, arms):
     return controller
 
 
+@pytest.fixture
+def labels(qtbot, theme):
+    """The texts of a bar without a window, for a session that compares."""
+
+    def labels_of(session):
+        command = SimpleNamespace(plain_title="")
+        commands = SimpleNamespace(commands=defaultdict(lambda: command), run=lambda id: None)
+        bar = ArmsBar(session, commands, theme)
+        qtbot.addWidget(bar)
+        return [label.text() for label in bar.findChildren(QLabel)]
+
+    return labels_of
+
+
 def button(controller, text):
     buttons = controller.toolbar.arms.findChildren(QToolButton)
     return next(one for one in buttons if one.text() == text)
@@ -40,27 +57,26 @@ def test_it_replaces_the_inference_picker(compared, qtbot):
     assert compared.toolbar.run.isVisible()
 
 
-def test_it_counts_the_sessions_of_each_arm(compared):
-    texts = [label.text() for label in compared.toolbar.arms.findChildren(QLabel)]
-    assert [text.partition(" · ")[0] for text in texts] == ["4 sessions", "3 sessions"]
+def test_it_counts_the_sessions_of_each_arm(opened, labels, arms):
+    a, b = arms
+    session = opened(*a, *b)
+    compare(session, arms_of(a, b[:3]))
+    assert [text.partition(" · ")[0] for text in labels(session)] == ["4 sessions", "3 sessions"]
 
 
-def test_it_names_chosen_inferences(compared, qtbot):
-    file = compared.session.traces[0].file
+def test_it_names_chosen_inferences(opened, labels, arms):
+    session = opened(arms[0][0])
+    file = session.traces[0].file
     runs = list(file.inferences())
-    compare_inferences(compared.session, file, runs[2], [*runs[4:7], runs[8]])
-    settle(qtbot, compared)
-    texts = [label.text() for label in compared.toolbar.arms.findChildren(QLabel)]
-    assert texts == ["inference 3", "inferences 5 to 7 and 9"]
+    compare_inferences(session, file, runs[2], [*runs[4:7], runs[8]])
+    assert labels(session) == ["inference 3", "inferences 5 to 7 and 9"]
 
 
-def test_profiles_without_inferences_count_none(controller, qtbot):
+def test_profiles_without_inferences_count_none(opened, labels):
     paths = [str(DATA / "torq" / f"{x}.csv") for x in ("compile_c1_css_cdma", "compile_c3_taskid")]
-    open_files(qtbot, controller, *paths)
-    compare(controller.session, arms_of(paths[:1], paths[1:]))
-    settle(qtbot, controller)
-    texts = [label.text() for label in controller.toolbar.arms.findChildren(QLabel)]
-    assert texts == ["1 session", "1 session"]
+    session = opened(*paths)
+    compare(session, arms_of(paths[:1], paths[1:]))
+    assert labels(session) == ["1 session", "1 session"]
 
 
 def test_it_swaps_and_ends(compared):
