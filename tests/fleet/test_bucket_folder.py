@@ -143,7 +143,7 @@ def killed_at(patched, point):
     patched.setattr(lake_session.LakeSession, "close", lambda self: self._owner.release())
 
 
-@pytest.mark.parametrize("point", at_night(range(1, 19), (1, 2, 5, 9)))
+@pytest.mark.parametrize("point", at_night(range(1, 19), (2, 9)))
 def test_nothing_is_lost_or_doubled_wherever_a_driver_is_killed(
     four, right, bucket, monkeypatch, small_batches, point
 ):
@@ -160,7 +160,7 @@ def test_nothing_is_lost_or_doubled_wherever_a_driver_is_killed(
     check_whole(url, 4)
 
 
-@pytest.mark.parametrize("point", at_night(range(1, 26), (1, 8, 13)))
+@pytest.mark.parametrize("point", at_night(range(1, 26), (8, 13)))
 def test_a_killed_compaction_loses_and_doubles_nothing(
     four, right, bucket, monkeypatch, small_batches, point
 ):
@@ -348,7 +348,7 @@ def test_what_is_no_lake_is_one_sentence(four, bucket, capsys, monkeypatch):
         assert (code, out, err.count("\n"), said in err) == (2, "", 1, True), err
 
 
-@pytest.mark.parametrize("snapshots", at_night([(), (0,), (1,), (2,), (0, 1, 2)], [(1,)]))
+@pytest.mark.parametrize("snapshots", at_night([(), (0,), (1,), (0, 1)], [(1,)]))
 def test_a_lake_can_be_copied_from_a_disk_to_a_bucket_and_back(
     four, bucket, tmp_path, small_batches, snapshots
 ):
@@ -357,8 +357,8 @@ def test_a_lake_can_be_copied_from_a_disk_to_a_bucket_and_back(
 
     system = s3fs.S3FileSystem()
     lake, url = tmp_path / "lake", f"{bucket}/lake"
-    tables = ["operators", "inferences", "slices", "findings"]
-    places = [lake, url, lake, url]
+    tables = ["operators", "inferences", "slices"]
+    places = [lake, url, lake]
     for number, (place, table) in enumerate(zip(places, tables, strict=True)):
         assert built(place, four, tables=(table,)).states == {DONE: 4}
         if number in snapshots:

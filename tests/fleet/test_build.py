@@ -64,11 +64,11 @@ def test_processes_write_the_same_rows_as_one(fleet, expected, tmp_path, small_b
     check_whole(tmp_path / "lake", 24)
 
 
-def test_a_second_build_keeps_everything_and_writes_no_rows(fleet, tmp_path):
+def test_a_second_build_keeps_everything_and_writes_no_rows(copied, tmp_path):
     lake = tmp_path / "lake"
-    built(lake, fleet)
+    built(lake, copied)
     before = {p: p.stat().st_mtime_ns for p in lake.glob("table=*/**/*.parquet")}
-    assert built(lake, fleet).states == {KEPT: 24}
+    assert built(lake, copied).states == {KEPT: 4}
     assert {p: p.stat().st_mtime_ns for p in lake.glob("table=*/**/*.parquet")} == before
 
 
@@ -90,12 +90,13 @@ def test_profiles_are_read_before_the_last_ones_are_listed(
     check_whole(tmp_path / "lake", 24)
 
 
-def test_more_tables_are_added_to_a_lake(fleet, expected, tmp_path):
+def test_more_tables_are_added_to_a_lake(copied, tmp_path):
     lake = tmp_path / "lake"
-    built(lake, fleet, tables=("operators",))
-    assert built(lake, fleet).states == {DONE: 24}
-    assert rows(lake) == expected
-    check_whole(lake, 24)
+    built(lake, copied, tables=("operators",))
+    assert built(lake, copied).states == {DONE: 4}
+    built(tmp_path / "whole", copied)
+    assert rows(lake) == rows(tmp_path / "whole")
+    check_whole(lake, 4)
 
 
 def test_each_profile_finds_its_record_among_many(tmp_path):
