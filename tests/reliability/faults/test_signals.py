@@ -12,4 +12,4 @@ from tests.reliability.faults.signals import check
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_signals_at_random_moments_leave_nothing_behind():
-    assert check(Options(False, 0, Path()), 6).findings == ()
+    assert check(Options(False, 0, Path()), 3).findings == ()
