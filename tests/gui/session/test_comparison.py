@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders.compare_sessions import write_sessions
 from tests.builders.compared_windows import arms_of, write_arms
+from viewer.analysis.comparison.arms import CALLS
 from viewer.gui.session.comparison import (
     compare,
     compare_files,
@@ -136,7 +137,7 @@ def first_slice(session, found, side, label):
     row = next(i for i, (row, _) in enumerate(found.rows) if row.label == label)
     path, run = found.typical(side)
     number = next(i for i, shown in enumerate(session.traces) if shown.file.path == path)
-    return SliceRef(number, int(found.slices_of_row(path, row, run)[0]))
+    return SliceRef(number, int(found.slices_of_rows(path, (row,), run, CALLS)[0]))
 
 
 def test_slices_of_both_arms_are_paired_by_hand_and_separated(opened, tmp_path):

@@ -61,14 +61,14 @@ def test_every_call_and_its_kernel_has_the_row_of_the_call(found, paths):
 
 def test_the_slices_of_a_row_in_an_inference_are_the_outermost(found):
     path, run = found.typical(1)
-    slices = found.slices_of_row(path, row_of(found, "add.out"), run)
+    slices = found.slices_of_rows(path, (row_of(found, "add.out"),), run, CALLS)
     assert len(slices) == 1
 
 
 def test_slices_of_several_rows_do_not_contain_one_another(found):
     path, run = found.typical(1)
     rows = [row_of(found, name) for name in ("add.out", "mul.out")]
-    apart = [found.slices_of_row(path, row, run) for row in rows]
+    apart = [found.slices_of_rows(path, (row,), run, CALLS) for row in rows]
     both = found.slices_of_rows(path, rows, run, "operator")
     assert both.tolist() == sorted(np.concatenate(apart).tolist())
 

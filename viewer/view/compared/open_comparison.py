@@ -144,10 +144,6 @@ class OpenComparison:
             self._rows_of_slices[made_for] = rows
         return self._rows_of_slices[made_for]
 
-    def slices_of_row(self, path: str, row: int, run: Run, level: str = CALLS) -> Ints:
-        """The outermost slices of a row in an inference of a profile, ascending (int64)."""
-        return self.slices_of_rows(path, (row,), run, level)
-
     def slices_of_rows(self, path: str, rows: Collection[int], run: Run, level: str) -> Ints:
         """The outermost slices of some rows in an inference of a profile, ascending (int64)."""
         row_of, session = self.rows_of_slices(path, level), self._session_of(path)

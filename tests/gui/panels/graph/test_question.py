@@ -16,6 +16,7 @@ from tests.gui.panels.graph.picture import (
     settle,
     walk,
 )
+from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.graph.controls import GraphMode
@@ -74,7 +75,7 @@ def test_a_click_selects_the_slices_in_both_arms_and_marks_the_node(graph):
 def test_it_follows_a_selected_slice_of_b_to_its_operator(graph, qtbot):
     session, found = graph.session, ComparisonFeed.of(graph.session).answer
     path, run = found.typical(1)
-    own = found.slices_of_row(path, found.operators.row_of(slow(graph)), run)
+    own = found.slices_of_rows(path, (found.operators.row_of(slow(graph)),), run, CALLS)
     number = next(i for i, shown in enumerate(session.traces) if shown.file.path == path)
     session.select_slice(SliceRef(number, int(own[0])))
     settle(qtbot, graph)

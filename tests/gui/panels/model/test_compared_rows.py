@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.gui.panels.model.tree import click, marked, row_at
+from viewer.analysis.comparison.arms import CALLS
 from viewer.gui.panels.model.panel import ModelPanel
 from viewer.gui.panels.model.table import OF_CHANGES, WITH_COSTS, ModelColumn, RowKind
 from viewer.gui.session.comparison import compare, compare_files, swap_arms
@@ -72,7 +73,7 @@ def test_a_slice_selects_the_operator_that_it_ran(panel):
     session, rows = panel.session, panel.model.rows
     path, run = rows.changes.found.typical(0)
     slower = row_at(panel, "forward", "blocks.1", "dw", "convolution")
-    own = rows.changes.found.slices_of_row(path, rows.call_of(slower), run)
+    own = rows.changes.found.slices_of_rows(path, (rows.call_of(slower),), run, CALLS)
     number = next(i for i, shown in enumerate(session.traces) if shown.file.path == path)
     session.select_slice(SliceRef(number, int(own[0])))
     (index,) = panel.view.selectionModel().selectedRows()

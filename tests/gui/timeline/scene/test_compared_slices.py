@@ -6,6 +6,7 @@ import pytest
 import viewer.gui.timeline.scene.compared_slices as compared_slices
 from tests.builders.compare_sessions import write_sessions
 from tests.builders.compared_windows import BASE, arms_of, write_arms
+from viewer.analysis.comparison.arms import CALLS
 from viewer.formats import open_file
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.comparison import compare
@@ -56,7 +57,7 @@ def test_a_selected_slice_makes_its_pair_stand_out(compared):
     row = next(i for i, (row, _) in enumerate(found.rows) if row.label == "conv.out")
     a, b = shown_numbers(session, found)
     path, run = found.typical(0)
-    session.select_slice(SliceRef(a, int(found.slices_of_row(path, row, run)[0])))
+    session.select_slice(SliceRef(a, int(found.slices_of_rows(path, (row,), run, CALLS)[0])))
     for number in (a, b):
         assert "native_call_conv.out" in names_that_stand_out(session, drawings, number)
         assert "native_call_add.out" not in names_that_stand_out(session, drawings, number)

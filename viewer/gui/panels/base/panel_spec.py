@@ -110,7 +110,3 @@ class PanelTable:
         self.panel_of = {id: id for id in self.panels} | {
             page.id: spec.id for spec in self.panels.values() for page in spec.pages
         }
-
-    def tabs_of(self, area: PanelArea) -> tuple[str, ...]:
-        """The ids of an area's panels, in the order of their tabs."""
-        return tuple(spec.id for spec in self.panels.values() if spec.area is area)
