@@ -208,6 +208,8 @@ def test_an_export_does_not_import_pandas(tmp_path):
         f"assert not main(['export', {str(ATTENTION[0])!r}, '-o', {str(tmp_path / 'a.parquet')!r}])"
         "\nprint('pandas' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
     assert done.stdout.splitlines()[-1] == "False", done.stderr
     assert len(reader.read_table(tmp_path / "a.parquet")) == 727
