@@ -521,7 +521,8 @@ column_cache.CACHE.keep(trace.slices, dict, killed)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("moment", [3, 60, 75])
 def test_a_killed_process_leaves_no_file_of_columns(cache, path, reads, moment):
-    done = subprocess.run([sys.executable, "-c", KILLED, cache.folder, path, str(moment)], cwd=ROOT)
+    words = [sys.executable, "-c", KILLED, cache.folder, path, str(moment)]
+    done = subprocess.run(words, cwd=ROOT, timeout=60)
     assert done.returncode == -signal.SIGKILL
     assert not [name for name in os.listdir(cache.folder) if name.endswith(".columns")]
     trace = kept(path)
