@@ -73,9 +73,8 @@ def with_call_sites(trace: Trace) -> Trace:
     before = slices.key[first]
     keys = Keys(**{name: getattr(trace.keys, name)[before] for name in Keys.__slots__})
     stacks = np.flatnonzero(of_frames)
-    calls = CallStacks(
-        paths.name[stacks], number[paths.parent[stacks]], stack[first], backward[first], first
-    )
+    names = paths.name[stacks].astype(np.int64)
+    calls = CallStacks(names, number[paths.parent[stacks]], stack[first], backward[first], first)
     for array in (key, *(getattr(keys, name) for name in Keys.__slots__)):
         array.flags.writeable = False
     return replace(trace, keys=keys, slices=replace(slices, key=key), calls=calls)
