@@ -7,7 +7,7 @@ depends on the number of slices in a trace.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +18,12 @@ from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.bookmarks import measured_on
 from viewer.gui.timeline.painting.bookmarks import measured_span, paint_bookmarks
+from viewer.gui.timeline.painting.device_pixels import draw_pixels, pixels_under
 from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
 from viewer.gui.timeline.painting.plans import PlanPainter
 from viewer.gui.timeline.painting.ribbon_tails import RibbonTails
-from viewer.gui.timeline.painting.ribbons import draw_pixels
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.painting.stamps import stamp_allocations, stamp_compared, stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
@@ -113,16 +113,57 @@ class FramePainter:
         scene, theme = self.scene, self.theme
         self._canvas = canvas
         width, height = canvas.width, canvas.height
-        xmap = scene.xmap(canvas.columns)
-        columns = self.ruler_scene.ruler(canvas).major
-        grid = columns[(columns >= 0) & (columns < canvas.columns)]
+        xmap, sections = scene.xmap(canvas.columns), scene.sections(height)
+        self._rows(painter, canvas, xmap, sections)
+        if not scene.layout.total_height:
+            painter.setFont(theme.font("body"))
+            painter.setPen(theme.color("text2"))
+            painter.drawText(
+                QRect(0, 0, width, height),
+                Qt.AlignmentFlag.AlignCenter,
+                scene.all_missing_text if scene.missing_text else NOTHING_TO_DRAW,
+            )
+        self.labels.start()
+        for top, bottom in sections:
+            self._enter(top, bottom)
+            painter.setClipRect(QRect(0, top, width, bottom - top))
+            for trace in scene.group.traces:
+                bands = self._bands(BandKind.ROW, trace)
+                self.labels.paint(painter, canvas, xmap, trace, bands)
+            strips = self._bands(BandKind.STRIP)
+            self.labels.paint_bookmarks(painter, canvas, xmap, strips, overlay.hovered)
+            self.plans.paint(painter, self._bands(BandKind.PLAN), canvas, xmap)
+            self._headers(painter, width)
+            self._outline(painter, xmap)
+            self._area(painter, xmap, overlay.dragged or self._selected_area())
+        painter.setClipping(False)
+        self.flows.paint(painter, canvas, xmap, self.labels.taken, self.labels.selected_label)
+        self.edge_chips.paint(painter, canvas, self.flows.taken, overlay.mouse)
+        paint_bookmarks(painter, scene, canvas, theme, overlay.mouse)
+
+    def _rows(
+        self, painter: QPainter, canvas: Canvas, xmap: XMap, sections: Sequence[tuple[int, int]]
+    ) -> None:
+        """Paint everything that is made of pixels: rows, counters, plans, and stamps on them."""
+        direct = pixels_under(painter, canvas)
+        if direct is not None:
+            self._fill(direct, canvas, xmap, sections)
+            return
         if self._buffer.shape != (canvas.lines, canvas.columns):
             self._buffer = np.empty((canvas.lines, canvas.columns), np.uint32)
+        self._fill(self._buffer, canvas, xmap, sections)
+        draw_pixels(painter, self._buffer, canvas)
+
+    def _fill(
+        self, image: Pixels, canvas: Canvas, xmap: XMap, sections: Sequence[tuple[int, int]]
+    ) -> None:
+        """Fill the pixels of a canvas; nothing may keep `image`, which may be those of a window."""
+        scene, theme = self.scene, self.theme
+        columns = self.ruler_scene.ruler(canvas).major
+        grid = columns[(columns >= 0) & (columns < canvas.columns)]
         backdrop = Backdrop(canvas_rgb(theme.dark) | 0xFF000000, theme.pixel("grid"), grid)
         sources = scene.sources(dark=theme.dark)
-        image = self._buffer
         self.plans.start()
-        sections = scene.sections(height)
         self._kept_rows = [*self._kept_rows, *(KeptRows() for _ in sections)][: len(sections)]
         for number, (top, bottom) in enumerate(sections):
             self._enter(top, bottom)
@@ -156,32 +197,6 @@ class FramePainter:
             stamp_compared(part, scene, top, canvas, drawn.marks, theme)
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
         self.tails.stamp(image, canvas)
-        draw_pixels(painter, image, canvas)
-        if not scene.layout.total_height:
-            painter.setFont(theme.font("body"))
-            painter.setPen(theme.color("text2"))
-            painter.drawText(
-                QRect(0, 0, width, height),
-                Qt.AlignmentFlag.AlignCenter,
-                scene.all_missing_text if scene.missing_text else NOTHING_TO_DRAW,
-            )
-        self.labels.start()
-        for top, bottom in sections:
-            self._enter(top, bottom)
-            painter.setClipRect(QRect(0, top, width, bottom - top))
-            for trace in scene.group.traces:
-                bands = self._bands(BandKind.ROW, trace)
-                self.labels.paint(painter, canvas, xmap, trace, bands)
-            strips = self._bands(BandKind.STRIP)
-            self.labels.paint_bookmarks(painter, canvas, xmap, strips, overlay.hovered)
-            self.plans.paint(painter, self._bands(BandKind.PLAN), canvas, xmap)
-            self._headers(painter, width)
-            self._outline(painter, xmap)
-            self._area(painter, xmap, overlay.dragged or self._selected_area())
-        painter.setClipping(False)
-        self.flows.paint(painter, canvas, xmap, self.labels.taken, self.labels.selected_label)
-        self.edge_chips.paint(painter, canvas, self.flows.taken, overlay.mouse)
-        paint_bookmarks(painter, scene, canvas, theme, overlay.mouse)
 
     def paint_mouse(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
         """Paint what follows the mouse over the rest: a slice in a lighter color, and lines."""

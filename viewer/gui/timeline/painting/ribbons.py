@@ -23,6 +23,7 @@ from shiboken6 import wrapInstance
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.verdict_marks import SIDE, change_color, paint_mark
+from viewer.gui.timeline.painting.device_pixels import draw_pixels
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import MINUS, format_briefly
 from viewer.render.axis.xmap import XMap
@@ -267,15 +268,6 @@ def _longest_last(pairs: ChangedPairs) -> tuple[Ints, Ints]:
     last = len(pairs) - 1
     order = last - np.argsort(pairs.longest_ns[::-1], kind="stable")
     return order, np.unique(pairs.row, return_inverse=True)[1]
-
-
-def draw_pixels(painter: QPainter, image: Pixels, canvas: Canvas) -> None:
-    """Draw pixels of a canvas at its upper left corner."""
-    drawn = QImage(
-        image.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
-    )
-    drawn.setDevicePixelRatio(canvas.ratio)
-    painter.drawImage(0, 0, drawn)
 
 
 def are_drawn(pairs: ChangedPairs, scene: Scene, canvas: Canvas) -> Bools:

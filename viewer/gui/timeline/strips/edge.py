@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.timeline.painting.device_pixels import draw_pixels
 from viewer.gui.timeline.painting.ribbon_tails import RibbonTails
-from viewer.gui.timeline.painting.ribbons import draw_pixels
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.canvas import Canvas
 from viewer.view.strip_view import StripView
