@@ -34,8 +34,8 @@ class FrameRows:
     """Rows of a trace.
 
     rows: their numbers in the trace. pixels: a line with the colors of each body, then one of each
-    edge, then one of the ground between rows. marks: of each of the trace's marks, the positions
-    of the rows that have slices of it, and their cells.
+    edge, then one of the ground between rows. marks: of the trace's hits, if it has any, and of
+    each of its marks, the positions of the rows that have slices of it, and their cells.
     """
 
     rows: Ints
@@ -130,11 +130,13 @@ class MarkedRows:
 class Frame:
     """A drawn frame: (height, width) pixels 0xffRRGGBB, and the marks of the traces that have any.
 
-    marks: by the number of the trace in the sources, in the order of its marks.
+    marks: by the number of the trace in the sources, in the order of its marks. hits: the same of
+    its hits.
     """
 
     image: Pixels
     marks: dict[int, list[MarkedRows]]
+    hits: dict[int, MarkedRows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,7 @@ def draw_frame(
     trace_of_band = layout.trace[bands]
     drawn = (trace_of_band >= 0) & (trace_of_band < len(sources))
     marks: dict[int, list[MarkedRows]] = {}
+    hits: dict[int, MarkedRows] = {}
     numbers = sorted(set(trace_of_band[drawn].tolist()))
     kept_rows.keep_only(numbers)
     placed: list[PlacedRows] = []
@@ -184,15 +187,16 @@ def draw_frame(
         inputs = _inputs(source, here, backdrop)
         frame_rows = kept_rows.rows(number, inputs, layout.row[bands[bands_here]], draw)
         placed.append(PlacedRows(frame_rows.pixels, tops[bands_here], bottoms[bands_here]))
+        marked = [MarkedRows(bands[bands_here[rows]], cells) for rows, cells in frame_rows.marks]
+        if source.hits is not None:
+            hits[number] = marked.pop(0)
         if source.marks:
-            marks[number] = [
-                MarkedRows(bands[bands_here[rows]], cells) for rows, cells in frame_rows.marks
-            ]
+            marks[number] = marked
     if placed:
         expand(image, placed)
     else:
         image[:] = _ground(backdrop, xmap.width)
-    return Frame(image, marks)
+    return Frame(image, marks, hits)
 
 
 def _inputs(source: RasterSource, xmap: XMap, backdrop: Backdrop) -> Hashable:
@@ -221,8 +225,8 @@ class DrawnRows:
     """Rows of a source.
 
     cells: (rows, width) with hits, 0 where there is no slice. pixels: the colors of bodies, then
-    of all edges, then a line that is left free. marks: of each of its marks, the positions of the
-    rows that have slices of it, and their cells.
+    of all edges, then a line that is left free. marks: of its hits, if it has any, and of each of
+    its marks, the positions of the rows that have slices of it, and their cells.
     """
 
     cells: Cells
@@ -247,15 +251,15 @@ def draw_rows(source: RasterSource, rows: Ints, xmap: XMap) -> DrawnRows:
     asked = [(part, rows[index].tolist()) for part, index in parts]
     cells, *drawn = draw_together([(source.raster, rows.tolist()), *asked], xmap)
     body, line, codes = source.colors.body, source.colors.line, cells.astype(np.intp)
-    over = zip((index for _, index in parts), drawn, strict=True)
+    over = list(zip((index for _, index in parts), drawn, strict=True))
     if hits:
         # The colors of hits are in the second half of joined tables.
-        part_rows, above = next(over)
+        part_rows, above = over[0]
         codes[part_rows] = np.where(above, above + np.intp(CELLS), codes[part_rows])
         body, line = joined_tables(source.colors, source.hit_colors or source.colors)
         cells[part_rows] = np.maximum(cells[part_rows], above)
     pixels = np.empty((2 * len(rows) + 1, xmap.width), np.uint32)
-    drawn_rows = DrawnRows(cells, pixels, list(over))
+    drawn_rows = DrawnRows(cells, pixels, over)
     # A third of the time of body[cells]; without a mode, it would fill a copy.
     body.take(codes, out=drawn_rows.body, mode="clip")
     line.take(codes, out=drawn_rows.line, mode="clip")

@@ -189,6 +189,7 @@ class FramePainter:
                 canvas,
                 xmap,
                 theme,
+                {number: (sources[number].hits, rows) for number, rows in drawn.hits.items()},
                 bars=not scene.search.shows_only_hits,
             )
             plans, start = self._bands(BandKind.PLAN), scene.scroll + top

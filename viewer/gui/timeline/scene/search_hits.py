@@ -8,7 +8,7 @@ hits are built off the GUI thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from PySide6.QtCore import QObject, QRectF, Signal, Slot
@@ -24,13 +24,15 @@ from viewer.model.trace import Slices
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.frames.diamonds import stamp_diamonds
+from viewer.render.frames.frame import MarkedRows
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
 from viewer.render.palette import Palette, Pixels, canvas_rgb
 from viewer.render.raster import RowRaster
 from viewer.view.open_trace import AT_ONCE
 
 BAR = 3  # px
-TICK = 3  # px, height in the overview
+TICK, TICK_WIDTH = 3, 2  # px, height and width in the overview
+_APART = 1 << 20  # px, further than any tick is from the next one
 DIAMOND = 4  # px, half of the height
 
 
@@ -88,13 +90,15 @@ def stamp_hits(
     canvas: Canvas,
     xmap: XMap,
     theme: Theme,
+    drawn_hits: Mapping[int, tuple[RowRaster | None, MarkedRows]],
     *,
     bars: bool,
 ) -> None:
     """Mark the hits of all visible rows in a frame of device pixels.
 
-    `lines` are the content lines in logical pixels that the image covers. `bars` marks hits that
-    have a duration, which is not needed while everything else is hidden.
+    `lines` are the content lines in logical pixels that the image covers. drawn_hits: what the
+    frame has drawn over the rest, by trace: usually the same hits. `bars` marks hits that have a
+    duration, which is not needed while everything else is hidden.
     """
     if all(drawn.search_hits is None for drawn in all_rasters):
         return
@@ -106,28 +110,53 @@ def stamp_hits(
         if drawn.search_hits is None:
             continue
         trace_xmap = xmap.on(drawn.open_trace.axis)
-        rows = visible[layout.kind[visible] == BandKind.ROW] if bars else visible[:0]
-        cells = drawn.search_hits.draw(layout.row[rows].tolist(), trace_xmap) if len(rows) else ()
-        for band, row in zip(rows.tolist(), cells, strict=True):
-            columns = np.flatnonzero(_widened(row != 0))
-            top = canvas.device(int(layout.y[band]) - scroll + SLICE_TOP)
-            end = top + canvas.device(BAR)
-            image[max(top, 0) : max(end, 0), columns] = color
-            image[max(end, 0) : max(end + canvas.device(1), 0), columns] = ground
+        if bars:
+            above, hits = drawn_hits.get(number, (None, None))
+            if hits is None or above is not drawn.search_hits:
+                rows = visible[layout.kind[visible] == BandKind.ROW]
+                cells = drawn.search_hits.draw(layout.row[rows].tolist(), trace_xmap)
+                hits = MarkedRows(rows, cells)
+            _stamp_bars(image, layout, scroll, canvas, hits, (color, ground))
         for band in visible[layout.kind[visible] == BandKind.STRIP].tolist():
             marks = drawn.search_hits.zero_marks(int(layout.row[band]), trace_xmap)
             middle = canvas.device(int(layout.y[band]) - scroll + int(layout.height[band]) // 2)
             stamp_diamonds(image, marks.x, middle, canvas.device(DIAMOND), color)
 
 
+def _stamp_bars(
+    image: Pixels,
+    layout: TimelineLayout,
+    scroll: int,
+    canvas: Canvas,
+    hits: MarkedRows,
+    colors: tuple[int, int],
+) -> None:
+    """Stamp a bar on each hit, and a line below it; colors: of these."""
+    # Bits instead of branches: three times as fast where hits and others alternate.
+    masks = np.negative(_widened(hits.cells != 0).view(np.uint8).astype(np.uint32))
+    color, ground = map(np.uint32, colors)
+    tall, line = canvas.device(BAR), canvas.device(1)
+    tops = (layout.y[hits.bands] - scroll + SLICE_TOP).tolist()
+    for top, mask in zip(map(canvas.device, tops), masks, strict=True):
+        _mix(image[max(top, 0) : max(top + tall, 0)], color, mask)
+        _mix(image[max(top + tall, 0) : max(top + tall + line, 0)], ground, mask)
+
+
+def _mix(pixels: Pixels, color: np.uint32, mask: Pixels) -> None:
+    """Give pixels a color in the columns whose mask has all bits."""
+    change = pixels ^ color
+    change &= mask
+    pixels ^= change
+
+
 def _widened(hit: Bools) -> Bools:
-    """Widen hits that are one column wide by a column on each side."""
+    """Widen hits that are one column wide by a column on each side; hit: (rows, columns)."""
     alone = hit.copy()
-    alone[1:] &= ~hit[:-1]
-    alone[:-1] &= ~hit[1:]
+    alone[:, 1:] &= ~hit[:, :-1]
+    alone[:, :-1] &= ~hit[:, 1:]
     wide = hit.copy()
-    wide[1:] |= alone[:-1]
-    wide[:-1] |= alone[1:]
+    wide[:, 1:] |= alone[:, :-1]
+    wide[:, :-1] |= alone[:, 1:]
     return wide
 
 
@@ -147,5 +176,12 @@ def paint_ticks(
     """Paint a tick for every column of an overview in which hits start; traces: of its clock."""
     if not search.is_on:
         return
-    for x in hit_columns(search.hits.starts_in(traces), xmap).tolist():
-        painter.fillRect(QRectF(x, y, 2, TICK), theme.color("hit"))
+    columns = hit_columns(search.hits.starts_in(traces), xmap)
+    # Ticks that touch are one rectangle: there may be a thousand.
+    bounds = np.flatnonzero(
+        np.diff(columns, prepend=-_APART, append=xmap.width + _APART) > TICK_WIDTH
+    )
+    firsts, lasts = columns[bounds[:-1]].tolist(), columns[bounds[1:] - 1].tolist()
+    color = theme.color("hit")
+    for first, last in zip(firsts, lasts, strict=True):
+        painter.fillRect(QRectF(first, y, last - first + TICK_WIDTH, TICK), color)
