@@ -337,3 +337,55 @@ def test_rasters_that_are_drawn_together_have_the_same_cells_as_each_alone(data)
     assert len(together) == len(parts)
     for (raster, rows), cells in zip(parts, together, strict=True):
         assert (cells == raster.draw(rows, xmap)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_of_crowded_rows_agree_with_a_search_of_all_slices(seed):
+    """Rows of thousands of narrow slices with some wide ones, from all of it to a few of them."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for count in (300, 3_000, 20_000):
+        length = rng.integers(1, 30, count) * np.where(rng.random(count) < 0.01, 5_000, 1)
+        start = np.cumsum(length + rng.integers(0, 20, count)) - length + seed
+        rows.append(list(zip(start.tolist(), (start + length).tolist(), strict=True)))
+    slices = trace_of(*rows).slices
+    raster, whole = raster_of(trace_of(*rows)), int(slices.end.max())
+    for zoom in (1, 3, 20, 200, 5_000):
+        t0 = int(rng.integers(0, max(whole - whole // zoom, 1)))
+        for width, least in ((700, LABEL_WIDTH), (1400, 2 * LABEL_WIDTH), (700, 8), (300, 2)):
+            xmap = XMap(t0, t0 + max(whole // zoom, 1), width)
+            x0, x1 = xmap.pixel_of(slices.start), xmap.end_pixel_of(slices.end)
+            labels = raster.labels([0, 1, 2], xmap, least)
+            assert labels.slice.tolist() == np.flatnonzero(x1 - x0 >= least).tolist()
+            assert (slices.rows()[labels.slice] == labels.position).all()
+            assert (labels.x0 == x0[labels.slice]).all()
+            assert (labels.x1 == x1[labels.slice]).all()
+
+
+@pytest.mark.parametrize("per_column", [1.5, 1.9])
+def test_a_burst_of_few_slices_per_column_has_the_color_of_the_longest(per_column):
+    """Also where a column has more than a sample would look at."""
+    count = int(per_column * 400)
+    rng = np.random.default_rng(3)
+    starts = np.sort(rng.choice(4_000 * 10, count, replace=False)) // 10 * 10
+    starts = np.unique(np.append(starts, np.arange(1_000, 1_300, 10)))
+    row = [
+        (int(s), int(s) + int(n))
+        for s, n in zip(starts, rng.integers(1, 10, len(starts)), strict=True)
+    ]
+    # Before it a long time without slices, so that the cells of the mipmap are wide.
+    trace = trace_of([(-(10**9) + n * 20, -(10**9) + n * 20 + 3) for n in range(600)] + row)
+    raster, xmap = raster_of(trace), XMap(0, 40_000, 400)
+    assert 400 < np.subtract(*raster.in_view(0, xmap)[::-1]) <= 800
+    assert not raster.mips[0].fits(float(xmap.ticks_per_pixel))
+    cells, slices = raster.draw([0], xmap)[0], trace.slices
+    for column, inside in enumerate(reference_row(slices, 0, xmap)):
+        if len(inside) > 1:
+            length = slices.end[inside] - slices.start[inside]
+            longest = {
+                int(slices.key[i] % 12)
+                for i, n in zip(inside, length, strict=True)
+                if n == length.max()
+            }
+            assert int(cells[column]) & 0x3F in longest

@@ -6,7 +6,8 @@ has the color of the longest one, and the share of its time that they cover as i
 wider than 3 px leaves its last column empty as a gap, and has sides. Three methods produce these
 pixels:
 
-* at most as many slices in view as columns: computed slice by slice, all rows in one batch;
+* at most as many slices in view as columns, or twice as many without a mipmap that is fine enough:
+  computed slice by slice, all rows in one batch;
 * more, and the row's mipmap is fine enough: two reads per column. Slices wider than 3 px are then
   painted over it exactly; the others are within one column of their exact position;
 * more, in a burst that is finer than the mipmap: binary search for each column's edges. A column
@@ -28,6 +29,7 @@ from viewer.model.trace import Slices
 from viewer.render.axis.xmap import XMap
 from viewer.render.lod import (
     FULL_SHADE,
+    WIDE_CELLS,
     Cells,
     DrawnSlices,
     RowMip,
@@ -42,6 +44,7 @@ GAP_WIDTH = 3
 ROUND_WIDTH = 8
 LABEL_WIDTH = 15
 _SAMPLES = 8
+_FEW = 2  # slices per column up to which drawing each costs less than a search for each column
 _COLOR = 0x3F
 _FULL = FULL_SHADE << 8
 _SIDES = np.array([SIDE << 6 | _FULL, ROUND_SIDE << 6 | _FULL], np.uint16)  # narrow, and round
@@ -110,10 +113,11 @@ class RowRaster:
             if hi <= lo:
                 continue
             mip = self.mips.get(row)
-            if hi - lo <= xmap.width:
+            has_strip = mip is not None and mip.fits(step)
+            if hi - lo <= xmap.width * (1 if has_strip else _FEW):
                 start, end = self.drawn.start[lo:hi], self.drawn.end[lo:hi]
                 batch.add(position, start, end, self.color[lo:hi])
-            elif mip is not None and mip.fits(step):
+            elif mip is not None and has_strip:
                 before = int(self.drawn.row_ptr[row])
                 batch.strips.append((position, mip.strip(xmap.edges, step)))
                 wide = mip.wide_between(lo - before, hi - before, step)
@@ -204,20 +208,33 @@ class RowRaster:
         # A slice that wide covers the left edge of one of these columns, though perhaps not of its
         # own first column.
         probes = xmap.edges[np.arange(0, xmap.width, max(min_width - 1, 1))]
-        # One column more than there are probes: before the first slice of a row there is none.
-        near = np.empty((len(rows), len(probes) + 1), np.int64)
-        for i, row in enumerate(rows):
-            first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
-            near[i, 0] = first - 1
-            near[i, 1:] = self.drawn.start[first:last].searchsorted(probes, side="right")
-            near[i, 1:] += first - 1
-        # Ascending like the probes: keep the first of equal ones.
-        where, probe = np.nonzero(near[:, 1:] != near[:, :-1])
-        slices = near[where, probe + 1]
+        by_row = [self._maybe_wide(row, xmap, probes, min_width) for row in rows]
+        where = np.repeat(np.arange(len(rows)), [len(slices) for slices in by_row])
+        slices = np.concatenate([np.empty(0, np.int64), *by_row])
+        is_first = np.flatnonzero(np.diff(slices, prepend=-1))
+        where, slices = where[is_first], slices[is_first]
         x0 = xmap.pixel_of(self.drawn.start[slices])
         x1 = xmap.end_pixel_of(self.drawn.end[slices])
         wide = x1 - x0 >= min_width
         return Labels(where[wide], self.drawn.numbers(slices[wide]), x0[wide], x1[wide])
+
+    def _maybe_wide(self, row: int, xmap: XMap, probes: Ints, min_width: int) -> Ints:
+        """Return all slices of a row that cover a probe and `min_width` columns, and others.
+
+        They are ascending; one may be there several times. The wide ones of a mipmap cost less
+        than a search for each probe among millions.
+        """
+        lo, hi = self.in_view(row, xmap)
+        if hi - lo <= len(probes):
+            return np.arange(lo, hi)
+        mip, step = self.mips.get(row), float(xmap.ticks_per_pixel)
+        wider = (min_width - 1) // WIDE_CELLS  # cells may be so much wider than a column
+        # Gaps widen slices on screen that the mipmap knows as narrow.
+        if mip is not None and mip.fits(step) and wider and not len(xmap.gaps):
+            first = int(self.drawn.row_ptr[row])
+            return first + mip.wide_between(lo - first, hi - first, wider * step)
+        near = self.drawn.start[lo:hi].searchsorted(probes, side="right")
+        return np.maximum(near - 1, 0) + lo
 
     def zero_marks(self, row: int, xmap: XMap) -> ZeroMarks:
         """Return the marks of a row's zero-length slices: at most one per column."""
