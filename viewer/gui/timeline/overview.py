@@ -34,7 +34,7 @@ from viewer.gui.timeline.bookmarks_bar import HEIGHT as BOOKMARKS_HEIGHT
 from viewer.gui.timeline.painting.bookmarks import paint_overview_bookmarks
 from viewer.gui.timeline.painting.inference_band import InferenceBand
 from viewer.gui.timeline.scene.scene import Scene, xmap_of
-from viewer.gui.timeline.scene.search_hits import paint_ticks
+from viewer.gui.timeline.scene.search_hits import HitTicks
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.render.axis.xmap import XMap
@@ -107,6 +107,7 @@ class Overview(QWidget):
         self._painted: _Lanes | None = None
         self._shown_window = QRect()  # as painted last
         self._band = InferenceBand(scene, theme)
+        self._ticks = HitTicks(scene.search)
         self._grip = 0
         self.sizes = FULL_SIZES
         self.setFixedHeight(self.sizes.height)
@@ -143,7 +144,7 @@ class Overview(QWidget):
             self._band.paint(painter, Canvas(self.width(), band, ratio), xmap)
         self._lanes(painter, Canvas(self.width(), self.height(), ratio))
         self._window(painter, xmap)
-        paint_ticks(painter, self._scene.search, self._scene.group.traces, xmap, band, theme)
+        self._ticks.paint(painter, self._scene.group.traces, xmap, band, theme)
         paint_overview_bookmarks(painter, self._scene, theme, xmap, band, self.sizes.lanes)
         paint_border(painter, self.width(), self.sizes, theme)
         painter.end()

@@ -9,16 +9,18 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
 
+from viewer.gui.session import navigation
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.timeline.painting import frame
 from viewer.gui.timeline.painting.frame import FramePainter
+from viewer.gui.timeline.scene import search_hits
 from viewer.gui.timeline.scene.search_hits import (
     BAR,
     DIAMOND,
     TICK,
     TICK_WIDTH,
+    HitTicks,
     hit_columns,
-    paint_ticks,
     stamp_hits,
 )
 from viewer.render.canvas import Canvas
@@ -116,7 +118,7 @@ def test_ticks_are_on_the_columns_in_which_hits_start(attention, ratio, query):
         image.fill(GRAY)
         painter = QPainter(image)
         if joined:
-            paint_ticks(painter, search, [0], xmap, 5, theme)
+            HitTicks(search).paint(painter, [0], xmap, 5, theme)
         else:
             for x in hit_columns(search.hits.starts_in([0]), xmap).tolist():
                 painter.fillRect(QRectF(x, 5, TICK_WIDTH, TICK), theme.color("hit"))
@@ -138,6 +140,27 @@ def test_many_ticks_are_few_rectangles(attention, monkeypatch):
         def fillRect(self, room, color):
             rooms.append(room)
 
-    paint_ticks(Counting(), search, [0], xmap, 5, attention.theme)
+    HitTicks(search).paint(Counting(), [0], xmap, 5, attention.theme)
     assert 0 < len(rooms) < len(columns)
     assert all(a.right() < b.left() for a, b in pairwise(rooms))
+
+
+def test_ticks_are_looked_for_once_for_the_same_hits_and_columns(attention, monkeypatch):
+    session, search = attention.session, Search.of(attention.session)
+    asked = []
+    monkeypatch.setattr(
+        search_hits, "hit_columns", lambda *args: asked.append(args) or hit_columns(*args)
+    )
+    overview = attention.timeline.overview
+    for query, count in (("a", 1), ("linear", 2), ("", 2), ("linear", 3)):
+        search.set_query(query)
+        attention.settle()
+        for _ in range(2):
+            overview.grab()
+        navigation.zoom(session, 0.9, session.state.t0, now=0.0)  # moves only its window
+        overview.grab()
+        assert len(asked) == count
+    attention.window.resize(attention.window.width() - 50, 400)
+    attention.settle()
+    overview.grab()
+    assert len(asked) == 4
