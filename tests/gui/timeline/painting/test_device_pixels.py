@@ -19,7 +19,7 @@ from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.selection import toggle_slice
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.painting import frame
-from viewer.gui.timeline.painting.device_pixels import pixels_under
+from viewer.gui.timeline.painting.device_pixels import draw_parts, pixels_under
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
 from viewer.gui.timeline.view import TimelineView
 from viewer.render.canvas import Canvas
@@ -362,6 +362,52 @@ def test_a_window_shows_what_a_painter_draws(attention, monkeypatch):
             painter.end()
         shown = grabbed(port)[corner.y() :, corner.x() :][: port.height(), : port.width()]
         assert (shown == pixels_of(image)).all()
+
+
+def test_parts_are_written_or_drawn_alike(qapp):
+    """Into any part of the device, and not beyond the canvas."""
+    rng = np.random.default_rng(0)
+    for ratio in (1.0, 2.0):
+        canvas = Canvas(WIDTH, HEIGHT, ratio)
+        source = rng.integers(0, 1 << 24, (canvas.lines, canvas.columns), np.uint32) | 0xFF000000
+        image = QImage(
+            source.data, canvas.columns, canvas.lines, canvas.columns * 4, FORMATS[0]
+        )  # fmt: skip
+        region = QRegion(10, 20, 3, HEIGHT)
+        region += QRegion(0, 0, WIDTH + 30, 5)
+        region += QRegion(200, 100, 40, 30)
+        results = []
+        for image_format in (*FORMATS, QImage.Format.Format_RGBX8888):
+            target = device(ratio, image_format)
+            painter = QPainter(target)
+            painter.translate(CORNER)
+            draw_parts(painter, image, canvas, region)
+            painter.end()
+            results.append(pixels_of(target.convertToFormat(FORMATS[0])))
+        assert (results[0] == results[1]).all()
+        assert (results[0] == results[2]).all()
+        assert (results[0] != AROUND).any()
+
+
+def test_a_part_beyond_the_clip_is_left_to_the_painter(filled):
+    """As that of a picture of a part of a widget."""
+    seen = []
+
+    class Asking(QWidget):
+        def paintEvent(self, event):
+            painter = QPainter(self)
+            canvas = Canvas(self.width(), self.height(), self.devicePixelRatioF())
+            for region in (QRegion(6, 6, 5, 5), QRegion(0, 0, 8, 8), None):
+                pixels = pixels_under(painter, canvas, region)
+                seen.append(pixels is not None)
+                del pixels
+            painter.end()
+
+    part = Asking(filled.window())
+    part.setGeometry(20, 30, 100, 50)
+    part.show()
+    part.repaint(QRegion(5, 5, 20, 20))
+    assert seen[-3:] == [True, False, False]
 
 
 # -- lifetime ------------------------------------------------------------------------------------

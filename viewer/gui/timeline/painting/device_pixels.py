@@ -7,9 +7,12 @@ painter would do to an image is checked before: its scale, its place, its clip, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import cast
+
 import numpy as np
 from PySide6.QtCore import QRect
-from PySide6.QtGui import QImage, QPainter, QTransform
+from PySide6.QtGui import QImage, QPainter, QRegion, QTransform
 
 from viewer.render.canvas import Canvas
 from viewer.render.palette import Pixels
@@ -18,11 +21,11 @@ from viewer.render.palette import Pixels
 _FORMATS = QImage.Format.Format_RGB32, QImage.Format.Format_ARGB32_Premultiplied
 
 
-def pixels_under(painter: QPainter, canvas: Canvas) -> Pixels | None:
+def pixels_under(painter: QPainter, canvas: Canvas, region: QRegion | None = None) -> Pixels | None:
     """Return the pixels of a canvas on the device of a painter; None if it has to draw an image.
 
-    They are those of the device itself, which may free them as soon as the painter ends: let go of
-    the array before.
+    region: the part of the canvas to write into, by default all. The pixels are those of the device
+    itself, which may free them as soon as the painter ends: let go of the array before.
     """
     engine = painter.paintEngine()
     device = engine.paintDevice()
@@ -36,7 +39,12 @@ def pixels_under(painter: QPainter, canvas: Canvas) -> Pixels | None:
     if room is None or not device.rect().contains(room) or stride % 4:
         return None
     # Qt paints only what is not covered by another widget, and has to be painted again.
-    if not clip.isEmpty() and not (clip.rectCount() == 1 and clip.boundingRect().contains(room)):
+    written = QRegion(room)
+    if region is not None:
+        written = QRegion()
+        for part in _rects(region):
+            written += _on_device(part, canvas.ratio).translated(room.topLeft())
+    if not clip.isEmpty() and not written.subtracted(clip).isEmpty():
         return None
     # A painter that began on an image is its only owner: this makes no copy of it.
     lines: Pixels = np.frombuffer(device.bits(), np.uint32).reshape(-1, stride // 4)
@@ -50,6 +58,34 @@ def draw_pixels(painter: QPainter, image: Pixels, canvas: Canvas) -> None:
     )
     drawn.setDevicePixelRatio(canvas.ratio)
     painter.drawImage(0, 0, drawn)
+
+
+def draw_parts(painter: QPainter, image: QImage, canvas: Canvas, region: QRegion) -> None:
+    """Draw parts of an image of a canvas, at the same places; its ratio is a whole number.
+
+    image: 32 bits each, without transparent ones. A part alone is faster than a clipped copy of all
+    of it, and faster still where it is written into the device.
+    """
+    parts = _rects(region & QRect(0, 0, canvas.width, canvas.height))
+    pixels = pixels_under(painter, canvas, region)
+    if pixels is None:
+        for part in parts:
+            painter.drawImage(part, image, _on_device(part, canvas.ratio))
+        return
+    lines: Pixels = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)
+    for part in parts:
+        room = _on_device(part, canvas.ratio)
+        rows, columns = slice(room.top(), room.bottom() + 1), slice(room.left(), room.right() + 1)
+        pixels[rows, columns] = lines[rows, columns]
+
+
+def _rects(region: QRegion) -> Iterable[QRect]:
+    return cast(Iterable[QRect], region)
+
+
+def _on_device(part: QRect, ratio: float) -> QRect:
+    """Return the device pixels of a part of a canvas; the ratio is a whole number."""
+    return QRect(part.topLeft() * int(ratio), part.size() * int(ratio))
 
 
 def _room(transform: QTransform, canvas: Canvas) -> QRect | None:

@@ -7,12 +7,11 @@ that a whole repaint shows is the same: the mouse adds its own over the rest.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import cast
+from collections.abc import Hashable
 
-from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage, QPainter, QRegion
 
+from viewer.gui.timeline.painting.device_pixels import draw_parts
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
 from viewer.render.canvas import Canvas
 
@@ -52,11 +51,7 @@ class RestFrame:
         else:
             if not self._is_valid:
                 self._keep(canvas, overlay)
-            ratio = int(canvas.ratio)
-            # Faster than a clipped copy of all of it.
-            for room in cast(Iterable[QRect], region):
-                corner, size = room.topLeft() * ratio, room.size() * ratio
-                painter.drawImage(room, self._image, QRect(corner, size))
+            draw_parts(painter, self._image, canvas, region)
         frames.paint_mouse(painter, canvas, overlay)
         self._painted = frames.places_of(canvas, overlay)
 
