@@ -4,12 +4,14 @@ python -m pytest tests/bench/test_bench_timeline.py --benchmark-enable -s
 OPSCOPE_BENCH_SLICES=10000000 xvfb-run python -m pytest \
     tests/bench/test_bench_timeline.py --benchmark-enable -s
 
-With QT_QPA_PLATFORM=xcb frames go to the server of Xvfb, else they stay in memory.
+QT_SCALE_FACTOR=2 makes it a canvas of 3840 x 2160 device pixels. With QT_QPA_PLATFORM=xcb frames go
+to the server of Xvfb, else they stay in memory.
 
 The table is printed and written to OPSCOPE_BENCH_TABLE (a temporary file unless set). CPU ms of the
 process, medians; a ratio is to the blit. Nothing is asserted about time.
 """
 
+import itertools
 import os
 import statistics
 import time
@@ -19,14 +21,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QSize
+from PySide6.QtCore import QEvent, QPoint, QSize
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QDockWidget
 
 from tests.builders import many_slices
 from tests.builders.bench_sizes import rounds
 from tests.builders.stocks import Tracked, table
-from tests.gui.events import CTRL, wheel
+from tests.gui.events import CTRL, move, wheel
+from viewer.gui.session.feeds.search import Search
 from viewer.model.trace import Slices
 from viewer.render import stacking
 from viewer.render.arrangement import TrackView
@@ -46,6 +49,7 @@ ROWS = 60
 WIDTH, HEIGHT = 1920, 1080
 ORIGIN = 1_700_000_000_000_000_000
 SPAN = 100_000_000_000
+QUERY = "attention"  # in half of the names
 LABELED = 48  # px from slice to slice: narrower ones have no room for three letters
 BACKDROP = Backdrop(0xFF14161A, 0xFF1F2329, np.arange(0, WIDTH, 120))
 ZOOMS = {"fit-all": 1, "x10": 10, "x100": 100, "close": SLICES // 200}
@@ -141,7 +145,7 @@ class Shown:
         QApplication.processEvents()
         seen = self.view.viewport().visibleRegion().boundingRect()
         assert seen.size() == self.view.viewport().size() == QSize(WIDTH, HEIGHT)
-        self._odd = 0
+        self._odd, self.ratio = 0, self.view.devicePixelRatioF()
 
     def look(self, zoom: float) -> None:
         """Show the whole trace or a part around its fullest row's middle, and the fullest rows."""
@@ -185,11 +189,35 @@ class Shown:
     def blit_ms(self) -> float:
         """What a ready image costs through the same widget."""
         frames = self.view.frames
-        image = QImage(WIDTH, HEIGHT, QImage.Format.Format_RGB32)
+        image = QImage(self.view.size() * self.ratio, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(self.ratio)
         image.fill(0x14161A)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(frames, "paint", lambda p, canvas, overlay: p.drawImage(0, 0, image))
+            patch.setattr(frames, "paint_rest", lambda p, canvas, overlay: p.drawImage(0, 0, image))
             return cpu_ms(lambda: self.view.viewport().repaint())
+
+    def mouse_ms(self) -> float:
+        """A move of the mouse over the canvas, up to all that it repaints."""
+        port, x = self.view.viewport(), itertools.count(100, 7)
+
+        def moved() -> None:
+            move(port, QPoint(next(x) % WIDTH, HEIGHT // 2))
+            QApplication.processEvents()
+
+        moved()  # paints the frame without the mouse
+        ms = cpu_ms(moved)
+        QApplication.sendEvent(self.view, QEvent(QEvent.Type.Leave))
+        return ms
+
+    def search(self, qtbot, query: str) -> int:
+        """Search, and wait for the rasters of the hits; returns their number."""
+        search = Search.of(self.session)
+        search.set_query(query)
+        qtbot.waitUntil(lambda: not search.pending, timeout=300_000)
+        drawn = self.scene.rasters[0]
+        qtbot.waitUntil(lambda: bool(query) == (drawn.search_hits is not None), timeout=300_000)
+        QApplication.processEvents()
+        return len(search.hits)
 
     def labels(self) -> int:
         """How many slices are wide enough for a label."""
@@ -215,7 +243,7 @@ class Shown:
         """Wall ms from a wheel event until the frame that shows it, with ruler and overview, is
         painted and handed to the screen, zooming in and out; sorted."""
         times: list[float] = []
-        frames, paint = self.view.frames, self.view.frames.paint
+        frames, paint = self.view.frames, self.view.frames.paint_rest
         painted = [0.0]
 
         def then(*args) -> None:
@@ -223,7 +251,7 @@ class Shown:
             painted[0] = time.perf_counter()
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(frames, "paint", then)
+            patch.setattr(frames, "paint_rest", then)
             for notch in [1] * 40 + [-1] * 40:
                 began = time.perf_counter()
                 wheel(self.view.viewport(), QPoint(WIDTH // 2, HEIGHT // 2), notch, held=CTRL)
@@ -254,10 +282,12 @@ class Shown:
 
 def test_frames_of_the_window_beside_a_blit(qtbot, controller, tmp_path):
     sizes = sorted({min(100_000, many_slices.SLICES), many_slices.SLICES})
-    lines = [f"CPU ms, medians, canvas {WIDTH} x {HEIGHT}; x: times the blit", ""]
+    lines = ["CPU ms, medians; x: times the blit", ""]
     for size in sizes:
         shown = Shown(qtbot, controller, many_slices.trace(size))
         blit = shown.blit_ms()
+        canvas = shown.view.canvas
+        lines += [f"canvas {canvas.columns} x {canvas.lines}, ratio {canvas.ratio:g}"]
         lines += [f"{size:,} slices on {many_slices.TRACKS} tracks; blit {blit:.2f}"]
         lines += [f"{'view':22}{'canvas':>8}{'x':>7}{'whole':>8}{'labels':>8}"]
 
@@ -280,6 +310,14 @@ def test_frames_of_the_window_beside_a_blit(qtbot, controller, tmp_path):
         lines.append(f"input to frame, wall ms: median {waits[40]:.1f}, p95 {waits[76]:.1f}")
         shown.look(1)
         lines.append(f"hit test: {shown.hit_us():.1f} us")
+        moved = shown.mouse_ms()
+        lines.append(f"{'mouse':22}{'':15}{moved:8.2f}")
+        hits = shown.search(qtbot, QUERY)
+        lines.append(f"search {QUERY}, {hits:,} hits; blit {shown.blit_ms():.2f}")
+        for name, zoom in (("fit-all", 1), ("x100", 100), ("close", shown.close())):
+            shown.look(zoom)
+            lines.append(line(f"{name}, search"))
+        shown.search(qtbot, "")
         shown.crowd(3)
         shown.look(1)
         lines.append(line("360 rows of 3 px"))
