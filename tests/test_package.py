@@ -56,6 +56,7 @@ LONG_READMES = {"viewer": 99, "viewer/fleet": 45, "viewer/formats": 90}
 
 # Tests of no single module: folders, and files with what they are about.
 TESTS_OF_MANY = {
+    "tests/gui/panels/test_made_late.py": "every panel, made after random changes",
     "tests/gui/panels/base/test_same_figures.py": "one figure of one thing in panels and commands",
     "tests/tables/test_new_column.py": "a column that is added, in all faces",
     "tests/analysis/comparison/test_edit_scores.py": "how well operators are paired after edits",

@@ -15,6 +15,7 @@ from viewer.analysis.links.labels import unlinked_text
 from viewer.gui.session.session import Session
 from viewer.gui.session.workspace_edits import Change, Edit
 from viewer.model.times import NARROW_SPACE, counted
+from viewer.model.trace import Run, RunKind
 from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace
 
@@ -117,3 +118,17 @@ def choose_method(
 
 def _edit_columns(session: Session, change: Change) -> None:
     session.edit_workspace(Edit(change, lambda _: session.columns_remembered.emit()))
+
+
+def inference_to_link(session: Session) -> tuple[int, Run] | None:
+    """Return the trace and inference of the selected slice, if its method can be chosen."""
+    ref = session.state.slice
+    open_trace = None if ref is None else session.traces[ref.trace]
+    if ref is None or open_trace is None or open_trace.table.program is None:
+        return None
+    program, trace = open_trace.table.program, open_trace.trace
+    number = trace.run_at(trace.slices.track(ref.index), int(trace.slices.start[ref.index]))
+    run = None if number is None else trace.runs[number]
+    if run is None or run.kind is not RunKind.INFERENCE or run.count > 1:
+        return None
+    return None if program.text_lines or len(program.methods) < 2 else (ref.trace, run)

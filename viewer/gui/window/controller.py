@@ -12,6 +12,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from viewer.formats.memory import release_freed
+from viewer.gui.panels.base.page_panel import PanelWidget
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.settings import PANEL_LAYOUT
@@ -20,7 +21,6 @@ from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.feeds.selection_statistics import SelectionFeed
 from viewer.gui.session.files.loader import Loader
 from viewer.gui.session.files.saver import Saver
-from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.commands.all_commands import commands_of
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.menus import START_KEYS, spoken_keys
@@ -41,7 +41,6 @@ from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.files.source_editor import SourceEditor
 from viewer.gui.window.files.source_paths import SourcePaths
 from viewer.gui.window.frame.clock_button import ClockButton
-from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.focus_keys import FocusKeys
 from viewer.gui.window.frame.layouts import stored_layout
 from viewer.gui.window.frame.link_warnings import LinkWarnings
@@ -68,14 +67,14 @@ class ShortcutHints(QObject):
     def __init__(
         self,
         table: CommandTable,
-        docks: Docks,
-        timeline: Timeline,
+        panels: PanelRegistry,
         search: SearchField,
         shell: Shell,
     ) -> None:
         super().__init__(shell)
-        self._table, self._timeline, self._search, self._shell = table, timeline, search, shell
-        self._docks = docks
+        self._table, self._search, self._shell = table, search, shell
+        self._panels = panels
+        panels.follow(self._show_in)
         table.keys_changed.connect(self._keep)
         self._show()
 
@@ -86,14 +85,17 @@ class ShortcutHints(QObject):
 
     def _show(self) -> None:
         way = self._table.way_to
-        for page in self._docks.by_name.values():
-            page.show_keys(way)
+        for name, page in self._panels.pages.existing.items():
+            self._show_in(name, page)
         self._search.set_shortcut_hints(way("search.find"), way("view.only_hits"))
-        self._timeline.set_shortcut_hints(spoken_keys(self._table))
+        self._panels.timeline.set_shortcut_hints(spoken_keys(self._table))
         named = [(text, self._table.keys(id)) for text, id in START_KEYS]
         self._shell.start_page.show_keys(
             [(text, shown_key(keys[0])) for text, keys in named if keys]
         )
+
+    def _show_in(self, name: str, page: PanelWidget) -> None:
+        page.show_keys(self._table.way_to)
 
 
 class WindowController(QObject):
@@ -175,6 +177,7 @@ class WindowController(QObject):
             table=self.commands,
             timeline=self.timeline,
             docks=self.docks,
+            panels=self.panels,
             shell=self.window,
             search=self.search,
             clock=self.clock,
@@ -198,7 +201,7 @@ class WindowController(QObject):
         self.menu_bar = MenuBar(
             session, self.timeline, table, self.docks, self.clock, self.recent_menus, window
         )
-        self.context_menus = ContextMenus(session, self.timeline, self.docks, table, self.help)
+        self.context_menus = ContextMenus(session, self.timeline, self.panels, table, self.help)
 
     def _make_toolbar(self) -> None:
         """Create the toolbar, and what shows the shortcuts and handles keys of the focus."""
@@ -206,7 +209,7 @@ class WindowController(QObject):
         window.installEventFilter(FocusKeys(self))
         self.toolbar = Toolbar(self.session, self.theme, table, self.search)
         window.take_toolbar(self.toolbar)
-        self.hints = ShortcutHints(table, self.docks, self.timeline, self.search, window)
+        self.hints = ShortcutHints(table, self.panels, self.search, window)
 
     def _make_tour(self) -> Tour:
         return Tour(

@@ -29,13 +29,13 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.settings import WINDOW_GEOMETRY, Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import WhenVisible
-from viewer.gui.window.dialogs.preferences import PreferencesDialog
 from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.help.pages import RECORDING
 
 if TYPE_CHECKING:
     from viewer.gui.window.controller import WindowController
+    from viewer.gui.window.dialogs.preferences import PreferencesDialog
     from viewer.gui.window.frame.panel_registry import PanelRegistry
     from viewer.view.sessions.session_file import SavedSession
     from viewer.workspace.link_choices import Choices
@@ -111,7 +111,7 @@ class MainWindow(Shell):
 
     @Slot()
     def _prepare(self) -> None:
-        """Create one panel or other part, and return to the event loop before the next one."""
+        """Create the timeline or another part, and return to the event loop before the next one."""
         if self._controller is not None:
             return
         if self.panels.prepare() or self._build().prepare():
@@ -260,6 +260,8 @@ class MainWindow(Shell):
 
     @property
     def _preferences(self) -> list[PreferencesDialog]:
+        from viewer.gui.window.dialogs.preferences import PreferencesDialog
+
         return [dialog for dialog in self.findChildren(PreferencesDialog) if dialog.isVisible()]
 
     def come_to_front(self) -> None:
@@ -344,6 +346,3 @@ class MainWindow(Shell):
 def _import_controller() -> None:
     """Import what the controller needs, in a thread."""
     import viewer.gui.window.controller  # noqa: F401
-    from viewer.gui.window.frame.panel_registry import import_panels
-
-    import_panels()

@@ -11,7 +11,7 @@ from functools import partial
 from html import escape
 
 from PySide6.QtCore import QObject, QPoint, Qt, SignalInstance, Slot
-from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QToolButton
+from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QToolButton, QWidget
 
 from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
 from viewer.gui.session.coloring import scheme_problem
@@ -31,6 +31,7 @@ from viewer.gui.window.commands.menus import (
 from viewer.gui.window.files.recent_menus import RecentMenus
 from viewer.gui.window.frame.clock_button import ClockButton
 from viewer.gui.window.frame.docks import Docks
+from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.help.help import Help
 from viewer.gui.window.help.pages import TIMELINE
@@ -150,18 +151,26 @@ class ContextMenus(QObject):
     """Adds commands to the context menus of a window's timeline and panels."""
 
     def __init__(
-        self, session: Session, timeline: Timeline, docks: Docks, table: CommandTable, help: Help
+        self,
+        session: Session,
+        timeline: Timeline,
+        panels: PanelRegistry,
+        table: CommandTable,
+        help: Help,
     ) -> None:
-        super().__init__(docks)
+        super().__init__(help)
         self._session, self._timeline, self._table, self._help = session, timeline, table, help
         timeline.menu_requested.connect(self._on_timeline)
-        for page in docks.table.pages.values():
-            if not page.row_commands:
-                continue
-            for rows in docks.by_name[page.id].findChildren(QAbstractScrollArea):
-                offered: SignalInstance | None = getattr(rows, "menu_offered", None)
-                if offered is not None:  # skips those without rows, such as lists of combo boxes
-                    offered.connect(partial(self._add, page.row_commands, page.help_page))
+        self._pages = panels.table.pages
+        panels.follow(self._add_to)
+
+    def _add_to(self, name: str, widget: QWidget) -> None:
+        """Add the commands on its rows to a page of a panel."""
+        page = self._pages[name]
+        for rows in widget.findChildren(QAbstractScrollArea) if page.row_commands else ():
+            offered: SignalInstance | None = getattr(rows, "menu_offered", None)
+            if offered is not None:  # skips those without rows, such as lists of combo boxes
+                offered.connect(partial(self._add, page.row_commands, page.help_page))
 
     def _on_timeline(self, point: QPoint) -> None:
         """Open the context menu of the selection at a screen position."""

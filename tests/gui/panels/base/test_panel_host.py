@@ -5,10 +5,9 @@ from PySide6.QtWidgets import QListWidget
 from tests.gui.fake_host import FakeHost
 from viewer.formats import open_file
 from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.panels.base.panel_host import Presence
+from viewer.gui.panels.base.panel_spec import Presence
 from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.gui.session.session import Session
-from viewer.gui.window.frame.panel_registry import made_by
 from viewer.gui.window.frame.panel_table import TABLE
 from viewer.resources import SAMPLES
 
@@ -25,10 +24,6 @@ class FilesPanel(PagePanel):
         self.set_page(self.list)
         self.refresh_on(host.session.workspace_changed)
         self.refresh()
-
-    @staticmethod
-    def presence(session):
-        return Presence.open_if(bool(session.workspace.paths))
 
     def refresh(self):
         self.list.clear()
@@ -53,21 +48,18 @@ def test_a_panel_lives_with_a_fake_host(theme, qtbot, data):
     assert host.asked == [("open_files",), ("show_source", path, 1)]
     assert host.counts[0] == 0
     assert host.counts[-1] == 1
-    assert panel.presence(host.session) is OPEN
 
 
 def test_by_default_a_panel_adds_nothing_to_its_window(theme, qtbot):
     panel = FilesPanel(FakeHost(Session(), theme))
     qtbot.addWidget(panel)
-    assert panel.is_called_up is None
-    assert not panel.commands()
     assert not panel.stop()
     assert not panel.marked_areas()
 
 
 def presences(session, *, in_view=False):
     return {
-        name: made_by(page.factory).presence(session)
+        name: page.presence(session)
         for name, page in TABLE.pages.items()
         if page.in_view is in_view
     }

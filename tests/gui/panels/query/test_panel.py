@@ -4,10 +4,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from viewer.gui.panels.base.panel_host import Presence
+from viewer.gui.panels.base.panel_spec import Presence
 from viewer.gui.panels.query import panel as query_panel
 from viewer.gui.panels.query.panel import FIRST, QueryPanel
 from viewer.gui.session.session import Session
+from viewer.gui.window.frame.panel_table import TABLE
 from viewer.query.result_values import SLICE_IDS
 from viewer.view.state import SliceRef
 
@@ -174,5 +175,5 @@ def test_without_duckdb_the_panel_says_how_to_get_it(show_files, monkeypatch):
 
 
 def test_it_is_offered_with_slices(opened, data):
-    assert QueryPanel.presence(opened(data / DUMP)) is Presence.AVAILABLE
-    assert QueryPanel.presence(Session()) is Presence.NOTHING
+    assert TABLE.pages["query"].presence(opened(data / DUMP)) is Presence.AVAILABLE
+    assert TABLE.pages["query"].presence(Session()) is Presence.NOTHING

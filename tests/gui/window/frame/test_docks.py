@@ -7,14 +7,14 @@ from PySide6.QtWidgets import QLabel, QMainWindow, QMenu, QToolButton
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import controller_of, open_files, open_sample, put_away, settle
 from tests.gui.window.shown import ATTENTION, DOCKS, shown_docks
-from viewer.gui.panels.base.panel_host import Presence
-from viewer.gui.panels.base.panel_spec import PanelArea
+from viewer.gui.panels.base.panel_spec import PanelArea, Presence
 from viewer.gui.qt.settings import PANEL_LAYOUT, Settings
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import TIMELINE_SHARE, Docks
 from viewer.gui.window.frame.layouts import DEFAULT, stored_layout
-from viewer.gui.window.frame.panel_table import PANELS, TABLE
+from viewer.gui.window.frame.panel_registry import MadeOnUse
+from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.main_window import MainWindow
 from viewer.model.inferences.inference_views import Inferences
 from viewer.view.sessions.session_file import SavedPanels
@@ -243,7 +243,8 @@ def bare_window(qtbot, width=1600):
     qtbot.addWidget(window)
     window.setCentralWidget(QLabel())
     window.resize(width, 900)
-    docks = Docks(window, {spec.id: QLabel() for spec in PANELS}, TABLE)
+    labels = MadeOnUse(TABLE.panels, lambda name: QLabel())
+    docks = Docks(window, labels, MadeOnUse(TABLE.pages, labels.__getitem__), TABLE)
     docks.restore(SavedPanels())
     docks.offer(dict.fromkeys(docks.by_name, Presence.OPEN))
     window.show()

@@ -7,15 +7,15 @@ from PySide6.QtWidgets import QListWidget, QMenu
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import put_away
 from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.panels.base.panel_host import Presence
 from viewer.gui.panels.base.panel_spec import (
     PageSpec,
     PanelArea,
+    PanelCommand,
     PanelGroup,
     PanelTable,
+    Presence,
     panel_of_page,
 )
-from viewer.gui.qt.commands.command_table import Command
 from viewer.gui.qt.settings import Settings
 from viewer.gui.window.frame.panel_table import PANELS
 from viewer.gui.window.main_window import MainWindow
@@ -39,22 +39,25 @@ class SketchPanel(PagePanel):
         self.set_page(self.list)
         self.refresh_on(host.session.workspace_changed)
 
-    @staticmethod
-    def presence(session):
-        return Presence.AVAILABLE
-
     def refresh(self):
         self.host.show_count(1234)
 
-    def commands(self):
-        return [Command("sketch.open", "Open for a sketch…", "Edit", self.host.open_files)]
+    def open_for_sketch(self):
+        self.host.open_files()
 
     def show_keys(self, way_to):
         self.keys = way_to("sketch.open")
 
 
 SKETCH = panel_of_page(
-    PageSpec("sketch", "Sketch", f"{__name__}:SketchPanel", ("view.fit", "sketch.open")),
+    PageSpec(
+        "sketch",
+        "Sketch",
+        f"{__name__}:SketchPanel",
+        lambda session: Presence.AVAILABLE,
+        ("view.fit", "sketch.open"),
+        commands=(PanelCommand("sketch.open", "Open for a sketch…", "Edit", "open_for_sketch"),),
+    ),
     PanelArea.RIGHT,
     PanelGroup.FILES,
 )

@@ -28,9 +28,12 @@ class ModePanel(QWidget):
     def __init__(
         self, name: str, pages: Mapping[str, PagePanel], titles: Mapping[str, str], theme: Theme
     ) -> None:
-        """name: the accessible name of the switch. titles: of the pages in it."""
+        """name: the accessible name of the switch. pages: each can be made when it is first shown.
+
+        titles: of the pages in the switch.
+        """
         super().__init__()
-        self.pages = dict(pages)
+        self.pages = pages
         self.mode = next(iter(pages))
         self._titles, self._theme = titles, theme
         self._arrange(name)
@@ -56,14 +59,6 @@ class ModePanel(QWidget):
         """Show the number of rows of a page in the switch; "" for none."""
         title = self._titles[mode]
         self.bar.buttons[mode].setText(f"{title} ({count})" if count else title)
-
-    def counted(self) -> tuple[str, ...]:
-        """Return the pages whose number of rows the tab has."""
-        return (self.mode,)
-
-    def has_in_sight(self, mode: str) -> bool:
-        """Whether a page is shown."""
-        return mode == self.mode
 
     @Slot(object)
     def show_mode(self, mode: str) -> None:

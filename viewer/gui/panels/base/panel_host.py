@@ -6,44 +6,18 @@ host for what only a window can do. The window asks a panel for what `Panel` has
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from PySide6.QtCore import QRect
 
-from viewer.gui.qt.commands.command_table import Command
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 from viewer.program.sources.files import Substitution
 from viewer.workspace.exports import ExportJob
 
 JobOf = Callable[[str], ExportJob]  # creates the job that writes a path
-
-
-class Presence(enum.Enum):
-    """What a panel has to show.
-
-    Few tabs are enough for most files: Operators, Calls, Model, Graph, Delegation, Source, and
-    Summary with Details. What needs an ETRecord or a source has no tab until there is one. Findings
-    and Statistics then are in the menu at the end of the tabs; without a record they open in the
-    place of Source.
-    """
-
-    NOTHING = enum.auto()  # it would be empty
-    AVAILABLE = enum.auto()  # it has something, and is listed in the menu of its area
-    OPEN = enum.auto()  # it has something, and opens by itself
-
-    @classmethod
-    def open_if(cls, has: bool, otherwise: Presence | None = None) -> Presence:
-        """Return OPEN on a condition, else `otherwise` or NOTHING."""
-        return cls.OPEN if has else otherwise or cls.NOTHING
-
-    @classmethod
-    def available_if(cls, has: bool) -> Presence:
-        """Return AVAILABLE on a condition, else NOTHING."""
-        return cls.AVAILABLE if has else cls.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +98,6 @@ class PanelHost(Protocol):
 class Panel:
     """What a window asks of a panel; by default it has nothing of all this."""
 
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        """What the panel has to show for a session that is not empty."""
-        return Presence.OPEN
-
-    @property
-    def is_called_up(self) -> bool | None:
-        """Whether the selection brings it to the front until it is cleared; None for never."""
-        return None
-
-    def commands(self) -> Sequence[Command]:
-        """Commands that the panel adds to those of the window."""
-        return ()
-
     def show_keys(self, way_to: Callable[[str], str]) -> None:
         """Mention the current keys. way_to: how to run a command, by its id."""
 
@@ -151,29 +111,3 @@ class Panel:
     def marked_areas(self) -> Sequence[QRect]:
         """Where the panel shows what is selected, in its own coordinates."""
         return ()
-
-
-def has_slices(session: Session) -> bool:
-    """Whether a profile with slices is open."""
-    return any(len(open_trace.trace.slices) for open_trace in session.traces)
-
-
-def has_operators(session: Session) -> bool:
-    """Whether a program with operators is open."""
-    return any(program.methods for program in session.workspace.programs)
-
-
-def with_executables(session: Session) -> Presence:
-    """The presence of what shows program files."""
-    return Presence.open_if(bool(session.workspace.executables))
-
-
-def without_record(session: Session) -> Presence:
-    """The presence of what takes the place of Source while no profile is linked to a record."""
-    programs = [open_trace.table.program for open_trace in session.traces]
-    is_linked = any(program is not None and not program.is_recorded for program in programs)
-    return (
-        Presence.available_if(has_slices(session))
-        if is_linked
-        else Presence.open_if(has_slices(session))
-    )

@@ -51,12 +51,6 @@ class SectionsPanel(ModePanel):
         title = self._titles[mode]
         self.sections[mode].title.setText(f"{title} ({count})" if count else title)
 
-    def counted(self) -> tuple[str, ...]:
-        return tuple(self.pages)
-
-    def has_in_sight(self, mode: str) -> bool:
-        return True
-
     @Slot(object)
     def show_mode(self, mode: str) -> None:
         """Scroll to a page, once it is laid out."""

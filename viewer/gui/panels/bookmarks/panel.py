@@ -8,7 +8,7 @@ current bookmark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,10 @@ from PySide6.QtWidgets import QAbstractItemView
 
 from viewer.arrays import Ints
 from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.panels.base.panel_host import PanelHost, Presence
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.tables.columns import ColumnKind, Copied, PanelColumn, PanelTable
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
-from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import bookmarks as marking
 from viewer.gui.session.bookmarks import edit, is_on_open_clock
@@ -123,21 +122,6 @@ class BookmarksPanel(PagePanel):
         self.refresh_on(session.bookmarks_changed, session.workspace_changed)
         self.refresh()
 
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        return Presence.open_if(bool(session.state.bookmarks))
-
-    def commands(self) -> Sequence[Command]:
-        """Return the command that edits the name of the current bookmark."""
-        has_mark = Precondition("a current bookmark", lambda: self._session.state.mark is not None)
-        title = "&Rename bookmark…"
-        return [
-            Command(
-                "mark.rename", title, "Selection", self._rename, ("F2",), has_mark,
-                after="mark.keep",
-            )
-        ]  # fmt: skip
-
     def show_keys(self, way_to: Callable[[str], str]) -> None:
         """Mention in the empty panel how to measure, and how to add a bookmark."""
         self._teaches = NOTHING.format(way_to("mark.measure"), way_to("mark.keep"))
@@ -173,7 +157,7 @@ class BookmarksPanel(PagePanel):
         if BOOKMARKS.columns[self.table.currentIndex().column()].is_time:
             marking.fit(self._session, self.model.item_of(row))
 
-    def _rename(self) -> None:
+    def rename_current(self) -> None:
         if self._session.state.mark is not None:
             self.host.show_panel("marks")
             self.rename(self._session.state.mark)

@@ -22,9 +22,8 @@ from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column
-from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence, has_slices
+from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost
 from viewer.gui.panels.base.tree_cells import TreeCells
-from viewer.gui.panels.calls import PAGE
 from viewer.gui.panels.calls.answer import (
     CallMode,
     CallsAnswer,
@@ -256,11 +255,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         """Bring this to the front for files that are mostly samples of stacks."""
         traces = [open_trace.trace for open_trace in self._session.traces]
         if traces and all(is_mostly_sampled(trace.slices) for trace in traces):
-            self.host.show_panel(PAGE.id)
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        return Presence.open_if(has_slices(session))
+            self.host.show_panel("calls")
 
     def _make_page(self) -> QWidget:
         theme = self._theme

@@ -6,12 +6,11 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QFrame, QScrollArea
 
 from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.panels.base.panel_host import PanelHost, Presence
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.compare.card import COPY, END, SWAP, CompareCard
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.session.comparison import compare, select_row, swap_arms
 from viewer.gui.session.feeds.comparison import ComparisonFeed
-from viewer.gui.session.session import Session
 from viewer.reports.compare_text import compare_markdown
 
 NOTHING = (
@@ -38,11 +37,6 @@ class ComparePanel(PagePanel):
         self.set_page(self.page)
         self.refresh_on(self._feed.changed, session.compared)
         self.refresh()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        has_traces = Presence.available_if(bool(session.traces))
-        return Presence.open_if(session.state.compared is not None, has_traces)
 
     @Slot()
     def refresh(self) -> None:

@@ -24,7 +24,7 @@ from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_title
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_slices
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.trace_panel import OperatorTracePanel
 from viewer.gui.panels.delegation.compared import ComparedDelegation, compare_delegation
@@ -39,7 +39,6 @@ from viewer.gui.panels.delegation.table import DelegationModel
 from viewer.gui.panels.delegation.view import DelegationView
 from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
-from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
@@ -95,14 +94,6 @@ class DelegationPanel(OperatorTracePanel[Shown]):
         self.refresh_on(self._comparison.changed)
         self._comparison.late.connect(self.show_stale)
         self.refresh()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        programs = session.workspace.programs
-        return Presence.open_if(
-            any(program.methods and not program.text_lines for program in programs),
-            Presence.available_if(has_slices(session)),
-        )
 
     @property
     def shown_trace(self) -> OpenTrace | None:

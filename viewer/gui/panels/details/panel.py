@@ -57,12 +57,6 @@ class DetailsPanel(ScrollPanel):
         self._latest.answered.connect(self._counted)
         self.refresh()
 
-    @property
-    def is_called_up(self) -> bool:
-        """Whether a slice or an operator is selected."""
-        state = self._session.state
-        return state.slice is not None or state.operators is not None
-
     def _facts_of(self, area: Area) -> AreaFacts | None:
         """Return an area's contents; None while a worker thread counts many slices."""
         traces = self._session.traces

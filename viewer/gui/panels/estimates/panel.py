@@ -19,7 +19,6 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
-from viewer.analysis.torq.compiled import is_compiled
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
@@ -32,11 +31,10 @@ from viewer.gui.panels.base.operator_tables.contents import (
     headings_of,
     term_heading,
 )
-from viewer.gui.panels.base.panel_host import PanelHost, Presence
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.gui.qt.widgets.labels import label
-from viewer.gui.session.session import Session
 from viewer.model.names.torq import job_name
 from viewer.model.text import display_name
 from viewer.model.times import counted, format_ratio, format_time, group_digits
@@ -72,12 +70,6 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
         session.coloring_changed.connect(self._color)
         self.refresh_on(session.workspace_changed)
         self.refresh()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        compiled = [is_compiled(open_trace.trace) for open_trace in session.traces]
-        has_estimates = any(compiled) or any(p.dispatches for p in session.workspace.programs)
-        return Presence.open_if(has_estimates and not all(compiled))
 
     def question(self) -> Question | None:
         """Return the question that compares the open files."""

@@ -16,13 +16,12 @@ from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics.events import event_statistics
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_slices
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.base.trace_panel import TraceTablePanel
 from viewer.gui.panels.events.table import EVENTS, EventRows, rows_of
 from viewer.gui.qt.widgets.tables import marked_rows
-from viewer.gui.session.session import Session
 from viewer.model.queries import run_of_slices
 from viewer.model.times import counted
 from viewer.model.trace import RunKind
@@ -48,10 +47,6 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         )
         session.selection_changed.connect(self._mark)
         self.refresh()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        return Presence.available_if(has_slices(session))
 
     def question(self) -> Question | None:
         """Return the question for the statistics over all inferences and in the current one."""

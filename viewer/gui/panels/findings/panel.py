@@ -18,7 +18,7 @@ from viewer.analysis.findings.findings import Findings
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column
-from viewer.gui.panels.base.panel_host import PanelHost, without_record
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
 from viewer.gui.qt.clipboard import CopyFormat, copy_text, formatted_list
@@ -74,8 +74,6 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         self.refresh()
 
     # -- contents --------------------------------------------------------------------------------
-
-    presence = staticmethod(without_record)
 
     def question(self) -> Question | None:
         """Return the question for the findings of the current profile and inference."""

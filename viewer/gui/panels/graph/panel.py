@@ -24,7 +24,7 @@ from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.cost_panel import no_costs
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
-from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence, has_operators
+from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost
 from viewer.gui.panels.graph.controls import GraphControls, GraphMode
 from viewer.gui.panels.graph.legends import GraphFoot
 from viewer.gui.panels.graph.names import call_name
@@ -46,7 +46,6 @@ from viewer.gui.qt.clipboard import copy_picture
 from viewer.gui.qt.image_files import png_bytes
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer, CostFeed
-from viewer.gui.session.session import Session
 from viewer.program.program import Program
 from viewer.render.graph.nested_layout import GroupSizes
 from viewer.view.compared.open_comparison import OpenComparison
@@ -111,10 +110,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self._comparison.late.connect(self.show_stale)
         theme.changed.connect(self.view.retheme)
         self._reopen()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        return Presence.open_if(has_operators(session))
 
     def _page(self) -> QWidget:
         controls, page = self.controls, QWidget()

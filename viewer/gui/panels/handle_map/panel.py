@@ -25,7 +25,7 @@ from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence
+from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.trace_panel import OperatorTracePanel
 from viewer.gui.panels.handle_map.table import (
@@ -38,12 +38,10 @@ from viewer.gui.panels.handle_map.table import (
 )
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
-from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
-from viewer.model.trace import KeyKind
 from viewer.program.program import Program
 from viewer.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -104,21 +102,6 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         self.by.activated.connect(self._show)
         self.button.clicked.connect(self.export)
         self.refresh()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        programs = (program for program in session.workspace.programs if program.methods)
-        kinds = (open_trace.trace.keys.kind for open_trace in session.traces)
-        has_identifiers = any((kind == KeyKind.DELEGATE_EVENT).any() for kind in kinds)
-        return Presence.open_if(
-            any(
-                method_maps.is_filled
-                for program in programs
-                for method in program.methods
-                for method_maps in method.delegates.values()
-            ),
-            Presence.available_if(has_identifiers),
-        )
 
     @property
     def shown_trace(self) -> OpenTrace | None:

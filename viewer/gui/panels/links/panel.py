@@ -7,7 +7,6 @@ holds identifiers; and which method an inference belongs to if the ETRecord cann
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, Slot
@@ -30,16 +29,15 @@ from viewer.analysis.links.link_table import REASONS, LinkState, LinkTable
 from viewer.analysis.links.match import MATCH_EXPLANATION, Match
 from viewer.analysis.links.pairing import Candidate
 from viewer.gui.panels.base.page_panel import ScrollPanel
-from viewer.gui.panels.base.panel_host import PanelHost, Presence
-from viewer.gui.panels.base.slice_facts import run_of
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.links.methods import MethodChoosers, verdict
 from viewer.gui.qt.accessibility import has_role
-from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label, literal
 from viewer.gui.session.linking import (
+    inference_to_link,
     match_automatically,
     pair_files,
     set_identifier_column,
@@ -49,7 +47,7 @@ from viewer.gui.session.session import Session
 from viewer.model.provenance import is_of_one_file, of_source
 from viewer.model.text import display_name
 from viewer.model.times import format_share, group_digits
-from viewer.model.trace import Run, RunKind, Trace
+from viewer.model.trace import Run, Trace
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.identifier_choice import ChosenBy
 
@@ -83,14 +81,6 @@ class LinksPanel(ScrollPanel):
         theme.changed.connect(self._seen.request)
         self.refresh()
 
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        space = session.workspace
-        return Presence.open_if(
-            any(space.warnings(open_trace.file) for open_trace in session.traces),
-            Presence.available_if(bool(session.traces and space.programs)),
-        )
-
     @Slot()
     def refresh(self) -> None:
         """Show how each profile is linked."""
@@ -114,38 +104,12 @@ class LinksPanel(ScrollPanel):
         if focused is not None and len(same := _named(page, focused[0])) > focused[1]:
             same[focused[1]].setFocus()  # the next choice is often made in the same place
 
-    def commands(self) -> Sequence[Command]:
-        """Return the command that chooses the method of the selected inference."""
-        return [
-            Command(
-                "selection.method",
-                "Choose met&hod of this inference…",
-                "Selection",
-                self._choose_method,
-                enabled=Precondition(
-                    "a slice of an inference whose ETRecord has several methods",
-                    lambda: self._inference is not None,
-                ),
-                after="selection.copy_name",
-            )
-        ]
-
-    @property
-    def _inference(self) -> tuple[int, Run] | None:
-        """The trace and inference of the selected slice, if its method can be chosen."""
-        ref = self._session.state.slice
-        open_trace = None if ref is None else self._session.traces[ref.trace]
-        if ref is None or open_trace is None or open_trace.table.program is None:
-            return None
-        program, run = open_trace.table.program, run_of(open_trace, ref.index)
-        if run is None or run.kind is not RunKind.INFERENCE or run.count > 1:
-            return None
-        return None if program.text_lines or len(program.methods) < 2 else (ref.trace, run)
-
-    def _choose_method(self) -> None:
-        if self._inference is not None:
+    def choose_method(self) -> None:
+        """Offer to choose the method of the selected inference."""
+        inference = inference_to_link(self._session)
+        if inference is not None:
             self.host.show_panel("links")
-            self.ask_method(*self._inference)
+            self.ask_method(*inference)
 
     def ask_method(self, trace: int, run: Run) -> None:
         """Offer to choose the method of one inference of a profile."""

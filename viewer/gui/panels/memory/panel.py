@@ -29,7 +29,7 @@ from viewer.gui.panels.base.page_panel import (
     plain_column,
     subtitle_label,
 )
-from viewer.gui.panels.base.panel_host import PanelHost, with_executables
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.memory.answer import MemoryAnswer, MemoryQuestion, work_out
 from viewer.gui.panels.memory.arena_view import ArenaView
 from viewer.gui.panels.memory.contents import (
@@ -183,8 +183,6 @@ class MemoryPanel(AnswerPanel[_Page]):
         session.coloring_changed.connect(self._color)
         theme.changed.connect(self._retheme)
         self.refresh()
-
-    presence = staticmethod(with_executables)
 
     def _make_page(self) -> QWidget:
         theme = self._theme

@@ -19,7 +19,7 @@ from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import whole_title
 from viewer.gui.panels.base.cost_panel import CostPanel
 from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.panel_host import PanelHost, Presence
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.model.compared_rows import ComparedRows, ModelChanges, model_changes
 from viewer.gui.panels.model.costs import ModelCosts, parts_of
 from viewer.gui.panels.model.rows import ModelRows
@@ -30,7 +30,6 @@ from viewer.gui.session import navigation
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.gui.session.selection import nearest_slice
-from viewer.gui.session.session import Session
 from viewer.model.scope import EVERY_PHASE, TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
@@ -83,15 +82,6 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         self.refresh()
 
     # -- contents --------------------------------------------------------------------------------
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        programs = session.workspace.programs
-        recorded = (open_trace.table.program for open_trace in session.traces)
-        return Presence.open_if(
-            any(program.methods and not program.text_lines for program in programs)
-            or any(p is not None and p.is_recorded and p.module_paths for p in recorded)
-        )
 
     @Slot()
     def refresh(self) -> None:

@@ -22,7 +22,7 @@ from viewer.gui.panels.base.page_panel import (
     page_splitter,
     plain_column,
 )
-from viewer.gui.panels.base.panel_host import PanelHost, Presence
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.numbers.charts import ErrorChart
 from viewer.gui.panels.numbers.contents import (
     conclusion_text,
@@ -42,7 +42,7 @@ from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session.coloring import operator_palette
 from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.numbers.logged import LoggedNumbers, MeasuredNumbers, NumbersRow
-from viewer.gui.session.numbers.references import Automatic, Reference, has_values
+from viewer.gui.session.numbers.references import Automatic, Reference
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import one_line
@@ -216,10 +216,6 @@ class NumbersPanel(PagePanel):
         session.coloring_changed.connect(self._color)
         theme.changed.connect(self._retheme)
         self.refresh()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        return Presence.open_if(any(has_values(open_trace.trace) for open_trace in session.traces))
 
     def _make_page(self) -> QWidget:
         theme = self._theme

@@ -49,6 +49,7 @@ class OperatorsByPanel(ModePanel):
         box.activated.connect(self._pick)
         self._costs = costs.model
         self._costs.modelReset.connect(self._name_first)
+        self._name_first()
         self.times: SegmentBar[str] = SegmentBar("Events", _TIMES, _TIME_TITLES)
         self.times.picked.connect(self.show_mode)
         switch = QWidget()

@@ -33,7 +33,7 @@ from viewer.gui.panels.base.operator_tables.contents import (
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_operators, has_slices
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.tables.columns import ColumnKind
 from viewer.gui.session.comparison import row_of_selection, select_row
@@ -174,10 +174,6 @@ class OperatorsPanel(CostPanel[Listed]):
         self.refresh_on(self._comparison.changed)
         self._comparison.late.connect(self.show_stale)
         self.refresh()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        return Presence.open_if(has_operators(session) or has_slices(session))
 
     def question(self) -> Question | None:
         """Return the question that lists the operator sets that have a cost."""

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.panels.base.panel_host import PanelHost, Presence
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.tables.columns import CopyScope, PanelColumn, PanelTable, column_of
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
@@ -25,7 +25,6 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.table_model import Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 from viewer.gui.session.feeds.problems import ProblemEntry, ProblemsFeed
-from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import group_digits
 from viewer.tables.catalog import PROBLEMS as TABLE
@@ -106,10 +105,6 @@ class ProblemsPanel(PagePanel):
         self.set_page(self.table)
         self.refresh_on(self._feed.changed)
         self.refresh()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        return Presence.open_if(bool(ProblemsFeed.of(session).entries))
 
     @property
     def count(self) -> int:

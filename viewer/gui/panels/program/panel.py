@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Slot
 from PySide6.QtWidgets import QMenu
 
 from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.panels.base.panel_host import PanelHost, with_executables
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.program.rows import ProgramRows
 from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.widgets.tables import offer_markdown, pop_up
@@ -52,8 +52,6 @@ class ProgramPanel(PagePanel):
         self.set_page(self.tree)
         self.refresh_on(session.workspace_changed)
         self.refresh()
-
-    presence = staticmethod(with_executables)
 
     @Slot()
     def refresh(self) -> None:

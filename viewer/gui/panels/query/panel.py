@@ -24,7 +24,7 @@ from viewer.gui.panels.base.page_panel import (
     page_splitter,
     subtitle_label,
 )
-from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_slices
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.query.chart import ResultChart
 from viewer.gui.panels.query.editor import QueryEditor
 from viewer.gui.panels.query.result_area import ResultArea
@@ -35,7 +35,6 @@ from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import literal, tip
 from viewer.gui.session import derived, navigation
 from viewer.gui.session.feeds.derived import DerivedTracks
-from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import one_line
 from viewer.model.times import counted, format_time, group_digits
@@ -181,10 +180,6 @@ class QueryPanel(PagePanel):
     def chart(self) -> ResultChart | None:
         """The chart above them, None without any."""
         return self.area.chart
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        return Presence.available_if(has_slices(session) or bool(session.workspace.programs))
 
     @Slot()
     def refresh(self) -> None:

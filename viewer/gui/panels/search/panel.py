@@ -5,22 +5,20 @@ Choosing a row selects its slice on the timeline. The row of the selected slice 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from PySide6.QtCore import Slot
 
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row
-from viewer.gui.panels.base.panel_host import PanelHost, Presence
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.search.table import HITS, MOST_ROWS, HitRows, Order, sorted_hits
-from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import select_row
 from viewer.gui.session.feeds.search import Hits, Search
-from viewer.gui.session.session import Session
 from viewer.model.times import counted, group_digits
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
@@ -60,22 +58,8 @@ class HitsPanel(AnswerPanel[Ints]):
         self.refresh_on(self._searching.changed, session.workspace_changed)
         self.refresh()
 
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        return Presence.open_if(bool(session.state.query.strip()))
-
-    def commands(self) -> Sequence[Command]:
-        """Return the command that lists the matches."""
-        has_trace = Precondition("an open profile", lambda: bool(self._session.traces))
-        title = "List &of matches"
-        return [
-            Command(
-                "search.list", title, "Go", self._list, ("Ctrl+Shift+F",), has_trace,
-                after="search.previous",
-            )
-        ]  # fmt: skip
-
-    def _list(self) -> None:
+    def list_matches(self) -> None:
+        """Show and focus the list."""
         self.host.show_panel("search")
         self.take_focus()
 

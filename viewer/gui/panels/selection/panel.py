@@ -7,8 +7,6 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from PySide6.QtCore import QModelIndex, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
@@ -18,7 +16,7 @@ from viewer.export.tables.delimited import write_table
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedFrame
 from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence
+from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.selection.table import (
@@ -28,12 +26,10 @@ from viewer.gui.panels.selection.table import (
     contents_of,
     plain_columns,
 )
-from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
 from viewer.gui.session.feeds.selection_statistics import SelectionAnswer, SelectionFeed
-from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_share, format_span, format_time, group_digits
 from viewer.view.open_trace import AT_ONCE
 from viewer.view.state import Area, SliceRef, SliceSet
@@ -82,27 +78,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         self.refresh_on(self._feed.changed, session.workspace_changed)
         self._offer()
         self.refresh()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        state = session.state
-        return Presence.open_if(state.area is not None or len(state.others) > 0)
-
-    @property
-    def is_called_up(self) -> bool:
-        """Whether an area is selected."""
-        return self._session.state.area is not None
-
-    def commands(self) -> Sequence[Command]:
-        """Return the command that exports the rows."""
-        has_rows = Precondition("statistics of a selection", lambda: self.can_export)
-        title = "&Export selection table…"
-        return [
-            Command(
-                "selection.export", title, "Selection", self.export, (), has_rows,
-                after="selection.method",
-            )
-        ]  # fmt: skip
+        self._count()
 
     @Slot()
     def _count(self) -> None:

@@ -25,7 +25,7 @@ from viewer.gui.panels.base.page_panel import (
     plain_column,
     subtitle_label,
 )
-from viewer.gui.panels.base.panel_host import PanelHost, with_executables
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.sizes.answer import (
     Copies,
@@ -253,8 +253,6 @@ class SizesPanel(AnswerPanel[_Page]):
         session.coloring_changed.connect(self._color)
         theme.changed.connect(self._retheme)
         self.refresh()
-
-    presence = staticmethod(with_executables)
 
     def _make_page(self) -> QWidget:
         theme = self._theme

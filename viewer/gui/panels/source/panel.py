@@ -32,7 +32,7 @@ from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.page_panel import PagePanel, plain_column
-from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_operators
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import no_line_text
 from viewer.gui.panels.source.call_path import CallPath
 from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter
@@ -46,14 +46,12 @@ from viewer.gui.panels.source.line_notes import (
     time_notes,
 )
 from viewer.gui.panels.source.syntax import language_of
-from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, literal
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.selection import operator_of
-from viewer.gui.session.session import Session
 from viewer.model.text import one_line
 from viewer.model.times import counted
 from viewer.program.mlir.locations import FilePosition
@@ -210,16 +208,6 @@ class SourcePanel(PagePanel):
         self._offer_callers()
         self.refresh()
 
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        recorded = (open_trace.table.program for open_trace in session.traces)
-        has_places = any(any(open_trace.trace.keys.location) for open_trace in session.traces)
-        return Presence.open_if(
-            has_operators(session)
-            or any(p is not None and p.is_recorded and p.source_lines for p in recorded),
-            Presence.available_if(has_places),
-        )
-
     def _head_line(self) -> QWidget:
         theme = self._theme
         head = QWidget()
@@ -267,23 +255,14 @@ class SourcePanel(PagePanel):
         line = self._pointed or (self._place[1] if self._place else 0) or self.code.line_at(0)
         return min(max(line, first), last)
 
-    def commands(self) -> Sequence[Command]:
-        """Return the command for the editor."""
-        return [
-            Command(
-                "edit.source",
-                "Open source line in &editor",
-                "Edit",
-                self._edit,
-                ("F4",),
-                Precondition("a file in the Source panel", lambda: self._shown_file is not None),
-                repeats=False,
-                keywords="code file external",
-            )
-        ]
+    @property
+    def can_edit(self) -> bool:
+        """Whether a file is shown."""
+        return self._shown_file is not None
 
     @Slot()
-    def _edit(self) -> None:
+    def edit_shown(self) -> None:
+        """Open the line in the editor."""
         if self._shown_file is not None:
             self.host.edit_file(self._shown_file, self.current_line)
 
@@ -435,7 +414,7 @@ class SourcePanel(PagePanel):
         button.setIcon(self._theme.icon("code"))
         button.setAccessibleName("Open source line in editor")
         button.setToolTip("Open this line in the editor that is chosen in Preferences")
-        button.clicked.connect(self._edit)
+        button.clicked.connect(self.edit_shown)
         button.hide()  # until a file is shown
         return button
 

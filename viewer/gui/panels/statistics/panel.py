@@ -47,7 +47,6 @@ from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.panel_host import (
     ExportedFile,
     PanelHost,
-    without_record,
 )
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.statistics.table import (
@@ -133,8 +132,6 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             signal.connect(self._follow)
         session.coloring_changed.connect(self._color)
         self.refresh()
-
-    presence = staticmethod(without_record)
 
     @Slot()
     def _follow(self) -> None:

@@ -16,12 +16,11 @@ from viewer.analysis.links.untimed_links import HOW_TO_LOG
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.panel_host import PanelHost, Presence
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.base.trace_panel import TraceTablePanel
 from viewer.gui.panels.untimed.table import EVENTS, UntimedRows
-from viewer.gui.session.session import Session
 from viewer.model.scope import TimeScope
 from viewer.model.times import group_digits
 from viewer.model.untimed import counts_text
@@ -52,10 +51,6 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
             "Filter events without a time",
         )
         self.refresh()
-
-    @staticmethod
-    def presence(session: Session) -> Presence:
-        return Presence.open_if(any(len(open_trace.trace.untimed) for open_trace in session.traces))
 
     def question(self) -> Question | None:
         """Return the question for the events in the scope; it is answered synchronously."""

@@ -63,8 +63,7 @@ def commands_of(context: CommandContext) -> list[Command]:
         *copy_commands(context),
         *search_commands(context),
     ]
-    for page in context.docks.by_name.values():
-        for command in page.commands():
-            before = [other.id for other in commands].index(command.after or panels[-1].id)
-            commands.insert(before + 1, command)
+    for command in context.panels.commands():
+        before = [other.id for other in commands].index(command.after or panels[-1].id)
+        commands.insert(before + 1, command)
     return commands

@@ -18,6 +18,7 @@ from viewer.gui.window.files.recordings import Recordings
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.frame.clock_button import ClockButton
 from viewer.gui.window.frame.docks import Docks
+from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.help.help import Help
@@ -32,6 +33,7 @@ class CommandContext:
     table: CommandTable
     timeline: Timeline
     docks: Docks
+    panels: PanelRegistry
     shell: Shell
     search: SearchField
     clock: ClockButton

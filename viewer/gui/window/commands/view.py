@@ -67,7 +67,9 @@ def range_commands(context: CommandContext) -> list[Command]:
             return
         if work.is_busy:
             work.cancel()
-        elif stopped := next(filter(None, (page.stop() for page in docks.by_name.values())), ""):
+        elif stopped := next(
+            filter(None, (page.stop() for page in docks.by_name.existing.values())), ""
+        ):
             shell.status.show_text(stopped)
         elif shell.message.isVisible():
             shell.message.dismiss()

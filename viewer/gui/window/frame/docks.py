@@ -2,7 +2,7 @@
 
 Three areas hold the panels as tabs. Each is a dock of the window, which stores their sizes; the
 tabs are ours (`tab_area`). Which panels are open follows from what they have to show
-(`Panel.presence`), and from what the user opened and closed. Files start with the order of the
+(`PageSpec.presence`), and from what the user opened and closed. Files start with the order of the
 panel table, as `layouts` says; a tab that opens later comes last, so that no other moves under the
 mouse.
 """
@@ -10,7 +10,6 @@ mouse.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import cast
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction
@@ -18,10 +17,10 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QMenu, QWi
 
 from viewer.gui.panels.base.mode_panel import ModePanel
 from viewer.gui.panels.base.page_panel import PanelWidget
-from viewer.gui.panels.base.panel_host import Presence
-from viewer.gui.panels.base.panel_spec import PanelArea, PanelGroup, PanelTable
+from viewer.gui.panels.base.panel_spec import PanelArea, PanelGroup, PanelTable, Presence
 from viewer.gui.qt.clipboard import copy_picture
 from viewer.gui.window.frame.layouts import WITH_SOURCE, WITHOUT_SOURCE, WITHOUT_TIMES, Home
+from viewer.gui.window.frame.panel_registry import MadeOnUse
 from viewer.gui.window.frame.tab_area import FloatingPanel, TabArea
 from viewer.model.times import group_digits
 from viewer.view.sessions.session_file import SavedPanels
@@ -45,14 +44,19 @@ _NAMES = {
 class Docks(QObject):
     """The panels of one window by name, and the areas that they are in.
 
-    `by_name` has the pages of all panels, most of which are the panel itself. Where a panel is
-    named, so can be one of its pages. `rearranged`: the panels have other places and sizes.
+    `by_name` has the pages of all panels, most of which are the panel itself. Both are made when
+    they are first looked up, which is when a tab is first in front. Where a panel is named, so can
+    be one of its pages. `rearranged`: the panels have other places and sizes.
     """
 
     rearranged = Signal()
 
     def __init__(
-        self, window: QMainWindow, panels: Mapping[str, QWidget], table: PanelTable
+        self,
+        window: QMainWindow,
+        panels: Mapping[str, QWidget],
+        pages: MadeOnUse[PanelWidget],
+        table: PanelTable,
     ) -> None:
         super().__init__(window)
         self._window, self.table = window, table
@@ -68,24 +72,15 @@ class Docks(QObject):
         self._requested: set[str] = set()  # opened by something else than the user, until all close
         self._called_up: set[str] = set()  # at the front until `dismiss`
         self._recent: list[str] = []
-        self.panels = dict(panels)
-        self.by_name: dict[str, PanelWidget] = {}
-        for name, panel in panels.items():
-            pages = panel.pages if isinstance(panel, ModePanel) else {name: panel}
-            self.by_name |= cast(Mapping[str, PanelWidget], pages)
+        self._modes = {name: spec.pages[0].id for name, spec in table.panels.items()}
+        self._source, self.by_name = panels, pages
+        self.panels = MadeOnUse(table.panels, self._take)
         self._presence = dict.fromkeys(self.by_name, Presence.NOTHING)
         # The parent of panels until they are first shown. A change of theme styles every widget in
         # the window, so they come into it only then. They are destroyed after it: moving them
         # into it when it closes would style them all, which takes 80 ms.
         self.unshown = QWidget()
         window.destroyed.connect(self.unshown.deleteLater)
-        for panel in panels.values():
-            panel.setParent(self.unshown)
-            if isinstance(panel, ModePanel):
-                panel.mode_changed.connect(self._arrange)
-        for page in self.by_name.values():
-            if page.parent() is None:
-                page.setParent(self.unshown)
         self._actions: dict[str, QAction] = {}
         window.setDockOptions(QMainWindow.DockOption.AllowNestedDocks)
         window.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
@@ -108,6 +103,39 @@ class Docks(QObject):
         left, right = (self._docks[area] for area in _BELOW)
         window.splitDockWidget(left, right, Qt.Orientation.Horizontal)
 
+    def take_page(self, name: str, page: PanelWidget) -> None:
+        """Hold a page that was made, until it is shown."""
+        if page.parent() is None:
+            page.setParent(self.unshown)
+
+    def _take(self, name: str) -> QWidget:
+        """Hold a panel that was made, and turn it to its page."""
+        panel = self._source[name]
+        panel.setParent(self.unshown)
+        if isinstance(panel, ModePanel):
+            panel.show_mode(self._modes[name])
+            for page in self._counts.keys() & panel.pages.keys():
+                panel.show_count(page, self._counts[page])
+            panel.mode_changed.connect(self._arrange)
+        return panel
+
+    def _several(self, name: str) -> ModePanel | None:
+        """A panel of several pages, if it was made."""
+        panel = self.panels.existing.get(name)
+        return panel if isinstance(panel, ModePanel) else None
+
+    def _pages_of(self, panel: str) -> tuple[str, ...]:
+        return tuple(page.id for page in self.table.panels[panel].pages)
+
+    def _turn_to(self, panel: str, page: str) -> None:
+        """Turn a panel to one of its pages, now or when it is made."""
+        switched = self._several(panel)
+        if switched is not None:
+            switched.show_mode(page)
+        elif self._modes[panel] != page:
+            self._modes[panel] = page
+            self._arrange()
+
     # -- which panels are open -------------------------------------------------------------------
 
     def offer(self, presence: Mapping[str, Presence]) -> None:
@@ -116,38 +144,43 @@ class Docks(QObject):
         if any(self._presence[name] is not presence for name, presence in offered.items()):
             before = dict(self._presence)
             self._presence |= offered
-            for name, panel in self.panels.items():
-                if isinstance(panel, ModePanel):
-                    self._turn(name, panel, before)
+            for name, spec in self.table.panels.items():
+                if len(spec.pages) > 1:
+                    self._turn(name, before)
             self._arrange()
 
-    def _turn(self, name: str, panel: ModePanel, before: Mapping[str, Presence]) -> None:
+    def _turn(self, name: str, before: Mapping[str, Presence]) -> None:
         """Turn a panel to the page that its presence asks for."""
-        offered = [page for page in panel.pages if self._presence[page] is Presence.OPEN]
+        pages, panel = self._pages_of(name), self.panels.existing.get(name)
+        offered = [page for page in pages if self._presence[page] is Presence.OPEN]
         fresh = [page for page in offered if before[page] is not Presence.OPEN]
-        is_in_use = panel.isAncestorOf(self._window.focusWidget() or self._window)
+        focus = self._window.focusWidget() or self._window
+        is_in_use = panel is not None and panel.isAncestorOf(focus)
         if fresh and (fresh == offered or (self.table.panels[name].follows and not is_in_use)):
-            panel.show_mode(fresh[0])
-        elif self._presence[panel.mode] is Presence.NOTHING and not self._was_asked_for(name):
-            self._go_home(panel)
+            self._turn_to(name, fresh[0])
+        elif self._presence[self.page_of(name)] is Presence.NOTHING and not self._was_asked_for(
+            name
+        ):
+            self._go_home(name)
 
     def _was_asked_for(self, panel: str) -> bool:
         return panel in self._opened or panel in self._requested
 
-    def _go_home(self, panel: ModePanel) -> None:
+    def _go_home(self, panel: str) -> None:
         """Turn a panel to the first page that has the most to show."""
-        panel.show_mode(max(panel.pages, key=lambda page: self._presence[page].value))
+        pages = self._pages_of(panel)
+        if len(pages) > 1:
+            self._turn_to(panel, max(pages, key=lambda page: self._presence[page].value))
 
     def _presence_of(self, panel: str) -> Presence:
         """What the fullest page of a panel has to show."""
-        widget = self.panels[panel]
-        pages = widget.pages if isinstance(widget, ModePanel) else (panel,)
-        return max((self._presence[page] for page in pages), key=lambda presence: presence.value)
+        presence = (self._presence[page] for page in self._pages_of(panel))
+        return max(presence, key=lambda presence: presence.value)
 
     def page_of(self, panel: str) -> str:
         """The page that a panel shows."""
-        widget = self.panels[panel]
-        return widget.mode if isinstance(widget, ModePanel) else panel
+        switched = self._several(panel)
+        return self._modes[panel] if switched is None else switched.mode
 
     def is_open(self, name: str) -> bool:
         """Whether a panel has a tab, or would have one if the panels were shown.
@@ -155,11 +188,13 @@ class Docks(QObject):
         A page is open if its panel shows it.
         """
         panel = self.table.panel_of[name]
-        widget = self.panels[panel]
-        if name != panel and isinstance(widget, ModePanel) and not widget.has_in_sight(name):
+        if name != panel and not self._has_in_sight(panel, name):
             return False
         by_itself = self._presence_of(panel) is Presence.OPEN and panel not in self._closed
         return by_itself or self._was_asked_for(panel)
+
+    def _has_in_sight(self, panel: str, page: str) -> bool:
+        return self.table.panels[panel].has_sections or page == self.page_of(panel)
 
     def is_shown(self, name: str) -> bool:
         """Whether a panel has a tab or a window on screen now."""
@@ -174,9 +209,8 @@ class Docks(QObject):
         by_hand: the user asked for this panel, so that it stays open for other files too.
         """
         page, name = name, self.table.panel_of[name]
-        widget = self.panels[name]
-        if isinstance(widget, ModePanel) and page in widget.pages:
-            widget.show_mode(page)
+        if page in self._pages_of(name):
+            self._turn_to(name, page)
         self._open(name, by_hand=by_hand)
 
     def _open(self, name: str, *, by_hand: bool) -> None:
@@ -209,13 +243,12 @@ class Docks(QObject):
     def call_up(self, name: str) -> None:
         """Bring a panel to the front for a selection, unless the user works in its area."""
         page, name = name, self.table.panel_of[name]
-        area, widget = self.areas[self._area_of(name)], self.panels[name]
+        area = self.areas[self._area_of(name)]
         focus = self._window.focusWidget()
         if not self.is_open(name) or (area.front == name and self.page_of(name) == page):
             return
         if focus is None or not area.isAncestorOf(focus):
-            if isinstance(widget, ModePanel):
-                widget.show_mode(page)
+            self._turn_to(name, page)
             if area.front != name:
                 self._choose(name)
                 self._called_up.add(name)
@@ -331,8 +364,9 @@ class Docks(QObject):
             wanted = (name for name in (*reversed(self._recent), *home, *names) if name in names)
             front = next(wanted, "")
             tabs.show_tabs(names, [self.title(name) for name in names], front)
-            tabs.show_page(self.panels.get(front))
             is_visible = self._visible and bool(names) and area not in self._hidden
+            if is_visible and (front in self.panels.existing or front not in self.panels.begun):
+                tabs.show_page(self.panels[front])  # a panel that is being made may come back here
             if self._docks[area].isHidden() is is_visible:
                 self._docks[area].setVisible(is_visible)
         for name, action in self._actions.items():
@@ -386,9 +420,8 @@ class Docks(QObject):
         self.sizes = saved.sizes if is_fit else ()
         for name in tuple(self._floating):
             self.dock_panel(name)
-        for panel in self.panels.values():
-            if isinstance(panel, ModePanel):
-                self._go_home(panel)
+        for name in self.table.panels:
+            self._go_home(name)
         self._arrange()
         for name in self._known(saved.floating):
             if self._visible and self.is_open(name):
@@ -412,9 +445,9 @@ class Docks(QObject):
         self._requested.intersection_update({focused})
         self._called_up.clear()
         self._recent = [*self._known(self.default.recent), *filter(None, [focused])]
-        for name, panel in self.panels.items():
-            if isinstance(panel, ModePanel) and name != focused:
-                self._go_home(panel)
+        for name in self.table.panels:
+            if name != focused:
+                self._go_home(name)
         for tabs in self.areas.values():
             tabs.show_tabs([], [], "")
         self._arrange()
@@ -428,7 +461,7 @@ class Docks(QObject):
             self._arrange()
         else:
             self.restore(self.default)  # other files start at home
-            for page in self.by_name.values():
+            for page in self.by_name.existing.values():
                 page.forget()
 
     # -- panels in windows of their own ----------------------------------------------------------
@@ -469,7 +502,8 @@ class Docks(QObject):
         focus = QApplication.focusWidget()
         if focus is None:
             return ""
-        return next((name for name, panel in self.panels.items() if panel.isAncestorOf(focus)), "")
+        panels = self.panels.existing.items()
+        return next((name for name, panel in panels if panel.isAncestorOf(focus)), "")
 
     @property
     def focused_panel(self) -> str:
@@ -580,17 +614,16 @@ class Docks(QObject):
         if self._counts.get(name, "") == count:
             return False
         self._counts[name] = count
-        panel = self.panels[self.table.panel_of[name]]
-        if isinstance(panel, ModePanel):
-            panel.show_count(name, count)
+        switched = self._several(self.table.panel_of[name])
+        if switched is not None:
+            switched.show_count(name, count)
         self._arrange()
         return True
 
     def title(self, name: str) -> str:
         """The title of a panel's tab, with the count of the page that it shows."""
         panel = self.table.panel_of[name]
-        widget = self.panels[panel]
-        pages = widget.counted() if isinstance(widget, ModePanel) else (panel,)
+        pages = [page for page in self._pages_of(panel) if self._has_in_sight(panel, page)]
         title, count = (
             self.table.panels[panel].title,
             "".join(self._counts.get(page, "") for page in pages),

@@ -3,25 +3,56 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.panels.base.page_panel import PanelWidget
 from viewer.gui.panels.base.panel_host import PanelHost
-from viewer.gui.panels.base.panel_spec import PanelSpec, PanelTable
+from viewer.gui.panels.base.panel_spec import PanelCommand, PanelTable
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
-from viewer.gui.window.frame.panel_table import TABLE
+
+_Widget = TypeVar("_Widget", bound=QWidget)
+
+
+class MadeOnUse(Mapping[str, _Widget]):
+    """Widgets by name, each made when it is first looked up.
+
+    `existing`: those that were made. `begun`: the names of those, and of those that are being made.
+    """
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], _Widget]) -> None:
+        self._names, self._make = tuple(names), make
+        self.existing: dict[str, _Widget] = {}
+        self.begun: set[str] = set()
+
+    def __getitem__(self, name: str) -> _Widget:
+        if name not in self.existing:
+            if name not in self._names:
+                raise KeyError(name)
+            self.begun.add(name)
+            self.existing[name] = self._make(name)
+        return self.existing[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class PanelRegistry:
     """Creates the timeline and the panels of one session, each on first use.
 
-    Creating all of them at once takes 0.2 s, during which the window would be unresponsive.
-    `prepare` therefore creates one per call.
+    `pages` are by id, and so are `panels`, of which some have several pages. Importing and creating
+    all of them takes half a second, and few are in front when a file opens.
     """
 
     def __init__(
@@ -30,8 +61,10 @@ class PanelRegistry:
         """host_of: creates the host of a page, given by its id."""
         self.session, self.table = session, table
         self._theme, self._host_of = theme, host_of
-        self._pages: dict[str, PanelWidget] = {}
         self._timeline: Timeline | None = None
+        self._followers: list[Callable[[str, PanelWidget], object]] = []
+        self.pages: MadeOnUse[PanelWidget] = MadeOnUse(table.pages, self._make_page)
+        self.panels: MadeOnUse[QWidget] = MadeOnUse(table.panels, self._make_panel)
 
     @property
     def timeline(self) -> Timeline:
@@ -42,38 +75,68 @@ class PanelRegistry:
 
     def __getitem__(self, page: str) -> PanelWidget:
         """The widget of a page, given by its id."""
-        if page not in self._pages:
-            factory = made_by(self.table.pages[page].factory)
-            self._pages[page] = factory(self._host_of(page))
-        return self._pages[page]
+        return self.pages[page]
 
-    def panels(self) -> dict[str, QWidget]:
-        """All panels by id, in the order of their table."""
-        return {name: self._panel(spec) for name, spec in self.table.panels.items()}
+    def prepare(self) -> bool:
+        """Create the timeline; False if it exists."""
+        return self._timeline is None and self.timeline is not None
 
-    def _panel(self, spec: PanelSpec) -> QWidget:
-        pages = {page.id: self[page.id] for page in spec.pages}
-        if len(pages) == 1:
-            return pages[spec.id]
+    def make(self, page: str) -> None:
+        """Make a page, unless it exists or is being made."""
+        if page not in self.pages.begun:
+            self.pages[page]
+
+    def follow(self, follower: Callable[[str, PanelWidget], object]) -> None:
+        """Call a function with the id and widget of each page: now, or once it is made."""
+        self._followers.append(follower)
+        for page, widget in self.pages.existing.items():
+            follower(page, widget)
+
+    def _make_page(self, page: str) -> PanelWidget:
+        widget: PanelWidget = made_by(self.table.pages[page].factory)(self._host_of(page))
+        for follower in self._followers:
+            follower(page, widget)
+        return widget
+
+    def _make_panel(self, name: str) -> QWidget:
+        spec = self.table.panels[name]
+        if len(spec.pages) == 1:
+            return self.pages[spec.id]
         titles = {page.id: page.choice or page.title for page in spec.pages}
+        pages = MadeOnUse(titles, self.pages.__getitem__)
         panel: QWidget = made_by(spec.factory)(spec.switch, pages, titles, self._theme)
         return panel
 
-    def prepare(self) -> bool:
-        """Create one widget that does not exist yet; False if all exist."""
-        if self._timeline is None:
-            return self.timeline is not None
-        missing = next((page for page in self.table.pages if page not in self._pages), None)
-        return missing is not None and self[missing] is not None
+    def commands(self) -> list[Command]:
+        """The commands of all panels."""
+        return [
+            self._command(page.id, command)
+            for page in self.table.pages.values()
+            for command in page.commands
+        ]
+
+    def _command(self, page: str, command: PanelCommand) -> Command:
+        ready = command.ready
+
+        def is_ready() -> bool:
+            if not isinstance(ready, str):
+                return ready(self.session)
+            return bool(getattr(self.pages.existing.get(page), ready, False))
+
+        return Command(
+            command.id,
+            command.title,
+            command.menu,
+            lambda: getattr(self.pages[page], command.method)(),
+            command.keys,
+            Precondition(command.needs, is_ready) if command.needs else None,
+            repeats=command.repeats,
+            keywords=command.keywords,
+            after=command.after,
+        )
 
 
 def made_by(factory: str) -> Any:
     """The class that a spec names; imports its module on the first call."""
     module, name = factory.split(":")
     return getattr(importlib.import_module(module), name)
-
-
-def import_panels() -> None:
-    """Import the modules of all panels; a thread does that before the window needs them."""
-    for page in TABLE.pages.values():
-        made_by(page.factory)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from viewer.gui.panels.base.panel_host import Presence
+from viewer.gui.panels.base.panel_spec import Presence
 from viewer.gui.qt.widgets.labels import EmptyNote
 from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.session import Session
@@ -103,9 +103,9 @@ class WindowLayout(QObject):
         self.program_note = EmptyNote(*PROGRAM_ALONE, shell.theme)
         for page in (timeline, self.note, self.program_note):
             shell.pages.addWidget(page)
-        self.docks = Docks(
-            shell, panels.panels(), panels.table
-        )  # after the pages, for the tab order
+        # After the pages, for the tab order.
+        self.docks = Docks(shell, panels.panels, panels.pages, panels.table)
+        panels.follow(self.docks.take_page)
         self.docks.rearranged.connect(self._widths.start)
         self.docks.rearranged.connect(self._heights.start)
         shell.resized.connect(self._resized.start)
@@ -220,15 +220,17 @@ class WindowLayout(QObject):
         files, number = session, self._number
         if number is not None:
             files = cast(Session, FileOfSession(session, number))
-        self.docks.offer(
-            {
-                name: Presence.NOTHING
-                if session.is_empty
-                else panels[name].presence(session if spec.of_all or in_view else files)
-                for name, spec in panels.table.pages.items()
-                if spec.in_view is in_view
-            }
-        )
+        presence = {
+            name: Presence.NOTHING
+            if session.is_empty
+            else spec.presence(session if spec.of_all or in_view else files)
+            for name, spec in panels.table.pages.items()
+            if spec.in_view is in_view
+        }
+        self.docks.offer(presence)
+        for name, has in presence.items():
+            if has is Presence.OPEN and panels.table.pages[name].counts:
+                panels.make(name)
 
     @Slot(int)
     def _open_at_home(self, number: int) -> None:
@@ -259,14 +261,13 @@ class WindowLayout(QObject):
     @Slot()
     def _follow_selection(self) -> None:
         """Bring up the panels that are about what is selected, until it is cleared."""
+        session = self._session
         self._follow_file()
         self._offer_for_view()
-        for name in self._panels.table.pages:
-            is_called_up = self._panels[name].is_called_up
-            if is_called_up:
-                self.docks.call_up(name)
-            elif is_called_up is not None:
-                self.docks.dismiss(name)
+        for name, spec in self._panels.table.pages.items():
+            if spec.is_called_up is not None:
+                follow = self.docks.call_up if spec.is_called_up(session) else self.docks.dismiss
+                follow(name)
 
     # -- heights ---------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ class Help(QObject):
         """The help page of the dock or timeline that contains a widget; "" for anything else."""
         if widget is None:
             return ""
-        for name, dock in self._docks.by_name.items():
+        for name, dock in self._docks.by_name.existing.items():
             if dock is widget or dock.isAncestorOf(widget):
                 return self._docks.table.pages[name].help_page
         timeline = self._timeline

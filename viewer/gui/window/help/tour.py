@@ -145,7 +145,7 @@ class Tour(QObject):
             self.callout.dismiss()
             if had_keys and not self._session.is_empty:
                 self._timeline.view.setFocus()
-        for watched in (self._shell, *self._docks.by_name.values()):
+        for watched in (self._shell, *self._docks.by_name.existing.values()):
             watched.removeEventFilter(self)
         if was_on:
             self.ended.emit()
@@ -176,7 +176,7 @@ class Tour(QObject):
             self.callout = Callout(self._shell.theme, self._shell)
             self.callout.next_requested.connect(self.next)
             self.callout.leave_requested.connect(self.leave)
-        for watched in (self._shell, *self._docks.by_name.values()):
+        for watched in (self._shell, *self._docks.by_name.existing.values()):
             watched.installEventFilter(self)
         self._steps = [self._slice(), self._operator(), self._search(), self._export()]
         self._go_to(1)
