@@ -34,6 +34,7 @@ SMALL_MODULES = {
     "viewer.formats.contents": "imports the model, which the registry of formats loads late",
     "viewer.formats.foreign": "patterns that the registry of formats loads late",
     "viewer.gui.app.exit_signals": "imports Qt, which its importer does only after a check",
+    "viewer.gui.panels.summary.course_strip": "imports pyqtgraph, for many inferences only",
     "viewer.gui.window.window_host": "imports the session, which the first window does without",
 }
 
@@ -56,6 +57,7 @@ LONG_READMES = {"viewer": 99, "viewer/fleet": 45, "viewer/formats": 90}
 
 # Tests of no single module: folders, and files with what they are about.
 TESTS_OF_MANY = {
+    "tests/gui/app/test_start.py": "what a window and a command import",
     "tests/gui/panels/test_made_late.py": "every panel, made after random changes",
     "tests/gui/panels/base/test_same_figures.py": "one figure of one thing in panels and commands",
     "tests/tables/test_new_column.py": "a column that is added, in all faces",

@@ -11,8 +11,8 @@ from tests.analysis.comparison.test_comparison import BASE, NOISE
 from tests.builders.compare_sessions import varied, write_sessions
 from tests.builders.reports import Page, hostile_workspace, page_of, sample, trace_named
 from tests.builders.workspaces import workspace_of
-from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.changes.path_changes import comparison_by
+from viewer.analysis.comparison.levels import CALLS
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled
 from viewer.formats import TraceBuilder
 from viewer.html_report import report

@@ -10,8 +10,8 @@ from viewer.analysis.comparison.changes.path_changes import path_changes
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.model.times import plain_spaces
 from viewer.render.flame_graph.svg import svg_lines, write_svg
+from viewer.render.palette import COLORS_OF_CHANGES
 from viewer.reports.changed_calls import (
-    COLORS,
     box_text,
     counts_text,
     mark_of,
@@ -83,7 +83,7 @@ def test_a_saved_graph_has_marks_colors_and_figures(calls, tmp_path):
     texts = [plain_spaces(element.text) for element in root.iter(f"{SVG}text")]
     assert texts[0] == "a.csv → b.csv"
     assert texts[1].startswith("B, and what only A has, medians of 3 + 3 sessions: total ")
-    assert COLORS in texts
+    assert COLORS_OF_CHANGES in texts
     assert "▲ x +3.003 µs" in texts
     tips = {box.find(f"{SVG}title").text: box.get("fill") for box in root.iter(f"{SVG}rect")
             if box.find(f"{SVG}title") is not None}  # fmt: skip

@@ -222,9 +222,11 @@ def files_of(chosen: argparse.Namespace, *, asks: bool = False) -> tuple[list[st
 
     asks: whether somebody chooses from the files in a folder; else all of them are opened.
     """
+    files, complaints = list[str](), list[str]()
+    if not chosen.debug_info and (asks or not any(map(os.path.isdir, chosen.files))):
+        return list(chosen.files), complaints
     from viewer.formats.folders import NoDebugInfo, debug_info_of, files_in
 
-    files, complaints = list[str](), list[str]()
     for path in chosen.files:
         try:
             files += [path] if asks else files_in([path])

@@ -16,7 +16,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from viewer.analysis.comparison.evidence import without_address
-from viewer.analysis.comparison.rollups import AND, NAME, rolled_times
+from viewer.analysis.comparison.levels import NAME
+from viewer.analysis.comparison.rollups import AND, rolled_times
 from viewer.analysis.comparison.sessions import MethodTimes, PartId, Session, sessions_of
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.coverage import coverage_of

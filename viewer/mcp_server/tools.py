@@ -6,8 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE, PATH
-from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
+from viewer.analysis.comparison.levels import (
+    CALLS,
+    DELEGATE,
+    IDENTITIES,
+    INFERENCE,
+    LEVELS,
+    NAME,
+    PATH,
+)
 from viewer.analysis.search.query import FIELDS, FLAGS, LONGEST, MEASURES
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.mcp_server import answers

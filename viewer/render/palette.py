@@ -52,6 +52,11 @@ HEAT, HEAT_STEPS = RAMP + RAMP_STEPS, 5
 # Slower and faster, by dark theme or not: the colors of changes in all views.
 CHANGE_FILLS = {True: (0xEA8B54, 0xAEFDCC), False: (0xA84C09, 0x0A7466)}
 SLOWER, FASTER = HEAT + HEAT_STEPS, HEAT + HEAT_STEPS + 1
+SLOWER_MARK, FASTER_MARK = "▲", "▼"
+COLORS_OF_CHANGES = (
+    "▲ orange: slower · ▼ green: faster · gray: no change or inconclusive · "
+    "hatched: only in one arm"
+)
 PALETTE_SIZE = 64
 CELLS = 1 << 16  # the number of different cells
 

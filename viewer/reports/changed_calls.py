@@ -15,16 +15,13 @@ from viewer.model.text import capped, one_line
 from viewer.model.times import counted, format_time, group_digits
 from viewer.render.flame_graph.boxes import FlameGraph, flame_graph
 from viewer.render.flame_graph.changed_calls import ChangedCalls
+from viewer.render.palette import COLORS_OF_CHANGES, FASTER_MARK, SLOWER_MARK
 from viewer.reports.compare_text import WORDS, change_text, difference_text, verdict_text
 
-MARKS = {Verdict.SLOWER: "▲", Verdict.FASTER: "▼"}
+MARKS = {Verdict.SLOWER: SLOWER_MARK, Verdict.FASTER: FASTER_MARK}
 # What a graph shows, by whether A has paths that B does not have.
 _WHOSE = {False: "B", True: "B, and what only A has"}
 WIDTH = "its time in B; of a call that only A has, in A"
-COLORS = (
-    "▲ orange: slower · ▼ green: faster · gray: no change or inconclusive · "
-    "hatched: only in one arm"
-)
 
 
 def medians_text(changes: PathChanges) -> str:
@@ -95,7 +92,7 @@ def picture_of(calls: ChangedCalls, title: str) -> FlameGraph:
         calls.table,
         title,
         f"{_WHOSE[bool(changes.only[0].any())]}, {medians_text(changes)}",
-        (counts_text(changes), COLORS),
+        (counts_text(changes), COLORS_OF_CHANGES),
         first_frame=0,
         colors=calls.color,
     )

@@ -14,11 +14,12 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from viewer.analysis.comparison.arms import CALLS, Arm, drift_exceeds
+from viewer.analysis.comparison.arms import Arm, drift_exceeds
 from viewer.analysis.comparison.changes.path_changes import comparison_by
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
 from viewer.analysis.comparison.conditions import Conditions
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.levels import CALLS
 from viewer.analysis.comparison.noise import Noise
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
 from viewer.analysis.comparison.wall_rates import WallRate, wall_rate

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from viewer.analysis.comparison.arms import CALLS, Arm, is_one_file
+from viewer.analysis.comparison.arms import Arm, is_one_file
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
 from viewer.analysis.comparison.joined import Row
-from viewer.analysis.comparison.rollups import IDENTITIES, NAME
+from viewer.analysis.comparison.levels import CALLS, IDENTITIES, NAME
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.comparison.steps import CHANGED, LARGE

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from viewer.analysis.comparison.arms import PATH, Arm, drift_exceeds
+from viewer.analysis.comparison.arms import Arm, drift_exceeds
 from viewer.analysis.comparison.changes.path_changes import BETWEEN
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
 from viewer.analysis.comparison.conditions import UNKNOWN, celsius_text, clock_text
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.levels import PATH
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.comparison.steps import CHANGED

@@ -9,12 +9,11 @@ import os
 from dataclasses import dataclass
 from itertools import islice
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from viewer import SCHEMA, __version__
-from viewer.analysis.comparison.spread import Spread
 from viewer.analysis.links.coverage import coverage_facts, coverage_of
 from viewer.analysis.links.labels import run_label, run_number
 from viewer.analysis.links.link_table import REASONS, LinkState, LinkTable
@@ -36,10 +35,12 @@ from viewer.model.untimed import counts_text
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.executables import executable_facts, executable_lines, plain_count
-from viewer.reports.phases import phase_lines
-from viewer.tables.catalog import INFERENCES, PROBLEMS
 from viewer.workspace.session_sets import SessionSet, session_sets
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.analysis.comparison.spread import Spread
+
 
 Facts = dict[str, Any]
 # What every answer starts with.
@@ -142,6 +143,8 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     was cut short. `warm_up`: whether figures per inference leave it out. `phase`: "decode", null if
     its method has one. `gap_ns`: idle time since the inference before, null for the first.
     """
+    from viewer.tables.catalog import INFERENCES
+
     rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
     table = workspace.links(trace)
     gaps = gaps_of(trace)
@@ -295,6 +298,8 @@ def column_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
 
 
 def _problems(problems: tuple[Problem, ...]) -> list[Facts]:
+    from viewer.tables.catalog import PROBLEMS
+
     return [PROBLEMS.row(problem) for problem in problems]
 
 
@@ -392,6 +397,8 @@ def format_words(format: str, generation: str) -> str:
 
 
 def _trace_text(workspace: Workspace, trace: Trace) -> str:
+    from viewer.reports.phases import phase_lines
+
     clock = workspace.clocks.rate(trace)
     span = tick_to_ns(trace.end - trace.start, clock.ns_per_tick)
     lines = [

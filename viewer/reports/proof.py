@@ -11,8 +11,9 @@ import numpy as np
 
 from viewer.analysis.calls.call_tree import KEYS as CALL_KEYS
 from viewer.analysis.calls.call_tree import CallTree
-from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE, LEVELS_OF_CALLS, Arm
+from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.levels import CALLS, DELEGATE, INFERENCE, LEVELS_OF_CALLS
 from viewer.analysis.comparison.sessions import Session
 from viewer.analysis.cost.thread_time import thread_time_of
 from viewer.analysis.cost.work_time import WorkTime

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,16 +17,13 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.findings.findings import FindingsAnalysis
-from viewer.analysis.links.delegate_clocks import clock_names
 from viewer.analysis.links.labels import series_names, slice_labels, track_name
 from viewer.analysis.links.link_table import Link, LinkTable
 from viewer.analysis.memory.logged_allocations import LoggedAllocations, logged_allocations
-from viewer.analysis.memory.plan import planned_counters
-from viewer.analysis.numbers.compared import NOT_COMPARED, OperatorErrors
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.slice_keys import ARGUMENT
-from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.arrays import Codes, Ints
+from viewer.model.counter import Counter
 from viewer.model.figure_base import FigureBase, figure_base
 from viewer.model.inferences.inference_views import Inferences, has_run_views, view_of
 from viewer.model.inferences.logged_methods import (
@@ -67,6 +65,10 @@ from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
 from viewer.view.color_turns import Ranked, expensive_names, turns_of
 from viewer.workspace.shared_clocks import ClockPlace
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.analysis.numbers.compared import OperatorErrors
+
 
 # Up to this many slices, links, labels, views and rasters take less than 50 ms: no thread.
 AT_ONCE = 20_000
@@ -173,6 +175,8 @@ class OpenTrace:
         return self._operators[scheme]
 
     def _error_colors(self, errors: OperatorErrors) -> Palette:
+        from viewer.analysis.numbers.compared import NOT_COMPARED
+
         key = f"{ERROR} {errors.version}"
         if key not in self._operators:
             program = self.table.program
@@ -433,8 +437,17 @@ class TickFacts:
     @cached_property
     def counters(self) -> tuple[CounterRaster, ...]:
         """The counters of its NPU units and planned memory: 0.2 s for a million slices."""
-        planned = planned_counters(self._trace, self._table.ran)
-        counters = (*unit_counters(self._trace), *planned)
+        counters = self._trace.counters
+        planned: tuple[Counter, ...] = ()
+        if any(track.unit for track in self._trace.tracks):
+            from viewer.analysis.torq.unit_counters import unit_counters
+
+            counters = unit_counters(self._trace)
+        if any(self._table.ran):
+            from viewer.analysis.memory.plan import planned_counters
+
+            planned = planned_counters(self._trace, self._table.ran)
+        counters = (*counters, *planned)
         return tuple(CounterRaster.of(counter) for counter in counters)
 
     @cached_property
@@ -469,6 +482,8 @@ class TickFacts:
     @cached_property
     def delegate_clocks(self) -> tuple[str, ...]:
         """The names of its delegates' clocks whose rate can be stated."""
+        from viewer.analysis.links.delegate_clocks import clock_names
+
         return clock_names(self._table)
 
     @cached_property

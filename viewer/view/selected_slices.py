@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.analysis.statistics.selection import SelectedSlices, chosen_within
 from viewer.arrays import Codes, Ints
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import group_digits
@@ -19,6 +19,9 @@ from viewer.model.trace import Slices
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
+
+if TYPE_CHECKING:
+    from viewer.analysis.statistics.selection import SelectedSlices
 
 
 def same_label(open_trace: OpenTrace, index: int) -> Codes:
@@ -123,6 +126,8 @@ def everything(traces: Sequence[OpenTrace], group: ClockGroup) -> Area:
 
 def chosen_in(area: Area, traces: Sequence[OpenTrace]) -> dict[int, SelectedSlices]:
     """Return what an area selects, for statistics: by trace the slices that touch it, cut."""
+    from viewer.analysis.statistics.selection import chosen_within
+
     of_trace = {}
     for number in sorted({trace for trace, _ in area.tracks}):
         open_trace = traces[number]

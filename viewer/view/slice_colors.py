@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from viewer.analysis.numbers.compared import STEP_TITLES
 from viewer.analysis.statistics.slice_keys import ARGUMENT
 from viewer.render.argument_colors import ArgumentRange, ranges_together
 from viewer.render.color_schemes import (
@@ -93,6 +92,8 @@ def color_classes(
     """The classes of a trace's color scheme; cached."""
     key = scheme_key(open_trace, scheme, lengths)
     if key not in open_trace.classes and key.startswith(ERROR) and open_trace.errors is not None:
+        from viewer.analysis.numbers.compared import STEP_TITLES
+
         # The steps of a scale of errors, and what was not compared.
         steps = [(title, RAMP + i) for i, title in enumerate(STEP_TITLES)]
         of_key = [open_trace.errors.step(link.operators) for link in open_trace.table.links]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from threading import Lock
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from viewer.analysis.torq.compiled import ASSUMED_CYCLES
-from viewer.analysis.torq.estimates import Estimates, compare_estimates
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.analysis.torq.estimates import Estimates
 
 
 def of_workspace(workspace: Workspace) -> Estimates:
@@ -34,6 +37,8 @@ def shared_estimates(workspace: Workspace) -> Estimates:
 
 def of_snapshot(opened: Snapshot) -> Estimates:
     """Return the comparison of everything that was open at one moment."""
+    from viewer.analysis.torq.estimates import compare_estimates
+
     linked = {linked_trace.trace: linked_trace for linked_trace in opened.traces}
     return compare_estimates(
         tuple(linked),

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from viewer.analysis.links.split_scopes import ScopePart, split_scopes
 from viewer.model.trace import Trace
 from viewer.workspace.user_choices import UserChoices
+
+if TYPE_CHECKING:
+    from viewer.analysis.links.split_scopes import ScopePart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +49,10 @@ def split_by(source: Trace, choices: UserChoices, before: SplitTrace | None) -> 
     chosen: dict[tuple[int, int], list[tuple[str, str]]] = {}
     for program, scope, number, method in _choices_for(source, choices):
         chosen.setdefault((scope, number), []).append((program, method))
+    if not chosen:
+        return None
+    from viewer.analysis.links.split_scopes import ScopePart, split_scopes
+
     groups: dict[tuple[int, tuple[tuple[str, str], ...]], set[int]] = {}
     for (scope, number), methods_of in sorted(chosen.items()):
         groups.setdefault((scope, tuple(sorted(methods_of))), set()).add(number)

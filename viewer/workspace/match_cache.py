@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from viewer.analysis.links.executable_match import decided_by
-from viewer.analysis.links.executable_runs import methods_of_scopes, methods_that_ran
-from viewer.analysis.links.identifier_columns import ColumnMatch, identifier_columns
+from viewer.analysis.links.identifier_columns import ColumnMatch
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.logged_identities import Signature, signatures
 from viewer.analysis.links.match import TraceMatch, match_trace
@@ -52,6 +50,8 @@ class MatchCache:
 
         executable: the program file that ran, which decides the match.
         """
+        from viewer.analysis.links.executable_match import decided_by
+
         fits = self._fits.setdefault(trace, WeakKeyDictionary())
         fit = fits.get(program)
         if fit is None or fit[:2] != (methods, executable):
@@ -67,6 +67,8 @@ class MatchCache:
 
     def methods_that_ran(self, trace: Trace, executable: Executable) -> _Ran:
         """Return per scope the methods of a program file that may have run; None if none did."""
+        from viewer.analysis.links.executable_runs import methods_that_ran
+
         ran = self._ran.setdefault(trace, WeakKeyDictionary())
         if executable not in ran:
             ran[executable] = methods_that_ran(trace, executable, self._logged(trace))
@@ -77,6 +79,8 @@ class MatchCache:
         names = executable and self.methods_that_ran(table.trace, executable)
         if executable is None or not names:
             return table
+        from viewer.analysis.links.executable_runs import methods_of_scopes
+
         return replace(table, ran=methods_of_scopes(table, executable, names))
 
     def _logged(self, trace: Trace) -> list[Signature]:
@@ -87,6 +91,8 @@ class MatchCache:
 
     def columns(self, read: Trace, program: Program) -> Sequence[ColumnMatch]:
         """Return how the columns of a trace match an ETRecord; `read` is the trace as read."""
+        from viewer.analysis.links.identifier_columns import identifier_columns
+
         columns = self._columns.setdefault(read, WeakKeyDictionary())
         matches = columns.get(program)
         if matches is None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from viewer.codecs.file_stamps import FileStamp
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
-from viewer.recording.run_file import SystemTrace
+
+if TYPE_CHECKING:
+    from viewer.recording.run_file import SystemTrace
+
 
 _File = TypeVar("_File", Program, Executable)
 

@@ -11,21 +11,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.spread import (
-    Spread,
-    inference_spread,
-    operator_spread,
-    set_text,
-)
 from viewer.model.trace import Trace
-from viewer.recording.run_file import conditions_of
-from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.shared_clocks import time_of_day_ns
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.analysis.comparison.arms import Arm
+    from viewer.analysis.comparison.spread import Spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +34,22 @@ class SessionSet:
     @cached_property
     def inferences(self) -> tuple[Spread, ...]:
         """What an inference takes, per method; the dearest first."""
+        from viewer.analysis.comparison.spread import inference_spread
+
         return tuple(sorted(inference_spread(self.arm), key=lambda row: -row.median))
 
     @cached_property
     def operators(self) -> tuple[Spread, ...]:
         """What each operator takes in an inference; the dearest first."""
+        from viewer.analysis.comparison.spread import operator_spread
+
         return operator_spread(self.arm)
 
     @property
     def text(self) -> str:
         """What it is: "7 sessions, 154 inferences"."""
+        from viewer.analysis.comparison.spread import set_text
+
         return set_text(self.arm)
 
 
@@ -74,6 +76,8 @@ def set_with(sets: Sequence[SessionSet], trace: Trace) -> SessionSet | None:
 
 def _program_key(workspace: Workspace, trace: Trace) -> tuple[object, ...]:
     """What profiles of one program have in common."""
+    from viewer.recording.run_file import conditions_of
+
     table = workspace.links(trace)
     recorded = conditions_of(trace.path).program
     if recorded or table.program_path is not None:
@@ -95,6 +99,8 @@ def _program_key(workspace: Workspace, trace: Trace) -> tuple[object, ...]:
 
 def _set_of(workspace: Workspace, traces: Sequence[Trace]) -> SessionSet | None:
     """Return the set of profiles with one program; None if they are not several sessions."""
+    from viewer.workspace.comparison_arms import arm_of, arm_problem
+
     arm = arm_of(workspace, paths={trace.path for trace in traces})
     arm = _without_copies(arm)
     arm = replace(

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from viewer.analysis.delegates.why_outside import logged_reasons
 from viewer.analysis.links.debug_info_locations import located, same_identities, states_locations
 from viewer.analysis.links.delegate_clocks import (
     clock_names,
@@ -21,10 +20,9 @@ from viewer.analysis.links.delegate_clocks import (
     timed_clocks,
     with_clock_rates,
 )
-from viewer.analysis.links.delegate_timing import with_backends
 from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.linker import link, unlinked
+from viewer.analysis.links.linker import unlinked
 from viewer.analysis.links.match import TraceMatch
 from viewer.analysis.links.pairing import (
     Candidate,
@@ -40,22 +38,18 @@ from viewer.analysis.links.pairing import (
     warnings_of_linked,
     what_ran,
 )
-from viewer.analysis.profiled_program.program import recorded_links
-from viewer.analysis.profiled_program.runtime_nodes import described_layers
 from viewer.analysis.sequence.layout import evidence_of, with_phases
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import open_file
 from viewer.model.inferences.logged_methods import with_methods
+from viewer.model.names.profilers import may_record_operators
 from viewer.model.trace import KeyKind, RunKind, Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile, Substitution
-from viewer.program.sources.named_files import Sources
 from viewer.program.torq.dispatch import Dispatch
-from viewer.recording.run_file import clocked
 from viewer.workspace.clocks import DEBUG_INFO, Clocks, check_length
-from viewer.workspace.companions import companion_complaint, companions, is_text, read_companion
 from viewer.workspace.identifier_choice import (
     ChosenBy,
     IdentifierColumn,
@@ -108,6 +102,8 @@ class Workspace:
     """
 
     def __init__(self, choices: UserChoices | None = None) -> None:
+        from viewer.program.sources.named_files import Sources
+
         self.choices = choices or UserChoices()
         self.traces: Sequence[Trace] = []
         self.programs: Sequence[Program] = []
@@ -144,6 +140,9 @@ class Workspace:
 
         found_for, stamp: see `OpenFile`; without a stamp, that of the file on disk now.
         """
+        from viewer.program.sources.named_files import Sources
+        from viewer.recording.run_file import clocked
+
         item, system_trace = clocked(item) if isinstance(item, Trace) else (item, None)
         opened = OpenFile(item, found_for, stamp or stamp_of(item.path), system_trace)
         self.files = {**self.files, item.path: opened}
@@ -283,6 +282,8 @@ class Workspace:
 
         Returns a message for each that cannot be read. Does nothing if the user opened any text.
         """
+        from viewer.workspace.companions import companion_complaint, is_text, read_companion
+
         complaints: list[str] = []
         if any(is_text(program) for program in self.programs):
             return complaints
@@ -301,6 +302,8 @@ class Workspace:
         Without those that are open or whose paths are in `asked`; empty for a trace whose program
         was chosen.
         """
+        from viewer.workspace.companions import companions
+
         if isinstance(item, Trace) and self.is_explicit(item):
             return []
         return companions(item, (*self.paths, *asked), self.choices.source_paths)
@@ -324,6 +327,8 @@ class Workspace:
 
     def choose(self, choices: UserChoices) -> None:
         """Replace the choices; only what depends on them changes."""
+        from viewer.program.sources.named_files import Sources
+
         before, self.choices = self.choices, choices
         if _shown_for(before) != _shown_for(choices):
             self._show()
@@ -518,6 +523,8 @@ class Workspace:
 
     def links(self, trace: Trace) -> LinkTable:
         """Return the links of a trace to the program that belongs to it, or to none."""
+        from viewer.analysis.links.delegate_timing import with_backends
+
         rates = self.choices.rates_of_delegates(trace.path)
         made_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace)
         known = self._links.get(trace)
@@ -565,6 +572,8 @@ class Workspace:
     def _link(self, trace: Trace) -> LinkTable:
         program = self._choose(trace)
         if program is not None:
+            from viewer.analysis.links.linker import link
+
             table = link(
                 trace,
                 program,
@@ -574,11 +583,21 @@ class Workspace:
                 executable=self.what_ran(trace),
             )
             return replace(table, rejected=self.rejected(program))
-        link_table = described_layers(trace, self.programs) or recorded_links(trace)
+        link_table = None
+        if any(program.is_of_layers for program in self.programs):
+            from viewer.analysis.profiled_program.runtime_nodes import described_layers
+
+            link_table = described_layers(trace, self.programs)
+        if link_table is None and may_record_operators(trace.format):
+            from viewer.analysis.profiled_program.program import recorded_links
+
+            link_table = recorded_links(trace)
         return link_table or unlinked(trace, self._why_unlinked(trace), self.dispatches)
 
     def rejected(self, program: Program) -> dict[int, str]:
         """Return what open logs of partitioners say of the operators of a program."""
+        from viewer.analysis.delegates.why_outside import logged_reasons
+
         return logged_reasons(program, [one for log in self.programs for one in log.rejections])
 
     def _choose(self, trace: Trace) -> Program | None:

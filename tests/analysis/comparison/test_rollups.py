@@ -9,21 +9,14 @@ from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm
 from tests.builders.path_arms import arm_of_traces, nested
 from tests.paths import DATA
-from viewer.analysis.comparison.rollups import (
-    LEVELS,
-    MODULE,
-    NAME,
-    TYPE,
-    UNIT,
-    _united,
-    group_of_slices,
-    rolled_times,
-)
+from viewer.analysis.comparison.levels import LEVELS, MODULE, NAME, TYPE, UNIT
+from viewer.analysis.comparison.rollups import _united, group_of_slices, rolled_times
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.statistics.npu_units import UnitOverview
-from viewer.analysis.torq.measured_actions import ACTION, LOCATION, TASK, identified_slices
+from viewer.analysis.torq.measured_actions import identified_slices
 from viewer.formats import open_file
 from viewer.model import intervals
+from viewer.model.names.torq import ACTION, LOCATION, TASK
 from viewer.program.program import type_of
 
 

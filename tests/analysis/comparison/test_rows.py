@@ -9,12 +9,11 @@ from tests.analysis.comparison.test_operator_pairs import EDITS
 from tests.builders.compare_sessions import arm, write_sessions
 from tests.builders.stretched_traces import TRAINING, write_stretched
 from tests.paths import DATA
-from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
+from viewer.analysis.comparison.levels import CALLS, LEVELS, LINE, MODULE, NAME, SET, TYPE
 from viewer.analysis.comparison.operator_pairs import Grade
-from viewer.analysis.comparison.rollups import LEVELS, LINE, MODULE, NAME, SET, TYPE
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
-from viewer.analysis.torq.measured_actions import ACTION, LOCATION, TASK
+from viewer.model.names.torq import ACTION, LOCATION, TASK
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.workspace import Workspace
 

@@ -28,7 +28,5 @@ class Blocked:
 def blocked_export(controller, monkeypatch):
     """Make the next export block, and return its job."""
     job = Blocked()
-    monkeypatch.setattr(
-        "viewer.gui.window.files.export_actions.prepare", lambda workspace, path: job
-    )
+    monkeypatch.setattr("viewer.workspace.exports.prepare", lambda workspace, path: job)
     return job

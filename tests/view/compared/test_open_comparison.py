@@ -9,8 +9,8 @@ import pytest
 from tests.builders.compare_sessions import INFERENCES, write_session
 from tests.builders.compared_windows import arms_of, write_arms
 from tests.builders.workspaces import workspace_of
-from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Verdict
+from viewer.analysis.comparison.levels import CALLS
 from viewer.model.queries import parent_of
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.compared_arms import ChosenArm, ComparedArms

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders.compared_windows import arms_of, write_arms
-from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.hand_pairs import keys_of_parts
+from viewer.analysis.comparison.levels import CALLS
 from viewer.formats import open_file
 from viewer.gui.session.alignment import (
     align_at_run,

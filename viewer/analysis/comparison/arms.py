@@ -9,23 +9,18 @@ from math import log1p
 
 import numpy as np
 
-from viewer.analysis.comparison.rollups import NAME, SET, rolled_times
+from viewer.analysis.comparison.levels import CALLS, LEVELS_OF_CALLS, NAME, SET
+from viewer.analysis.comparison.rollups import rolled_times
 from viewer.analysis.comparison.session_test import THRESHOLD
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
-from viewer.analysis.torq.measured_actions import ACTION, JOB, LOCATION, states
+from viewer.analysis.torq.measured_actions import states
 from viewer.arrays import Bools, Floats, Ints
+from viewer.model.names.torq import ACTION, JOB, LOCATION
 from viewer.model.quantiles import median, medians
 from viewer.model.trace import Run
 from viewer.model.work_unit import WorkUnit, common_unit
 from viewer.program.program import Program
 
-# The default level: instructions, and events inside delegate calls.
-CALLS = "operator"
-# Levels whose rows are sums of calls: those of each delegate, and none but the whole inference.
-DELEGATE, INFERENCE = "delegate", "inference"
-# A level whose rows are call paths (`changes.path_changes`).
-PATH = "path"
-LEVELS_OF_CALLS = (CALLS, DELEGATE, INFERENCE)
 # A time within so many steps of its clock says nothing about a change of a few percent.
 GRAINS = 2
 # Inferences of a session whose first half is compared with the second.

@@ -15,11 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.comparison.arms import (
-    CALLS,
-    DELEGATE,
     GRAINS,
-    LEVELS_OF_CALLS,
-    PATH,
     Arm,
     drifts_of,
     level_without_calls,
@@ -29,9 +25,17 @@ from viewer.analysis.comparison.arms import (
 from viewer.analysis.comparison.conditions import Difference, differences
 from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.levels import (
+    CALLS,
+    DELEGATE,
+    IDENTITIES,
+    LEVELS_OF_CALLS,
+    NAME,
+    PATH,
+    UNIT,
+)
 from viewer.analysis.comparison.noise import Noise, type_of_parts, with_noise
 from viewer.analysis.comparison.operator_pairs import OperatorPairs
-from viewer.analysis.comparison.rollups import IDENTITIES, NAME, UNIT
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
 from viewer.arrays import Bools, Floats, Ints

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.operator_pairs import Grade, OperatorPair, OperatorPairs
 from viewer.analysis.comparison.sessions import Part
-from viewer.program.program import NO_HANDLE, Operator, Program
+
+if TYPE_CHECKING:
+    from viewer.analysis.comparison.arms import Arm
+    from viewer.analysis.comparison.operator_pairs import OperatorPairs
+    from viewer.program.program import Operator, Program
+
 
 KeyPair = tuple[str, str]
 WHY = "paired by hand"
@@ -49,6 +53,8 @@ NO_PAIRS = HandPairs()
 
 def key_of(operator: Operator) -> str:
     """Return the key of an operator."""
+    from viewer.program.program import NO_HANDLE
+
     has_handle = operator.debug_handle != NO_HANDLE
     return f"{operator.method}:{operator.debug_handle if has_handle else operator.label}"
 
@@ -75,6 +81,8 @@ def with_hand_pairs(
     pairs: OperatorPairs, a: Program, b: Program, by_hand: HandPairs
 ) -> OperatorPairs:
     """Return the pairs of operators with those of the user in their place."""
+    from viewer.analysis.comparison.operator_pairs import Grade, OperatorPair
+
     if by_hand == NO_PAIRS:
         return pairs
     of_a, of_b = ({key_of(op): op.index for op in reversed(p.operators)} for p in (a, b))

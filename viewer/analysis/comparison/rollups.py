@@ -15,20 +15,23 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from viewer.analysis.comparison.evidence import without_address
+from viewer.analysis.comparison.levels import (
+    IDENTITIES,
+    LINE,
+    MODULE,
+    NAME,
+    NODE,
+    SET,
+    TYPE,
+    UNIT,
+)
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import place_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.analysis.statistics.npu_units import UnitOverview
-from viewer.analysis.torq.measured_actions import (
-    ACTION,
-    JOB,
-    LOCATION,
-    TASK,
-    Groups,
-    identified_slices,
-)
+from viewer.analysis.torq.measured_actions import Groups, identified_slices
 from viewer.arrays import Bools, Codes, Floats, Ints
 from viewer.model import intervals
 from viewer.model.queries import foreign, self_times, units_of
@@ -37,11 +40,6 @@ from viewer.model.timing import Timing, timings
 from viewer.model.trace import Slices, Trace, Unit
 from viewer.program.program import GraphNode, Operator, type_of
 
-NODE, LINE, MODULE, TYPE, SET, NAME = "node", "line", "module", "type", "operator_set", "name"
-LEVELS = (NODE, LINE, MODULE, TYPE)
-# The busy time of each unit of an NPU. Units work at once, so their times do not add up.
-UNIT = "unit"
-IDENTITIES = (LOCATION, ACTION, JOB, TASK, UNIT)
 # Not a row of a unit, as the whole inference has its time.
 _WHOLE = ("overall",)
 OUTERMOST = "(outermost module)"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from viewer.analysis.comparison.alignment import aligned
-from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE, Arm
+from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.hand_pairs import (
     NO_PAIRS,
     WHY,
@@ -19,8 +19,9 @@ from viewer.analysis.comparison.hand_pairs import (
     with_hand_pairs,
 )
 from viewer.analysis.comparison.joined import Joined, Member, Row
+from viewer.analysis.comparison.levels import CALLS, DELEGATE, IDENTITIES, INFERENCE, NAME, TYPE
 from viewer.analysis.comparison.operator_pairs import Grade, OperatorPairs, pair_operators
-from viewer.analysis.comparison.rollups import AND, IDENTITIES, NAME, TYPE
+from viewer.analysis.comparison.rollups import AND
 
 DELEGATE_EVENT = "delegate_event"
 NOT_DELEGATED = "(not delegated)"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import LEVELS_OF_CALLS, Arm
+from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.levels import LEVELS_OF_CALLS
 from viewer.analysis.comparison.rollups import group_of_slices
 from viewer.analysis.comparison.sessions import PartId, Session
 from viewer.arrays import Ints

@@ -21,7 +21,6 @@ import numpy as np
 from viewer.analysis.cost.stated_time import stated_alone
 from viewer.analysis.links.labels import brief_label, key_labels
 from viewer.analysis.links.link_table import LinkTable, Reason
-from viewer.analysis.workload.node_traffic import copies_of
 from viewer.arrays import Ints
 from viewer.model.charging import Charged, Segments, charge, total_per_group, total_self
 from viewer.model.scope import WHOLE, TimeScope
@@ -87,6 +86,8 @@ class WorkTime:
 
     @cached_property
     def _named(self) -> tuple[tuple[WorkGroup, ...], tuple[str, ...]]:
+        from viewer.analysis.workload.node_traffic import copies_of
+
         table = self.table
         labels, copies = key_labels(table), copies_of(table)
         kinds = table.trace.keys.kind

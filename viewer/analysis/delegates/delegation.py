@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viewer.analysis.cost.costs import FreeTime, length_within, whole_slices
 from viewer.analysis.cost.stated_time import made_of_others, stated_alone
-from viewer.analysis.delegates.why_outside import WhyOutside
 from viewer.analysis.links.coverage import (
     Coverage,
     coverage,
@@ -38,6 +38,10 @@ from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import NO_INSTRUCTION
 from viewer.program.program import Method, Program
+
+if TYPE_CHECKING:
+    from viewer.analysis.delegates.why_outside import WhyOutside
+
 
 _DELEGATED = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
 _CALLED = (int(KeyKind.OPERATOR_CALL), int(KeyKind.KERNEL))
@@ -431,6 +435,8 @@ class Delegation:
 
 
 def _why_outside(program: Program, logged: Mapping[int, str]) -> WhyOutside:
+    from viewer.analysis.delegates.why_outside import WhyOutside
+
     delegated = (i for one in instances_of(program) for i in one.operators)
     return WhyOutside(program, logged, frozenset(delegated))
 

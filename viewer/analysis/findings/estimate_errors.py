@@ -7,6 +7,7 @@ job, compared with the compiler's estimate. They are reported for the profile wi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,12 +24,15 @@ from viewer.analysis.findings.finding import (
     joined,
     plural,
 )
-from viewer.analysis.torq.estimates import ActionRow
 from viewer.arrays import Ints
 from viewer.model.names.torq import ACTION_ID, DISPATCH, JOB_ID, job_name
 from viewer.model.queries import numbers, units_of
 from viewer.model.times import counted, format_time
 from viewer.model.trace import Unit
+
+if TYPE_CHECKING:
+    from viewer.analysis.torq.estimates import ActionRow
+
 
 # Differences below this are normal: clocks, memory and the host's part of a job vary that much.
 OFF = 2

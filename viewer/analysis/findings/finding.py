@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs, CostTable, whole_slices
-from viewer.analysis.cost.thread_time import ThreadTime
-from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings.severity import Severity, severity_of
 from viewer.analysis.links.labels import scope_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.queries import execute_keys
@@ -32,6 +30,12 @@ from viewer.model.times import NARROW_SPACE, counted, format_share, format_time,
 from viewer.model.trace import Run, RunKind, Trace, Unit
 from viewer.model.warm_up import counted_inferences
 from viewer.model.work_unit import INFERENCE, WorkUnit
+
+if TYPE_CHECKING:
+    from viewer.analysis.cost.thread_time import ThreadTime
+    from viewer.analysis.cost.work_time import WorkTime
+    from viewer.analysis.torq.estimates import Estimates
+
 
 NAMED = 3  # a list in a sentence names this many items and counts the rest
 

@@ -13,15 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.thread_time import GroupTime, ThreadTime
-from viewer.analysis.cost.work_time import WorkTime
-from viewer.analysis.findings import operators as of_operators
-from viewer.analysis.findings.delegation import outside
-from viewer.analysis.findings.estimate_errors import estimate_errors
 from viewer.analysis.findings.far_times import FarTimes, far, far_times
 from viewer.analysis.findings.finding import (
     Family,
@@ -35,14 +32,10 @@ from viewer.analysis.findings.finding import (
     SliceNumbers,
     joined,
 )
-from viewer.analysis.findings.gaps import dma, gaps
-from viewer.analysis.findings.inferences import Outliers, outliers, slow_runs, warm_up
-from viewer.analysis.findings.sequence import between, changes
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
-from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
 from viewer.model.inferences.logged_methods import (
     Series,
@@ -52,6 +45,11 @@ from viewer.model.inferences.logged_methods import (
 )
 from viewer.model.scope import TimeScope
 from viewer.model.warm_up import counted_inferences
+
+if TYPE_CHECKING:
+    from viewer.analysis.findings.inferences import Outliers
+    from viewer.analysis.torq.estimates import Estimates
+
 
 MOST_PHASES = 4  # with the largest total; others rarely matter
 # More would not be read; a file with many methods could have one or two for each of them.
@@ -80,6 +78,8 @@ class FindingsAnalysis:
 
     def __init__(self, table: LinkTable, costs: Costs | None = None) -> None:
         """costs: the `Costs` of this table, if the caller already has them."""
+        from viewer.analysis.cost.work_time import WorkTime
+
         self.table = table
         self._costs = costs or Costs(table)
         self._work = WorkTime(table)
@@ -99,6 +99,8 @@ class FindingsAnalysis:
     @cached_property
     def outliers(self) -> Outliers | None:
         """The slow inferences that distort figures of all inferences, None if there are none."""
+        from viewer.analysis.findings.inferences import outliers
+
         return outliers(self.table)
 
     @cached_property
@@ -130,6 +132,12 @@ class FindingsAnalysis:
 
     def found_in(self, context: FindingContext) -> Findings:
         """Return the findings of a context; those per inference are per phase."""
+        from viewer.analysis.findings import operators as of_operators
+        from viewer.analysis.findings.estimate_errors import estimate_errors
+        from viewer.analysis.findings.gaps import dma
+        from viewer.analysis.findings.inferences import slow_runs, warm_up
+        from viewer.analysis.findings.sequence import between, changes
+
         phases = self.phases_of(context) or [context]
         whole: tuple[_Rule, ...] = (
             lambda of: dma(of, self._overview),
@@ -183,6 +191,10 @@ class FindingsAnalysis:
     @property
     def _of_inferences(self) -> tuple[_Rule, ...]:
         """The families whose figures are per inference of one phase."""
+        from viewer.analysis.findings import operators as of_operators
+        from viewer.analysis.findings.delegation import outside
+        from viewer.analysis.findings.gaps import gaps
+
         return (
             of_operators.largest,
             of_operators.copies,

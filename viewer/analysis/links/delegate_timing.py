@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.nodes.executable_calls import delegate_of
 from viewer.arrays import Bools
 from viewer.model.timing import ROUNDING_TICKS, Timing
 from viewer.model.trace import KeyKind
@@ -50,6 +49,8 @@ def with_backends(table: LinkTable) -> LinkTable:
 
 def _backends(table: LinkTable) -> dict[tuple[int, int], str]:
     """The backends of calls by scope and instruction: of the program file, else of the record."""
+    from viewer.analysis.nodes.executable_calls import delegate_of
+
     keys, backends = table.trace.keys, dict[tuple[int, int], str]()
     states = table.program is not None and not table.program.delegates_only
     for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_CALL).tolist():

@@ -12,15 +12,18 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.analysis.links.match import TraceMatch
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.text import listed
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable, ExecutableMethod
 from viewer.program.program import GraphNode, Operator, Program
+
+if TYPE_CHECKING:
+    from viewer.analysis.links.match import TraceMatch
 
 
 class LinkState(Enum):

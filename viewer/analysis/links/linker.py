@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.analysis.links.agreed_methods import agreed
 from viewer.analysis.links.debug_info_locations import unplaced
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.logged_identities import is_outside_calls, scope_identities
-from viewer.analysis.links.match import WRITE_BACK, TraceMatch, match_trace
 from viewer.analysis.links.text_positions import TextPositions, operators_at, positions_of
-from viewer.analysis.nodes.executed_program import ExecutedProgram
-from viewer.analysis.nodes.kernel_nodes import KernelNodes
-from viewer.analysis.nodes.xnnpack_operators import operators_behind, short_type
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
 from viewer.program.executable.executable import XNNPACK, Executable
 from viewer.program.program import Method, Program, base_name
 from viewer.program.torq.dispatch import Dispatch
+
+if TYPE_CHECKING:
+    from viewer.analysis.links.match import TraceMatch
+    from viewer.analysis.nodes.executed_program import ExecutedProgram
+    from viewer.analysis.nodes.kernel_nodes import KernelNodes
+
 
 NO_RECORD = "No matching ETRecord is open"
 
@@ -71,6 +73,9 @@ def link(
     chose the program, so kernels are linked by their debug handles whatever their names.
     executable: the program file that ran; it links XNNPACK's events and kernels in branches.
     """
+    from viewer.analysis.links.match import match_trace
+    from viewer.analysis.nodes.executed_program import ExecutedProgram
+
     trace_match = trace_match or match_trace(trace, program)
     linker = _Linker(trace, program, trace_match, unplaced(trace, dispatches), insisted)
     if executable is not None:
@@ -173,6 +178,8 @@ class _Linker:
         }
 
     def link(self, key: int) -> Link:
+        from viewer.analysis.links.agreed_methods import agreed
+
         refused = _not_linkable(self.trace, key)
         if refused:
             return refused
@@ -255,6 +262,8 @@ class _Linker:
         return replace(linked, detail=f"{linked.detail}. It ran {what}", nodes=nodes)
 
     def _kernel_nodes(self, scope: int, method: Method) -> KernelNodes:
+        from viewer.analysis.nodes.kernel_nodes import KernelNodes
+
         place = scope, method.name
         if place not in self._kernel_nodes_of:
             kernels = self._logged[scope].kernels
@@ -302,6 +311,8 @@ class _Linker:
 
     def _unmapped(self, key: int, instruction: int, method: Method) -> Link:
         """Return the link of an instruction that is not in the map, with the reason if known."""
+        from viewer.analysis.links.match import WRITE_BACK
+
         if method.delegates_only:
             return self._beyond_delegates(key, instruction)
         node = self.ran.branch_node(instruction, self.program, method) if self.ran else None
@@ -411,6 +422,8 @@ class _Linker:
 
     def _xnnpack_node(self, key: int, method: Method, call: Link) -> Link | None:
         """Return the link of an event that XNNPACK logged, None if no program file has its call."""
+        from viewer.analysis.nodes.xnnpack_operators import operators_behind, short_type
+
         logged = None if self.ran is None else self.ran.xnnpack_nodes(key, method.name)
         if logged is None or self.ran is None:
             return None

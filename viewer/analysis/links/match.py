@@ -44,20 +44,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from viewer.analysis.links.data_types import (
-    NO_CONTRADICTIONS,
-    TypeContradictions,
-    contradictions,
-)
+from viewer.analysis.links.data_types import NO_CONTRADICTIONS
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature, signatures
 from viewer.analysis.links.text_positions import TextPositions, positions_of
-from viewer.analysis.nodes.xnnpack_events import types_that_log
-from viewer.analysis.nodes.xnnpack_operators import is_counted, may_be_logged, operators_of
 from viewer.model.times import counted
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import NO_INSTRUCTION, Identifier, is_of_whole_call, is_word
 from viewer.program.program import NO_HANDLE, Method, Program, base_name
+
+if TYPE_CHECKING:
+    from viewer.analysis.links.data_types import TypeContradictions
+
 
 BELONG = 0.6
 # Real pairs reach 0.83. Below this, the ETRecord may be from another version of the model.
@@ -125,6 +124,8 @@ def match_with_method(
 
     replaced: the instructions whose kernels a pass may have replaced.
     """
+    from viewer.analysis.links.data_types import contradictions
+
     if method.delegates_only:
         return _match_of_delegates(logged, method, finished)
     return _match_of_names(logged, method, finished, replaced).with_types(
@@ -193,6 +194,9 @@ def _match_of_types(events: Collection[Identifier], method: Method, instruction:
     several calls, so only the operators of no other call must have an event. Evidence is the number
     of events whose type proves anything.
     """
+    from viewer.analysis.nodes.xnnpack_events import types_that_log
+    from viewer.analysis.nodes.xnnpack_operators import is_counted, may_be_logged, operators_of
+
     left, alone = Counter[str](), 0
     for handle in dict.fromkeys(method.handles.get(instruction, ())):
         operator = method.by_handle.get(handle)
@@ -355,6 +359,8 @@ def type_contradictions(
 
     logged: the signatures of the trace. methods: per scope those that its runs may be of.
     """
+    from viewer.analysis.links.data_types import contradictions
+
     total = NO_CONTRADICTIONS
     for run in logged:
         names = methods[run.scope]

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from viewer.analysis.links.data_types import NO_CONTRADICTIONS, TypeContradictions
+from viewer.analysis.links.data_types import NO_CONTRADICTIONS
 from viewer.analysis.links.identifier_columns import takes_column
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.match import AHEAD, Match, TraceMatch
@@ -21,6 +22,9 @@ from viewer.model.times import counted
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
+
+if TYPE_CHECKING:
+    from viewer.analysis.links.data_types import TypeContradictions
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewer.analysis.links.link_table import Reason
-from viewer.analysis.links.linker import NO_RECORD
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import XNNPACK
 
@@ -75,6 +74,8 @@ def remedy(
     that contain them, and the operators that these are linked to. details: the different detail
     texts of their links.
     """
+    from viewer.analysis.links.linker import NO_RECORD
+
     detail = details[0]
     if reason is Reason.NO_PROGRAM:
         if detail != NO_RECORD:

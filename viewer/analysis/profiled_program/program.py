@@ -21,23 +21,16 @@ from dataclasses import replace
 import numpy as np
 
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
-from viewer.analysis.profiled_program.call_sites import (
-    INPUT_SHAPES,
-    INPUT_TYPES,
-    INPUT_VALUES,
-    OPERATOR,
-    PYTHON,
-)
+from viewer.analysis.profiled_program.call_sites import OPERATOR, PYTHON
 from viewer.analysis.profiled_program.profiled_call import (
     ProfiledCall,
     frame_of,
     module_of,
     text_at,
 )
-from viewer.analysis.profiled_program.runtime_nodes import LAYER_TABLE, layer_calls
-from viewer.analysis.profiled_program.tensors import input_tensors, output_tensors, settings_of
+from viewer.analysis.profiled_program.runtime_nodes import layer_calls
 from viewer.model.call_stacks import CallStacks
-from viewer.model.names.profilers import ANNOTATION, CATEGORY
+from viewer.model.names.profilers import ANNOTATION, CATEGORY, LAYER_TABLE, OF_RUNTIMES
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.frames import Frame
 from viewer.program.node_paths import MOST_MODULES, MOST_PATH
@@ -58,6 +51,9 @@ _Modules = tuple[tuple[str, str], ...]
 
 def pytorch_calls(trace: Trace, calls: CallStacks) -> list[ProfiledCall | None]:
     """Return the call of every key of a trace with call sites; None for scopes."""
+    from viewer.analysis.profiled_program.call_sites import INPUT_SHAPES, INPUT_TYPES, INPUT_VALUES
+    from viewer.analysis.profiled_program.tensors import input_tensors, output_tensors, settings_of
+
     slices, columns = trace.slices, trace.slices.columns
     category = columns[CATEGORY]
     places = _Places(trace, calls)
@@ -140,7 +136,6 @@ EXECUTORCH = "ExecuTorch events"
 _SCOPE = Link(Reason.FRAMEWORK, "A scope of the profiler or the runtime, not an operator")
 _RECORDED = Link(Reason.BY_PROFILE, "The profile itself states its operator")
 # Tables of runtimes and compilers that state the operator type of each row.
-OF_RUNTIMES = frozenset(("LiteRT benchmark", "Vela per-layer CSV"))
 # A trace of another kind may have a name that looks like a function by chance.
 _LEAST_SHARE = 0.5
 # Linking takes 5 µs per name, and no program has so many functions.

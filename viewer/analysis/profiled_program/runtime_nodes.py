@@ -31,7 +31,7 @@ from viewer.analysis.profiled_program.profiled_call import ProfiledCall, first_s
 from viewer.analysis.profiled_program.tensors import json_list, shape_of
 from viewer.model.names.executorch import DELEGATE_CALL, OPERATOR_CALL, SCOPES, kernel_operator
 from viewer.model.names.layers import TYPE
-from viewer.model.names.profilers import CATEGORY
+from viewer.model.names.profilers import CATEGORY, LAYER_TABLE
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import Column, KeyKind, RunKind, Trace
 from viewer.program.node_paths import nodes_of_layer, path_modules, paths_in
@@ -151,7 +151,6 @@ def _output_of(name: str) -> str:
     return (match[1] if match else name).partition(";")[0]
 
 
-LAYER_TABLE = "Layer table"
 # Of the names of a table without types: others may have a slash by chance. And of the names of a
 # table, to be of the layers that a file describes.
 _LEAST_SHARE = 0.5

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.analysis.cost.lines import PlaceOf, lines_text, place_of, users_place_of
 from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.statistics.kernels import has_kernels, kernel_groups
@@ -32,6 +32,10 @@ from viewer.model.timing import Timing
 from viewer.model.trace import KeyKind, Slices, Trace
 from viewer.program.program import GraphNode, type_of
 from viewer.program.sources.files import short_names
+
+if TYPE_CHECKING:
+    from viewer.analysis.cost.lines import PlaceOf
+
 
 KEYS = (
     "unit", "operator", "node", "type", "module", "line", "caller", "location", "kernel",
@@ -246,6 +250,8 @@ class GroupKeys:
 
     def _fold(self, key: str) -> KeyGroups:
         """Group by operator, node, type, module or line: fold the sets that cost is charged to."""
+        from viewer.analysis.cost.lines import place_of, users_place_of
+
         if key == "operator":
             return self._folded(self._operator_labels(), self._table.set_of_key, distinct=True)
         labels = {
@@ -322,6 +328,8 @@ def _joined(names: Iterable[str]) -> str:
 
 def _places_text(places: Sequence[tuple[str, int] | None], short: dict[str, str]) -> str:
     """Return "models.py:49–50, 52 + blocks.py:3": the lines of a set of operators by file."""
+    from viewer.analysis.cost.lines import lines_text
+
     lines: dict[str, set[int]] = {}
     for place in places:
         if place:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from viewer.analysis.findings.finding import FindingLevel
-from viewer.analysis.findings.findings import Findings
 from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.sequence.changes import sequences
 from viewer.analysis.sequence.rates import Rate, rate_of
 from viewer.analysis.sequence.wall_time import TokenCount, WallPart, tokens_of, wall_time
 from viewer.model.inferences.logged_methods import series_of, times_of_methods
 from viewer.model.trace import Run
 from viewer.model.warm_up import counted_inferences
+
+if TYPE_CHECKING:
+    from viewer.analysis.findings.findings import Findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ def medians_of(
 
     Where it is open which methods inferences ran, several have no figures.
     """
+    from viewer.analysis.sequence.changes import sequences
+
     trace = table.trace
     position = {id(run): i for i, run in enumerate(trace.runs)}
     times = times_of_methods(trace, warm_up=warm_up)

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viewer.analysis.cost.costs import CostTable
 from viewer.analysis.cost.lines import lines_text, place_of
-from viewer.analysis.delegates.delegation import Delegation, DelegationReport
 from viewer.analysis.findings.finding import FindingContext
 from viewer.analysis.findings.findings import Findings, FindingsAnalysis
-from viewer.analysis.findings.inferences import Outliers, SlowestInference, slowest_inference
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.sequence.wall_time import WallPart
-from viewer.analysis.summary.hot_modules import Directions, HotModule, hot_modules
 from viewer.analysis.summary.medians import MedianInference, levels_of, medians_of, wall_of
-from viewer.analysis.torq.estimates import Estimates
 from viewer.model.figure_base import FigureBase, figure_base
 from viewer.model.scope import EVERY_PHASE, TimeScope
 from viewer.model.trace import Run
+
+if TYPE_CHECKING:
+    from viewer.analysis.delegates.delegation import Delegation, DelegationReport
+    from viewer.analysis.findings.inferences import Outliers, SlowestInference
+    from viewer.analysis.summary.hot_modules import Directions, HotModule
+    from viewer.analysis.torq.estimates import Estimates
+
 
 MOST_EXPENSIVE = 3
 
@@ -115,6 +119,10 @@ def summary_of(
     across all open files. warm_up: whether inferences that warm up count in the median.
     only_inferences: whether figures that are a mean per inference cover nothing but inferences.
     """
+    from viewer.analysis.delegates.delegation import Delegation
+    from viewer.analysis.findings.inferences import slowest_inference
+    from viewer.analysis.summary.hot_modules import hot_modules
+
     trace = findings.table.trace
     whole = context = findings.context(scope, rate, estimates)
     base = figure_base(trace, scope, rate)

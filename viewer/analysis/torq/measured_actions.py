@@ -21,7 +21,18 @@ import numpy as np
 
 from viewer.analysis.links.debug_info_locations import dispatch_of_scopes, other_compilations
 from viewer.arrays import Floats, Ints
-from viewer.model.names.torq import ACTION_ID, DISPATCH, JOB_ID, NSS_WAIT, OPERATIONS, TASK_ID
+from viewer.model.names.torq import (
+    ACTION,
+    ACTION_ID,
+    DISPATCH,
+    JOB,
+    JOB_ID,
+    LOCATION,
+    NSS_WAIT,
+    OPERATIONS,
+    TASK,
+    TASK_ID,
+)
 from viewer.model.queries import numbers, units_of
 from viewer.model.trace import Trace, Unit
 from viewer.program.mlir.locations import PlaceRole, outline, parse_location
@@ -216,7 +227,6 @@ def _actions_of_jobs(
     return actions_of_job
 
 
-LOCATION, ACTION, JOB, TASK = "location", "action", "job", "task"
 Groups = list[tuple[str, ...]]
 
 

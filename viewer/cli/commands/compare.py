@@ -7,11 +7,18 @@ import json
 import os
 from collections.abc import Sequence
 
-from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE, PATH
 from viewer.analysis.comparison.changes.path_changes import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.levels import (
+    CALLS,
+    DELEGATE,
+    IDENTITIES,
+    INFERENCE,
+    LEVELS,
+    NAME,
+    PATH,
+)
 from viewer.analysis.comparison.noise import Noise, noise_of
-from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
 from viewer.cli.arguments import STANDARD, Parser, add_files, check_output, complain
 from viewer.cli.commands.open_inputs import add_other_arm, files_in_arm, open_all, open_arms
 from viewer.cli.regressions import add_rule_options, code_of, rule_of

@@ -12,11 +12,9 @@ from dataclasses import asdict
 
 from viewer.cli.arguments import choices_of, complain, files_of, internal_error, option_texts
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats.folders import files_in
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.view.sessions.opened_files import NOTHING_KNOWN, opened_files
-from viewer.workspace.comparison_arms import share_programs
 from viewer.workspace.link_choices import NO_CHOICES
 from viewer.workspace.workspace import Workspace
 
@@ -76,6 +74,8 @@ def open_arms(
 
     An ETRecord or program file of one arm is used for both if the other has none.
     """
+    from viewer.workspace.comparison_arms import share_programs
+
     a, failed_a = open_all(parser, _of_arm(chosen, files, others))
     parsed: dict[str, Program | Executable] = {os.path.abspath(p.path): p for p in a.programs}
     parsed |= {os.path.abspath(executable.path): executable for executable in a.executables}
@@ -87,6 +87,8 @@ def open_arms(
 
 def files_in_arm(parser: argparse.ArgumentParser, patterns: Sequence[str]) -> list[str]:
     """Return the files, with those in folders in place of these."""
+    from viewer.formats.folders import files_in
+
     try:
         return files_in(patterns)
     except ValueError as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS
-from viewer.analysis.comparison.hand_pairs import keys_of_parts
+from viewer.analysis.comparison.levels import CALLS
 from viewer.arrays import Ints
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
@@ -16,16 +16,12 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import Run, Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.view.clock_groups import ClockGroup
-from viewer.view.compared.open_comparison import OpenComparison
-from viewer.view.compared.side_by_side import (
-    is_arranged,
-    side_by_side,
-    stretched,
-    without_comparison,
-)
 from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.state import SliceRef, SliceSet
 from viewer.view.ties import aligned_keys
+
+if TYPE_CHECKING:
+    from viewer.view.compared.open_comparison import OpenComparison
 
 
 def compare_files(session: Session, paths: Collection[str]) -> str:
@@ -81,6 +77,8 @@ def compare_with_others(session: Session) -> None:
 
 def compare(session: Session, arms: ComparedArms | None) -> None:
     """Compare two arms, whose inferences are shown as they ran; None ends it. It can be undone."""
+    from viewer.view.compared.side_by_side import without_comparison
+
     if arms is None:
         session.change(without_comparison(session.state))
         return
@@ -121,6 +119,8 @@ def joined_clocks(session: Session) -> tuple[str, str] | None:
 
 def stretch(session: Session, open_comparison: OpenComparison, *, is_on: bool) -> None:
     """Let each paired call begin at the same place on screen, or only the inferences."""
+    from viewer.view.compared.side_by_side import is_arranged, side_by_side, stretched
+
     state, opened = session.state, (session.groups, session.traces, open_comparison)
     if state.compared is None:
         return
@@ -227,6 +227,8 @@ def path_of_selection(session: Session, open_comparison: OpenComparison, by: str
 
 def pair_selected(session: Session, open_comparison: OpenComparison) -> str:
     """Pair the row of the selected slices of A with that of those of B; returns what was done."""
+    from viewer.analysis.comparison.hand_pairs import keys_of_parts
+
     x, y = _selected_rows(session, open_comparison)
     chosen = session.state.compared
     if chosen is None or len(x) != 1 or len(y) != 1 or x == y:
@@ -244,6 +246,8 @@ def pair_selected(session: Session, open_comparison: OpenComparison) -> str:
 
 def separate_selected(session: Session, open_comparison: OpenComparison) -> str:
     """Separate the sides of the row of the selected slices; returns what was done."""
+    from viewer.analysis.comparison.hand_pairs import keys_of_parts
+
     x, y = _selected_rows(session, open_comparison)
     chosen, rows = session.state.compared, x | y
     if chosen is None or len(rows) != 1:

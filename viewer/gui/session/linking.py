@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.labels import unlinked_text
 from viewer.gui.session.session import Session
 from viewer.gui.session.workspace_edits import Change, Edit
@@ -39,6 +38,8 @@ class LinkSummary:
 
 def link_summary(session: Session, open_trace: OpenTrace) -> LinkSummary:
     """Return the linked share by time and by slices, and the match; or why nothing is linked."""
+    from viewer.analysis.links.coverage import coverage_of
+
     candidates = session.workspace.candidates(open_trace.file)
     warned = bool(session.workspace.warnings(open_trace.file))
     facts = coverage_of(session.workspace.links(open_trace.file))

@@ -8,17 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.analysis.findings.finding import (
-    FindingPlace,
-    OperatorSets,
-    PanelRef,
-    RunRef,
-    TimeSpan,
-    TimeView,
-)
 from viewer.arrays import Ints
 from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
 from viewer.gui.session.selection import highlighted_span_ns, longest_slice, selected_span_ns
@@ -31,6 +24,10 @@ from viewer.view.group_ranges import limited, limited_range
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.view.visible_range import run_in_view, view_of_file, with_margin, zoomed
+
+if TYPE_CHECKING:
+    from viewer.analysis.findings.finding import FindingPlace, TimeView
+
 
 _SLIVER = 8  # an inference narrower than the view by this factor is zoomed to
 
@@ -231,6 +228,8 @@ def show_place(session: Session, open_trace: OpenTrace, place: FindingPlace, sli
     slices: those that the finding is about, ascending. Does nothing for a panel, or if the trace
     was closed.
     """
+    from viewer.analysis.findings.finding import PanelRef
+
     if isinstance(place, PanelRef):
         return
     with session.one_step():
@@ -243,6 +242,8 @@ def show_place(session: Session, open_trace: OpenTrace, place: FindingPlace, sli
 def _show_in_trace(
     session: Session, open_trace: OpenTrace, number: int, place: FindingPlace, slices: Ints
 ) -> None:
+    from viewer.analysis.findings.finding import OperatorSets, RunRef, TimeSpan, TimeView
+
     if isinstance(place, RunRef):
         pick_run(session, (number, place.run))
     elif isinstance(place, TimeView):

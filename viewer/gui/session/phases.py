@@ -14,12 +14,13 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.gui.session.session import Session
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.trace import Trace
-from viewer.workspace.inference_phases import in_phases
 from viewer.workspace.user_choices import UserChoices
 
 
 def choose_phases(session: Session, trace_path: str, phases: Mapping[int, str]) -> None:
     """Put inferences of a trace, by their positions in `Trace.runs`, into phases."""
+    from viewer.workspace.inference_phases import in_phases
+
     trace = session.workspace.open_trace(trace_path)
     choices = in_phases(UserChoices(phases=session.state.phases), trace, phases)
     table, of = session.workspace.links(trace), choices.phases.get(trace_path, {})

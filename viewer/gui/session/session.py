@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -54,7 +55,7 @@ from viewer.model.scope import TimeScope, starts_in
 from viewer.model.trace import RunKind, Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
-from viewer.view import after_edit, group_ranges
+from viewer.view import group_ranges
 from viewer.view.clock_groups import ClockGroup, ClockGroups, clock_groups
 from viewer.view.cost_scope import current_trace, scope_of
 from viewer.view.history import History
@@ -63,8 +64,11 @@ from viewer.view.selected_slices import SelectedSpan, nearest_slice
 from viewer.view.state import Area, SliceRef, SliceSet, ViewState
 from viewer.view.visible_range import first_state
 from viewer.workspace.link_choices import NO_CHOICES, Choices
-from viewer.workspace.open_paths import OpenFile
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.workspace.open_paths import OpenFile
+
 
 # Range changes closer together than this, in seconds, are one undo step (a burst of the wheel).
 BURST = 0.5
@@ -174,6 +178,8 @@ class Session(QObject):
 
     @Slot(object)
     def _show_edited(self, done: Edited) -> None:
+        from viewer.view import after_edit
+
         self.state = self.state.with_gaps({})
         self.history.without_gaps()
         first = done.edit.adds and not self.workspace.traces
@@ -212,6 +218,8 @@ class Session(QObject):
             self.change(self.state.on(clock), remember=False)
 
     def _rebuild(self, *, reset: bool) -> None:
+        from viewer.view import after_edit
+
         before = self.traces
         self._last_range_change = float("-inf")  # a longer burst is a step of its own
         if reset:
@@ -233,6 +241,8 @@ class Session(QObject):
         self, replaced: tuple[OpenFile, ...], before: Sequence[OpenTrace], edit: Edit
     ) -> None:
         """Show files that were read again; `before` are the earlier traces, as they ran."""
+        from viewer.view import after_edit
+
         self._show(self.state.inferences)
         state, self.history = after_edit.shown_again(
             after_edit.version_of(replaced, self.state, self.history, before),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from viewer.analysis.links.labels import describe_near, is_number
 from viewer.analysis.links.link_table import Link, LinkState
-from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.gui.timeline.scene.plan_texts import plan_lines
 from viewer.gui.timeline.scene.pointing import PointedPlan
 from viewer.gui.timeline.scene.scene import Scene
@@ -28,6 +27,8 @@ def slice_lines(open_trace: OpenTrace, index: int, resolution_ns: float = 1) -> 
 
     resolution_ns: the ns per pixel of the view, by default whole ns.
     """
+    from viewer.analysis.memory.logged_allocations import allocation_text
+
     name, label, link = (
         open_trace.trace.name(index),
         open_trace.label(index),

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import cast
 
-import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
@@ -35,6 +34,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.graphics_view import GraphicsView
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import BOTH, ZOOM_PER_NOTCH, keep_menu_closed, turn_of
 from viewer.gui.qt.widgets.hover_tip import HoverTip
@@ -64,7 +64,7 @@ _SMALL_ZOOM = 0.18  # log of a zoom factor: below a wheel notch, above a frame o
 
 
 @has_role(QAccessible.Role.Chart)
-class TimelineView(pg.GraphicsView):  # type: ignore[misc]
+class TimelineView(GraphicsView):  # type: ignore[misc]
     """Shows the visible range of all rows, and turns input into changes of the session.
 
     Emits `menu_requested(QPoint)` with a screen position for the context menu of the selection.

@@ -8,6 +8,7 @@ is shown earlier (`viewer.gui.window.main_window`).
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
@@ -50,10 +51,13 @@ from viewer.gui.window.frame.status_text import range_text, selection_text, spok
 from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.frame.window_layout import WindowLayout
 from viewer.gui.window.help.help import Help
-from viewer.gui.window.help.tour import Tour
 from viewer.gui.window.menu_bar import ContextMenus, MenuBar
 from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.gui.window.toolbar.toolbar import Toolbar
+
+if TYPE_CHECKING:
+    from viewer.gui.window.help.tour import Tour
+
 
 FREED_AFTER_MS = 1000
 # How often the text of a moving range and the state of the commands follow it. Nobody reads faster,
@@ -212,6 +216,8 @@ class WindowController(QObject):
         self.hints = ShortcutHints(table, self.panels, self.search, window)
 
     def _make_tour(self) -> Tour:
+        from viewer.gui.window.help.tour import Tour
+
         return Tour(
             self.session,
             self.loader,

@@ -228,7 +228,7 @@ class MainWindow(Shell):
         """Whether it reads, writes or records something now."""
         controller = self._controller
         return controller is not None and (
-            controller.work.is_busy or controller.recordings.recording.is_running
+            controller.work.is_busy or controller.recordings.is_running
         )
 
     def succeed(self, before: MainWindow) -> None:

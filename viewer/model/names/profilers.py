@@ -13,3 +13,12 @@ PROFILER_STEP = "ProfilerStep"
 ANNOTATION, GPU_COPY, PROFILER_SPAN = "user_annotation", "gpu_user_annotation", "Trace"
 # The column of how many samples a sampled slice is made of.
 SAMPLES = "samples"
+
+# Formats whose profiles name the operators or layers of a model.
+LAYER_TABLE = "Layer table"
+OF_RUNTIMES = frozenset(("LiteRT benchmark", "Vela per-layer CSV"))
+
+
+def may_record_operators(form: str) -> bool:
+    """Return whether profiles of a format can record operators, call sites or layers."""
+    return form in OF_RUNTIMES or form == LAYER_TABLE or form.startswith("Chrome")

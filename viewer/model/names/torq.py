@@ -24,3 +24,7 @@ START_PROGRAM, WAIT_PROGRAM = "torq_hl.start_program", "torq_hl.wait_program"
 def job_name(number: int) -> str:
     """The display name of an NSS job, because no file names it."""
     return f"job {number}"
+
+
+# What a compiler and its runtime name alike.
+LOCATION, ACTION, JOB, TASK = "location", "action", "job", "task"

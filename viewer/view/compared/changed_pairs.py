@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +17,11 @@ from viewer.analysis.comparison.slice_rows import outermost
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.trace import Trace
-from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import OpenTrace
+
+if TYPE_CHECKING:
+    from viewer.view.compared.open_comparison import OpenComparison
+
 
 MOST_PAIRS = 200
 

@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS, figures_text
+from viewer.analysis.comparison.arms import figures_text
 from viewer.analysis.comparison.changes.operators import OperatorChanges, operator_changes
 from viewer.analysis.comparison.changes.path_changes import PathChanges, path_changes
 from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row
-from viewer.analysis.comparison.rollups import NAME
+from viewer.analysis.comparison.levels import CALLS, NAME
 from viewer.analysis.comparison.sessions import Session
 from viewer.analysis.comparison.slice_rows import rows_of_slices
 from viewer.analysis.comparison.typical import typical_run

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import Run
 from viewer.view.alignment import Anchor, aligned
 from viewer.view.clock_groups import ClockGroups, axis_spans
-from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.group_ranges import with_ranges
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import ViewState
 from viewer.view.ties import are_in_reach
 from viewer.view.visible_range import run_span_ns, with_margin
+
+if TYPE_CHECKING:
+    from viewer.view.compared.open_comparison import OpenComparison
+
 
 REASON = "comparison"
 

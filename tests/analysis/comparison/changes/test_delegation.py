@@ -5,10 +5,9 @@ import pytest
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm
 from tests.paths import DATA
-from viewer.analysis.comparison.arms import DELEGATE
 from viewer.analysis.comparison.changes.delegation import delegation_changes
 from viewer.analysis.comparison.comparison import Comparison
-from viewer.analysis.comparison.rollups import NAME
+from viewer.analysis.comparison.levels import DELEGATE, NAME
 
 
 def changes_of(a, b):

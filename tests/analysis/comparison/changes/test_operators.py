@@ -8,7 +8,7 @@ from tests.builders.stretched_dumps import write_arm
 from tests.paths import DATA
 from viewer.analysis.comparison.changes.operators import module_changes, operator_changes
 from viewer.analysis.comparison.comparison import Comparison, Verdict
-from viewer.analysis.comparison.rollups import MODULE, SET
+from viewer.analysis.comparison.levels import MODULE, SET
 from viewer.program.module_tree import module_tree
 
 SOURCE = DATA / "compare/02_module_renamed"

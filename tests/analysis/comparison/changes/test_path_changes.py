@@ -9,7 +9,6 @@ from tests.builders.compare_sessions import arm, write_session
 from tests.builders.path_arms import arm_of_traces, nested, steps
 from tests.builders.stretched_dumps import write_arm
 from tests.paths import DATA
-from viewer.analysis.comparison.arms import CALLS, PATH
 from viewer.analysis.comparison.changes.path_changes import (
     PathComparison,
     comparison_by,
@@ -17,9 +16,9 @@ from viewer.analysis.comparison.changes.path_changes import (
     path_changes,
 )
 from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
+from viewer.analysis.comparison.levels import CALLS, MODULE, PATH
 from viewer.analysis.comparison.noise import Noise
 from viewer.analysis.comparison.operator_pairs import Grade
-from viewer.analysis.comparison.rollups import MODULE
 
 SPREAD = (1.0, 1.001, 1.003)
 BASE = {"main": {"load": 2_000, "run": {"conv": 5_000, "add": 1_000, "self": 500}}}

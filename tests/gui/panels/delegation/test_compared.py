@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from viewer.analysis.comparison.arms import CALLS, DELEGATE
+from viewer.analysis.comparison.levels import CALLS, DELEGATE
 from viewer.gui.panels.delegation.compared import (
     CALLED,
     NO_CALLS,

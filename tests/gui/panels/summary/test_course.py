@@ -7,7 +7,8 @@ from PySide6.QtTest import QTest
 from tests.paths import DATA
 from viewer.analysis.summary.medians import wall_of
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.summary.course import CourseStrip, course_bars, wall_parts
+from viewer.gui.panels.summary.course import course_bars, wall_parts
+from viewer.gui.panels.summary.course_strip import CourseStrip
 from viewer.gui.panels.summary.links import FigureLink, TextLink
 from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.session.inferences import pick_run

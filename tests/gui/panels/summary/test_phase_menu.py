@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QMenu
 
 from tests.paths import DATA
 from viewer.formats import open_file
-from viewer.gui.panels.summary.course import CourseStrip
+from viewer.gui.panels.summary.course_strip import CourseStrip
 from viewer.gui.panels.summary.links import FigureLink, TextLink
 from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.panels.summary.phase_menu import PhaseActions, phase_entry

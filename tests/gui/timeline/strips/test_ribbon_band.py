@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from tests.builders.compared_windows import arms_of, write_arms
-from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.levels import CALLS
 from viewer.gui.session.comparison import compare
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.tracks import toggle_strip

@@ -9,7 +9,7 @@ from PySide6.QtGui import QDesktopServices
 
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.gui.window.dialogs.export import ExportDialog
-from viewer.gui.window.files import perfetto_server, perfetto_ui
+from viewer.gui.window.files import perfetto_server
 from viewer.gui.window.files.perfetto_server import UI_ORIGIN, PerfettoServer, PortTaken
 from viewer.gui.window.files.perfetto_ui import NO_PORT, OFFLINE
 
@@ -120,7 +120,7 @@ def test_a_cancelled_export_leaves_nothing(controller, handing, browser, qtbot, 
     def cancelled(progress, stop):
         raise WriteCancelled
 
-    monkeypatch.setattr(perfetto_ui, "prepare", lambda space, path: cancelled)
+    monkeypatch.setattr("viewer.workspace.exports.prepare", lambda space, path: cancelled)
     start(controller)
     folder = handing._folder.path
     qtbot.waitUntil(lambda: handing._path == "")

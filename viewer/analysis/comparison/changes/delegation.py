@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS, Arm
+from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.levels import CALLS
 from viewer.model.quantiles import median
 
 

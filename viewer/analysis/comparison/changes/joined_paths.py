@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from viewer.analysis.calls.call_table import numbered, preorder, sizes
 from viewer.analysis.calls.call_tree import left_out
 from viewer.analysis.calls.paths import FRAMES, CallPaths, call_paths
-from viewer.analysis.comparison.arms import LEVELS_OF_CALLS, Arm
+from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.joined import Row
-from viewer.analysis.comparison.rollups import NAME, groups_of_keys, plain_names
+from viewer.analysis.comparison.levels import LEVELS_OF_CALLS, NAME
+from viewer.analysis.comparison.rollups import groups_of_keys, plain_names
 from viewer.analysis.comparison.sessions import PartId, Session
 from viewer.analysis.comparison.slice_rows import calls_of_keys
 from viewer.analysis.statistics.group_keys import KeyGroups

@@ -17,14 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import (
-    CALLS,
-    PATH,
-    Arm,
-    drifts_of,
-    half_sessions,
-    median_of_sessions,
-)
+from viewer.analysis.comparison.arms import Arm, drifts_of, half_sessions, median_of_sessions
 from viewer.analysis.comparison.changes.joined_paths import (
     JoinedPaths,
     PathNames,
@@ -42,6 +35,7 @@ from viewer.analysis.comparison.comparison import (
 )
 from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.levels import CALLS, PATH
 from viewer.analysis.comparison.noise import Noise
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.session_test import distinct_times

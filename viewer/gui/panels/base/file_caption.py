@@ -17,7 +17,6 @@ from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.navigation import show_file
 from viewer.model.text import display_name, distinct_names
 from viewer.model.times import counted
-from viewer.workspace.session_sets import session_sets, set_with
 
 ALL_INFERENCES = "All inferences"
 OTHERS = "Other profiles"
@@ -94,6 +93,8 @@ class FileCaption(ElidedLabel):
         return menu
 
     def _list_files(self, menu: QMenu, number: int) -> None:
+        from viewer.workspace.session_sets import session_sets, set_with
+
         traces = self._session.traces
         if len(traces) < 2:
             return

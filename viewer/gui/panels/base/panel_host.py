@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from PySide6.QtCore import QRect
 
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 from viewer.program.sources.files import Substitution
-from viewer.workspace.exports import ExportJob
 
-JobOf = Callable[[str], ExportJob]  # creates the job that writes a path
+if TYPE_CHECKING:
+    from viewer.workspace.exports import ExportJob
+
+JobOf: TypeAlias = "Callable[[str], ExportJob]"  # creates the job that writes a path
 
 
 @dataclass(frozen=True, slots=True)

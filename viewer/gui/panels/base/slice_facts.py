@@ -11,15 +11,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from viewer.analysis.delegates.rounding import rounding_loss
-from viewer.analysis.findings.finding import joined
-from viewer.analysis.links.delegate_clocks import clock_rate, native_ns_of
 from viewer.analysis.links.labels import run_label, series_names, track_name
-from viewer.analysis.memory.logged_allocations import allocation_text
-from viewer.analysis.statistics.selection import selection_statistics
 from viewer.codecs.json_values import sequence
-from viewer.formats.executorch.etdump.metadata import FELL_BACK, METADATA
-from viewer.formats.executorch.etdump.metadata import values_of as metadata_values
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.native_units import NS_PER, holds_value
@@ -114,6 +107,8 @@ def slice_figures(open_trace: OpenTrace, i: int) -> tuple[Figure, ...]:
     For a slice timed by a separate clock, return only that clock's duration and start; for one that
     holds a value, only that.
     """
+    from viewer.analysis.links.delegate_clocks import native_ns_of
+
     if holds_value(open_trace.trace.slices, i) and (value := open_trace.native(i)):
         return (Figure(*value, "value"),)
     measured_values = (
@@ -145,6 +140,10 @@ def slice_figures(open_trace: OpenTrace, i: int) -> tuple[Figure, ...]:
 
 def slice_rows(open_trace: OpenTrace, i: int) -> dict[str, str]:
     """Return what the file states about a slice, as title -> text."""
+    from viewer.analysis.delegates.rounding import rounding_loss
+    from viewer.analysis.links.delegate_clocks import clock_rate
+    from viewer.analysis.memory.logged_allocations import allocation_text
+
     trace, slices = open_trace.trace, open_trace.trace.slices
     key, keys = int(slices.key[i]), trace.keys
     rows: dict[str, str] = {}
@@ -373,6 +372,8 @@ class AreaFacts:
 
 def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
     """Count the slices in an area; the figures per name match the Selection panel's."""
+    from viewer.analysis.statistics.selection import selection_statistics
+
     busy: list[tuple[str, int]] = []
     for number, track in sorted(area.tracks):
         open_trace = traces[number]
@@ -426,6 +427,8 @@ def scope_text(
 
 def _phases(open_trace: OpenTrace) -> str:
     """Return "prefill and decode", what figures of all inferences add up; "" of one method."""
+    from viewer.analysis.findings.finding import joined
+
     trace = open_trace.trace
     series = {series_of(trace, run): None for run in trace.inferences() if run.part >= 0}
     return joined(list(filter(None, series_names(open_trace.table, list(series)).values())))
@@ -436,6 +439,9 @@ def metadata_rows(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str]
 
     The metadata itself needs none if every value in it is in a column.
     """
+    from viewer.formats.executorch.etdump.metadata import METADATA
+    from viewer.formats.executorch.etdump.metadata import values_of as metadata_values
+
     rows, covered = _core_ml(columns, i)
     inputs = _inputs(columns, i)
     if inputs:
@@ -476,6 +482,8 @@ def _short(argument: str) -> str:
 
 def _core_ml(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str], set[str]]:
     """Return the rows about an operator of Core ML's plan; none for other metadata."""
+    from viewer.formats.executorch.etdump.metadata import FELL_BACK
+
     preferred, units = _value(columns, _PREFERRED, i), _texts(_value(columns, _SUPPORTED, i))
     if not isinstance(preferred, str) or not units:
         return {}, set()

@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.calls.bottom_up import bottom_up, called
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.calls.paths import FRAMES
@@ -158,6 +157,8 @@ class CallsAnswer(ShownCalls):
 
     def numbers(self, node: int) -> Ints:
         """Return the numbers in `tree` of the paths that a node stands for."""
+        from viewer.analysis.calls.bottom_up import called
+
         if self.question.mode.is_inverted:
             return self.calls.number[called(self.calls, self.table, node)]
         return self.table.number[node : node + 1]
@@ -186,6 +187,8 @@ def _timed(calls: CallTable) -> CallTable:
 
 def work_out(question: CallsQuestion) -> CallsAnswer:
     """Answer a question; a pure function."""
+    from viewer.analysis.calls.bottom_up import bottom_up
+
     trees, mode = question.trees, question.mode
     tree = trees.tree(mode.key)
     calls = _timed(tree.table(question.scope))

@@ -6,17 +6,24 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from viewer.analysis.comparison.comparison import Verdict
 from viewer.gui.panels.base.swatches import slice_color
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.render.palette import FASTER, SLAB, SLOWER, UNLINKED, label_colors
-from viewer.reports.changed_calls import COLORS, MARKS
+from viewer.render.palette import (
+    COLORS_OF_CHANGES,
+    FASTER,
+    FASTER_MARK,
+    SLAB,
+    SLOWER,
+    SLOWER_MARK,
+    UNLINKED,
+    label_colors,
+)
 
 # The color of a box, the mark in it, and what both mean.
 _LEGEND = (
-    (SLOWER, MARKS[Verdict.SLOWER], "slower"),
-    (FASTER, MARKS[Verdict.FASTER], "faster"),
+    (SLOWER, SLOWER_MARK, "slower"),
+    (FASTER, FASTER_MARK, "faster"),
     (SLAB, "", "no change or inconclusive"),
     (UNLINKED, "", "only in one arm"),
 )
@@ -39,8 +46,8 @@ class ChangeLegend(QWidget):
         self._theme = theme
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Colors")
-        self.setAccessibleDescription(COLORS)
-        self.setToolTip(COLORS)
+        self.setAccessibleDescription(COLORS_OF_CHANGES)
+        self.setToolTip(COLORS_OF_CHANGES)
 
     @property
     def _metrics(self) -> QFontMetrics:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.changes.path_changes import PathChanges, has_records
 from viewer.analysis.comparison.comparison import Compared
-from viewer.analysis.comparison.rollups import MODULE, NAME
+from viewer.analysis.comparison.levels import CALLS, MODULE, NAME
 from viewer.arrays import Floats
 from viewer.gui.panels.calls.answer import CallMode
 from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls

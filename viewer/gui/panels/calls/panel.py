@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
@@ -33,14 +34,6 @@ from viewer.gui.panels.calls.answer import (
     work_out,
 )
 from viewer.gui.panels.calls.change_legend import ChangeLegend
-from viewer.gui.panels.calls.changes import (
-    NOT_INVERTED,
-    ChangesAnswer,
-    ChangesQuestion,
-    matches_of_changes,
-    modes_of,
-    work_out_changes,
-)
 from viewer.gui.panels.calls.flame_view import FlameView
 from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
 from viewer.gui.panels.calls.texts import CallTexts, ChangeTexts, NodeTexts
@@ -60,12 +53,15 @@ from viewer.gui.session.selection import longest_slice
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.timing import is_mostly_sampled
-from viewer.render.flame_graph.svg import write_svg
-from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE
 from viewer.view.slice_colors import ramp_of
 from viewer.view.state import SliceRef, SliceSet
-from viewer.workspace.exports import ExportJob, NothingToExport
+
+if TYPE_CHECKING:
+    from viewer.gui.panels.calls.changes import ChangesAnswer
+    from viewer.view.compared.open_comparison import OpenComparison
+    from viewer.workspace.exports import ExportJob
+
 
 NOTHING = "Open a profile to see its calls as a tree."
 NOTHING_RAN = "Nothing ran in this range."
@@ -149,6 +145,8 @@ def select_changes(session: Session, answer: ChangesAnswer, node: int) -> Picked
 
 def node_of_selection(session: Session, answer: ShownCalls, picked: Picked | None) -> int:
     """Return the node of the selected slice, or the one that was chosen here; -1 for none."""
+    from viewer.gui.panels.calls.changes import ChangesAnswer
+
     state = session.state
     ref = state.slice
     if ref is None or state.inferences is not Inferences.AS_RUN:
@@ -159,10 +157,13 @@ def node_of_selection(session: Session, answer: ShownCalls, picked: Picked | Non
         return picked.node_in(answer)
     if len(state.others):
         return -1
+    if isinstance(answer, CallsAnswer):
+        return answer.node_of(ref.index)
+
     if isinstance(answer, ChangesAnswer):
         open_comparison = answer.question.found
         return answer.node_numbered(path_of_selection(session, open_comparison, answer.question.by))
-    return answer.node_of(ref.index) if isinstance(answer, CallsAnswer) else -1
+    return -1
 
 
 def call_table(model: TreeModel[NodeTexts], theme: Theme) -> TreeView[NodeTexts]:
@@ -203,7 +204,7 @@ class ModeBar(SegmentBar[CallMode]):
         self.buttons[mode].setChecked(True)
 
 
-class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
+class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
     """The kind of tree and a search above a flame graph and a table, with a line below."""
 
     TAKES_LONG = True
@@ -306,7 +307,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
     @property
     def mode(self) -> CallMode:
         """The kind of tree that is shown."""
-        if isinstance(self.answer, ChangesAnswer):
+        if self.answer is not None and not isinstance(self.answer, CallsAnswer):
             return self.answer.question.mode
         return self._mode
 
@@ -363,6 +364,13 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         return Question(work_out, (question,), size, stays=True)
 
     def _question_for_changes(self, open_comparison: OpenComparison) -> Question:
+        from viewer.gui.panels.calls.changes import (
+            NOT_INVERTED,
+            ChangesQuestion,
+            modes_of,
+            work_out_changes,
+        )
+
         modes = modes_of(open_comparison)
         if self._compared is not open_comparison:
             if self._compared is None:
@@ -419,14 +427,14 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
             return
         opened, zoomed = self._kept(before, answer)
         self._focus = answer.focus
-        is_changes = isinstance(answer, ChangesAnswer)
-        texts = ChangeTexts(answer) if isinstance(answer, ChangesAnswer) else CallTexts(answer)
+        is_changes = not isinstance(answer, CallsAnswer)
+        texts = CallTexts(answer) if isinstance(answer, CallsAnswer) else ChangeTexts(answer)
         self.modes.buttons[answer.question.mode].setChecked(True)
         self.flame.show_texts(texts, zoomed)
         self.table.show_rows(texts, opened or ())
         if opened is None:
             self.table.open_first()
-            if isinstance(answer, ChangesAnswer):
+            if not isinstance(answer, CallsAnswer):
                 self.table.open_rows(answer.largest_changes(_MOST_OPENED))
             self.table.scrollToTop()
         self._say_found("")
@@ -475,6 +483,8 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
     @Slot(str)
     def _search(self, text: str) -> None:
         """Paint what does not match faint, and list only matches and what is around them."""
+        from viewer.gui.panels.calls.changes import matches_of_changes
+
         texts, words = self.model.rows, text.strip()
         if texts is None:
             return
@@ -489,8 +499,10 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
             return
         answer = texts.answer
         at_once = len(answer.table) <= _SEARCHED_AT_ONCE
-        search = matches_of_changes if isinstance(answer, ChangesAnswer) else matches_of
-        self._searching.ask(at_once, search, answer, words)
+        if isinstance(answer, CallsAnswer):
+            self._searching.ask(at_once, matches_of, answer, words)
+        else:
+            self._searching.ask(at_once, matches_of_changes, answer, words)
 
     @Slot(object)
     def _show_matches(self, matches: Matches) -> None:
@@ -541,9 +553,9 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
             return
         with self.choosing():
             picked = (
-                select_changes(self._session, answer, node)
-                if isinstance(answer, ChangesAnswer)
-                else select_calls(self._session, answer, node)
+                select_calls(self._session, answer, node)
+                if isinstance(answer, CallsAnswer)
+                else select_changes(self._session, answer, node)
             )
             self._picked = picked or self._picked
         if self.answer is answer:
@@ -623,12 +635,16 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
 
         Raises NothingToExport if no calls are shown.
         """
+        from viewer.workspace.exports import NothingToExport
+
         answer, texts = self.answer, self.model.rows
         if answer is None or texts is None or self.is_empty:
             raise NothingToExport("No calls to save")
         scope = texts.subtitle(several=False)
 
         def write(progress: Progress, cancelled: Cancelled) -> int:
+            from viewer.render.flame_graph.svg import write_svg
+
             write_svg(path, [answer.picture(scope)])
             return len(answer.table)
 

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from viewer.arrays import Floats, Ints, parts_of
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, scope_text
 from viewer.gui.panels.base.tree_cells import CHANGE, RATIO, CostRows, arm_columns
 from viewer.gui.panels.calls.answer import CallsAnswer
-from viewer.gui.panels.calls.changes import ChangesAnswer
 from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
 from viewer.gui.qt.widgets.tree_model import Cell, TreeColumn
 from viewer.model.scope import left_out
@@ -34,15 +33,10 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.model.timing import ROUNDING_TICKS, is_sampled
-from viewer.reports.changed_calls import (
-    ONLY_A_TIP,
-    box_text,
-    counts_text,
-    mark_of,
-    medians_text,
-    path_lines,
-)
-from viewer.reports.compare_text import change_ns_text, change_text, difference_text
+
+if TYPE_CHECKING:
+    from viewer.gui.panels.calls.changes import ChangesAnswer
+
 
 CALL = "The name of a slice, below the names of those around it."
 _MEDIANS = "Sum of the medians of all calls in it, per inference."
@@ -385,10 +379,14 @@ class ChangeTexts(NodeTexts):
         return self.changed.first_rank
 
     def mark(self, node: int) -> str:
+        from viewer.reports.changed_calls import mark_of
+
         path = int(self.changed.table.number[node])
         return mark_of(self.changed.changes, path) if path >= 0 else ""
 
     def box(self, node: int) -> str:
+        from viewer.reports.changed_calls import box_text
+
         path = int(self.changed.table.number[node])
         if path < 0:
             return format_time(int(self.changed.table.total[node]))
@@ -405,6 +403,8 @@ class ChangeTexts(NodeTexts):
         return share, self.verdict(node)
 
     def _value(self, node: int, column: TreeColumn) -> float | None:
+        from viewer.reports.compare_text import change_ns_text
+
         compared = self.changed.compared(node)
         if column is CallColumn.CHANGE:
             has_none = compared is not None and not change_ns_text(compared)
@@ -416,6 +416,8 @@ class ChangeTexts(NodeTexts):
         return compared.b_ns if column is CallColumn.B else compared.change
 
     def cell(self, node: int, column: TreeColumn) -> str:
+        from viewer.reports.compare_text import change_text, difference_text
+
         if column is CallColumn.CALL:
             return self.name(node)
         if column is CallColumn.RATIO:
@@ -428,6 +430,8 @@ class ChangeTexts(NodeTexts):
         return difference_text(round(value)) if is_change else format_time(round(value))
 
     def rest(self, nodes: Sequence[int] | Ints, column: TreeColumn) -> str:
+        from viewer.reports.compare_text import difference_text
+
         if column is CallColumn.CALL:
             return f"{group_digits(len(nodes))} more"
         if column is CallColumn.RATIO:
@@ -454,17 +458,23 @@ class ChangeTexts(NodeTexts):
         return ratio
 
     def lines(self, node: int) -> list[str]:
+        from viewer.reports.changed_calls import ONLY_A_TIP, path_lines
+
         path = int(self.changed.table.number[node])
         if path < 0:
             return [self.name(node), self.box(node), ONLY_A_TIP]
         return [self.name(node), *path_lines(self.changed.changes, path)]
 
     def subtitle(self, *, several: bool) -> str:
+        from viewer.reports.changed_calls import counts_text, medians_text
+
         changes = self.changed.changes
         return f"{counts_text(changes)} · {medians_text(changes)}"
 
     @property
     def shorter_subtitles(self) -> tuple[str, ...]:
+        from viewer.reports.changed_calls import counts_text
+
         counts = counts_text(self.changed.changes)
         alone = counts.partition(": ")[2] or counts.rpartition(", ")[2]
         return counts, alone, alone.partition(", ")[0]

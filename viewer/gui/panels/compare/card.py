@@ -8,9 +8,10 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from viewer.analysis.comparison.arms import LEVELS_OF_CALLS, Arm, is_one_file
+from viewer.analysis.comparison.arms import Arm, is_one_file
 from viewer.analysis.comparison.comparison import Doubt, Verdict
 from viewer.analysis.comparison.conditions import celsius_text, clock_text
+from viewer.analysis.comparison.levels import LEVELS_OF_CALLS
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD
 from viewer.analysis.comparison.steps import steps_of
 from viewer.gui.panels.compare.charts import SessionDots, StepChart

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from viewer.analysis.comparison.arms import CALLS, DELEGATE, Arm
+from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.changes.delegation import (
     ArmCoverage,
     DelegationChanges,
@@ -13,6 +13,7 @@ from viewer.analysis.comparison.changes.delegation import (
     delegation_changes,
 )
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.levels import CALLS, DELEGATE
 from viewer.analysis.comparison.rows import NOT_DELEGATED as NOT_DELEGATED_ROW
 from viewer.analysis.comparison.session_test import THRESHOLD
 from viewer.analysis.cost.lines import source_place

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, Slot
 
-from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.levels import CALLS
 from viewer.analysis.delegates.delegation import (
     DelegationReport,
     Instance,

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.levels import CALLS
 from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.neighborhood import Direction, Neighborhood, neighborhood

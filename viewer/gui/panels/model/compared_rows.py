@@ -12,7 +12,7 @@ from functools import cached_property
 
 from viewer.analysis.comparison.changes.operators import ModuleChanges, module_changes
 from viewer.analysis.comparison.comparison import Compared
-from viewer.analysis.comparison.rollups import MODULE
+from viewer.analysis.comparison.levels import MODULE
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.cost.costs import CostRow
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number

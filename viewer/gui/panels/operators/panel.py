@@ -8,21 +8,17 @@ program's operators without costs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
 from PySide6.QtCore import Slot
 
-from viewer.analysis.comparison.arms import CALLS
-from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.analysis.statistics.pivot import group_starts
 from viewer.analysis.statistics.run_medians import medians_per_inference
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_panel import FILTER_HINT, CostPanel
 from viewer.gui.panels.base.group_rows import STARTS, Starts, group_contents, show_whole
-from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import (
     OperatorContents,
     SetFacts,
@@ -48,9 +44,11 @@ from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
 from viewer.model.trace import KeyKind
-from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE, OpenTrace
-from viewer.workspace.identifier_choice import key_kinds
+
+if TYPE_CHECKING:
+    from viewer.view.compared.open_comparison import OpenComparison
+
 
 NOTHING = "Open a profile and its ETRecord to see its operators."
 
@@ -92,6 +90,8 @@ def has_only_names(session: Session, answer: CostAnswer) -> bool:
 
 def list_names(open_trace: OpenTrace, scope: TimeScope) -> ListedNames:
     """Group the slices of a trace by name."""
+    from viewer.analysis.statistics.pivot import group_starts
+
     grouping = open_trace.grouping_for(scope)
     table = grouping.by(GROUP_KEY, *scope.span)
     base = open_trace.base_of(scope)
@@ -145,6 +145,9 @@ Listed = Union["ListedCosts", ListedNames, ListedComparison]
 
 def list_changes(compared: OpenComparison) -> ListedComparison:
     """Return the rows of a comparison by call, operator or name."""
+    from viewer.analysis.comparison.levels import CALLS, IDENTITIES, NAME
+    from viewer.gui.panels.base.operator_tables.compared import compared_contents
+
     level = compared.calls.a.level
     title = "Call" if level == CALLS else "Operator"
     if level in (NAME, *IDENTITIES):
@@ -251,6 +254,8 @@ class OperatorsPanel(CostPanel[Listed]):
         self.note.setVisible(bool(listed.note))
 
     def _show_names(self, listed: ListedNames) -> None:
+        from viewer.workspace.identifier_choice import key_kinds
+
         open_trace, table = listed.shown, listed.table
         self.show_page()
         self._color()

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row
-from viewer.analysis.comparison.rollups import LINE
+from viewer.analysis.comparison.levels import LINE
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, Slot
@@ -84,7 +84,10 @@ from viewer.model.warm_up import counted_inferences
 from viewer.query.statistics_sql import IN_ORDER, CopiedTable, statistics_sql
 from viewer.tables.statistics import statistics_columns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
-from viewer.workspace.exports import ExportJob, table_job
+
+if TYPE_CHECKING:
+    from viewer.workspace.exports import ExportJob
+
 
 NOTHING = "Open a profile to see time by unit, operator, thread and other keys."
 _TABLE = "statistics"  # in the choices of the session
@@ -468,6 +471,8 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             groups += table.groups[len(first) :]
 
         def job_of(path: str) -> ExportJob:
+            from viewer.workspace.exports import table_job
+
             columns = statistics_columns(
                 shown.trace.path,
                 shown.axis.ns_per_tick,

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
 
-from viewer.analysis.comparison.arms import DELEGATE, LEVELS_OF_CALLS
-from viewer.analysis.comparison.rollups import LINE, MODULE, NAME, NODE, SET, TYPE, UNIT
+from viewer.analysis.comparison.levels import (
+    DELEGATE,
+    LEVELS_OF_CALLS,
+    LINE,
+    MODULE,
+    NAME,
+    NODE,
+    SET,
+    TYPE,
+    UNIT,
+)
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import Group, GroupTable
-from viewer.analysis.statistics.npu_units import has_units
 from viewer.analysis.statistics.pivot import PivotTable, refused
 from viewer.analysis.statistics.slice_keys import ARGUMENT, argument_names
-from viewer.analysis.torq.measured_actions import LOCATION
-from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import (
     OperatorContents,
     RowColumns,
@@ -28,11 +35,15 @@ from viewer.gui.panels.base.operator_tables.contents import (
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.model.names.torq import LOCATION
 from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
 from viewer.tables.statistics import THEN, pivot_rows, wall_times
-from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import OpenTrace
-from viewer.workspace.exports import ExportJob, table_job
+
+if TYPE_CHECKING:
+    from viewer.view.compared.open_comparison import OpenComparison
+    from viewer.workspace.exports import ExportJob
+
 
 # Nesting level and color token of each row. Numbered slice units use "slice_unit".
 _PLACES: dict[str, tuple[int, str]] = {
@@ -114,6 +125,8 @@ class GroupChanges:
     @property
     def subtitle(self) -> str:
         """What the figures are."""
+        from viewer.analysis.statistics.npu_units import has_units
+
         text = self.compared.subtitle
         sessions = self.compared.arms[0].sessions
         is_overview = self.level == UNIT and any(has_units(s.table.trace) for s in sessions)
@@ -139,6 +152,8 @@ def not_compared(open_comparison: OpenComparison, path: str) -> str:
 
 def list_groups(open_comparison: OpenComparison, level: str, title: str) -> GroupChanges:
     """Return the changes of all groups of a level, the largest first."""
+    from viewer.gui.panels.base.operator_tables.compared import compared_contents
+
     return GroupChanges(open_comparison, level, compared_contents(open_comparison.at(level), title))
 
 
@@ -218,6 +233,8 @@ class ThenBox(ComboBox):
 
 def pivot_job(path: str, trace: OpenTrace, pivoted: PivotTable) -> ExportJob:
     """Return a job that writes the cells of a pivot as a table."""
+    from viewer.workspace.exports import table_job
+
     table, rate = pivoted.table, trace.axis.ns_per_tick
     _, rows = pivot_rows(trace.trace.path, rate, pivoted, wall_times(table, rate))
     keys = {"by": table.key, "then_by": pivoted.then}

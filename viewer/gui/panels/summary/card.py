@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -26,7 +26,6 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.findings.inferences import SlowestInference
 from viewer.analysis.findings.sequence import tokens_text
-from viewer.analysis.summary.contents import HeldCount, executable_contents, program_contents
 from viewer.analysis.summary.medians import MedianInference
 from viewer.analysis.summary.summary import Expensive, Summary
 from viewer.gui.panels.base.file_caption import FileCaption
@@ -39,17 +38,10 @@ from viewer.gui.panels.base.inference_list import (
 from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.swatches import Swatch, colors_of, paint_part, paint_parts
-from viewer.gui.panels.summary.course import (
-    MOST_INFERENCES,
-    CourseStrip,
-    course_texts,
-    strip_of,
-    wall_parts,
-)
+from viewer.gui.panels.summary.course import MOST_INFERENCES, course_bars, course_texts, wall_parts
 from viewer.gui.panels.summary.links import FigureLink, FindingLink
 from viewer.gui.panels.summary.phase_menu import PhaseActions, phase_entry
 from viewer.gui.panels.summary.sections import Action, IconMark, SectionColumn
-from viewer.gui.panels.summary.sessions import SessionsSection
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
@@ -69,6 +61,11 @@ from viewer.model.times import (
 )
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.session_sets import SessionSet
+
+if TYPE_CHECKING:
+    from viewer.analysis.summary.contents import HeldCount
+    from viewer.gui.panels.summary.course_strip import CourseStrip
+
 
 SLOWEST = 5  # then these are
 MOST_FINDINGS = 3
@@ -192,6 +189,8 @@ class SummaryCard(SectionColumn):
         self._title()
         self._key_figures()
         if answer.sessions is not None:
+            from viewer.gui.panels.summary.sessions import SessionsSection
+
             SessionsSection(self, host, answer.sessions, answer.shown)
         self._parts()
         self._wall_time()
@@ -330,9 +329,11 @@ class SummaryCard(SectionColumn):
     def _course(self) -> None:
         """How long inferences took in their order, per phase."""
         summary, shown = self._summary, self._shown
+        if len(course_bars(shown)) <= MOST_INFERENCES:
+            return  # all of them are listed
+        from viewer.gui.panels.summary.course_strip import strip_of
+
         self.strip = strip = strip_of(shown, summary.inference, self._theme)
-        if strip is None:
-            return
         self.begin("In order", self._unit.counted(len(strip.weights)))
         strip.picked.connect(lambda run: self._pick(run)())
         strip.menu_of.connect(self._fill_menu)
@@ -642,6 +643,8 @@ class ModelCard(SectionColumn):
     """One section per ETRecord, source or program file, and a button that opens a profile."""
 
     def __init__(self, host: PanelHost) -> None:
+        from viewer.analysis.summary.contents import executable_contents, program_contents
+
         super().__init__(host)
         theme, space = host.theme, host.session.workspace
         for program in space.programs:

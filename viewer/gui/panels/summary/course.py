@@ -1,4 +1,4 @@
-"""A strip of the durations of inferences in their order; a click shows one of them."""
+"""The course of a profile: the durations of its inferences in order, levels and wall time."""
 
 from __future__ import annotations
 
@@ -6,26 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QMenu
-
 from viewer.analysis.findings.sequence import rate_text
 from viewer.analysis.sequence.wall_time import WallPart
 from viewer.analysis.summary.medians import MedianInference
-from viewer.gui.panels.base.inference_chart import InferenceChart
-from viewer.gui.qt.theme.theme import Theme
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.times import format_time, group_digits, tick_to_ns
-from viewer.model.trace import Run, Trace
-from viewer.model.work_unit import WorkUnit
+from viewer.model.trace import Trace
 from viewer.view.open_trace import OpenTrace
 
 _WALL_TOKENS = ("slab", "accent", "unit_compute", "unit_both", "unit_host", "unit_dma")
 MOST_INFERENCES = 12  # more are not listed one by one
-HINT = (
-    "Durations of inferences in their order. Click one to show it; its menu names, merges and "
-    "splits phases."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,41 +80,3 @@ def wall_parts(wall: Sequence[WallPart], rate: Fraction) -> list[tuple[str, str,
         (wall_part.name, tokens.get(wall_part.name, ""), tick_to_ns(wall_part.ticks, rate))
         for wall_part in wall
     ]
-
-
-class CourseStrip(InferenceChart):
-    """The durations. `picked(position in Trace.runs)`: an inference was clicked or reached by keys.
-    `menu_of(menu, position in Trace.runs)`: the context menu of an inference is about to open.
-
-    With more inferences than pixels, a bar is the longest one of several.
-    """
-
-    picked = Signal(int)
-    menu_of = Signal(QMenu, int)
-
-    def __init__(
-        self, bars: Sequence[CourseBar], current: int, theme: Theme, unit: WorkUnit
-    ) -> None:
-        """current: the position of the inference that is shown, -1 for none."""
-        place = next((i for i, bar in enumerate(bars) if bar.run == current), -1)
-        ns, phases = [bar.ns for bar in bars], [bar.phase for bar in bars]
-        texts = [bar.text for bar in bars]
-        super().__init__(ns, texts, phases, place, theme, may_be_log=True)
-        self.setAccessibleDescription(unit.worded(HINT))
-        low, high = format_time(min(ns)), format_time(max(ns))
-        self.setAccessibleName(f"{unit.counted(len(bars))}, {low} to {high}")
-        self._runs = [bar.run for bar in bars]
-        self.chosen.connect(lambda bar: self.picked.emit(self._runs[bar]))
-
-    def _add_actions(self, menu: QMenu, box: int) -> None:
-        self.menu_of.emit(menu, self._runs[box])
-        menu.addSeparator()
-
-
-def strip_of(open_trace: OpenTrace, inference: Run | None, theme: Theme) -> CourseStrip | None:
-    """Return the strip of a trace, None if all of its inferences are listed. inference: shown."""
-    bars = course_bars(open_trace)
-    if len(bars) <= MOST_INFERENCES:
-        return None
-    current = next((i for i, run in enumerate(open_trace.file.runs) if run is inference), -1)
-    return CourseStrip(bars, current, theme, open_trace.file.unit)

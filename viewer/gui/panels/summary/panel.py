@@ -6,13 +6,12 @@ the open models hold.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QFrame, QScrollArea
 
-from viewer.analysis.summary.summary import summary_of
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.panel_host import PanelHost
@@ -23,9 +22,11 @@ from viewer.gui.qt.accessibility import has_role
 from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.model.scope import TimeScope
 from viewer.view.open_trace import OpenTrace
-from viewer.workspace.estimates import shared_estimates
-from viewer.workspace.session_sets import SessionSet, session_sets, set_with
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.workspace.session_sets import SessionSet
+
 
 NOTHING = "Open a profile to see its main figures."
 NO_SLICES = (
@@ -167,6 +168,10 @@ def _answer(
     links: tuple[Any, ...],
 ) -> SummaryAnswer:
     """links: what the sets depend on, with the paths of arms as the last one."""
+    from viewer.analysis.summary.summary import summary_of
+    from viewer.workspace.estimates import shared_estimates
+    from viewer.workspace.session_sets import session_sets, set_with
+
     if sets is None:
         sets = session_sets(space, links[-1])
     sessions = set_with(sets, shown.file)

@@ -8,25 +8,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 
-from viewer.analysis.comparison.arms import CALLS, drift_exceeds
 from viewer.analysis.links.link_table import LinkTable
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
-from viewer.view.compared.open_comparison import OpenComparison
-from viewer.view.compared.side_by_side import side_by_side, stretched
 from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.open_trace import AT_ONCE
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.view.compared.open_comparison import OpenComparison
+
 
 # The arms, and the links and the rate of each of their profiles.
 ComparisonQuestion = tuple[ComparedArms, tuple[tuple[LinkTable, Fraction], ...]]
 
 
-class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
+class ComparisonFeed(Feed[ComparisonQuestion, "OpenComparison"]):
     """The comparison of the chosen arms; no answer if none are chosen, or an arm is closed."""
 
     def __init__(self, session: Session) -> None:
@@ -70,6 +72,8 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
     @Slot(object)
     def _take(self, open_comparison: OpenComparison) -> None:
         """Show the typical inferences of other arms side by side, then the comparison."""
+        from viewer.view.compared.side_by_side import side_by_side
+
         if open_comparison.problem:
             self._arranged = None
         elif (open_comparison.chosen.a, open_comparison.chosen.b) != self._arranged:
@@ -95,6 +99,8 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
         """Give the strips of the arms the gaps that they should have."""
         session, open_comparison = self._session, self.answer
         if open_comparison is not None and not open_comparison.problem and not self.pending:
+            from viewer.view.compared.side_by_side import stretched
+
             view_state = stretched(session.state, session.groups, session.traces, open_comparison)
             session.change(view_state, remember=False)
 
@@ -115,6 +121,8 @@ def drifts_of(open_comparison: OpenComparison) -> tuple[OpenComparison, bool]:
 
     Returns it, and whether a drift is larger than the change.
     """
+    from viewer.analysis.comparison.arms import drift_exceeds
+
     calls = open_comparison.calls
     changes = [call.change for call in (*calls.compared, calls.inference)]
     drifts = (*calls.drifts, calls.inference_drift)
@@ -123,6 +131,9 @@ def drifts_of(open_comparison: OpenComparison) -> tuple[OpenComparison, bool]:
 
 def compared(space: Workspace, arms: ComparedArms) -> OpenComparison:
     """Return a comparison with everything computed that the first picture needs."""
+    from viewer.analysis.comparison.levels import CALLS
+    from viewer.view.compared.open_comparison import OpenComparison
+
     open_comparison = OpenComparison(space, arms)
     if open_comparison.problem:
         return open_comparison

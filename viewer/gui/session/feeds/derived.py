@@ -9,6 +9,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
@@ -17,13 +18,15 @@ from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import counted, format_time
 from viewer.model.trace import Trace
-from viewer.query.engine import Result
 from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.palette import Palette, by_name
 from viewer.render.raster import RowRaster
 from viewer.view.clock_groups import table_zeros
 from viewer.view.derived_tracks import DerivedTrack, derived_trace
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.query.engine import Result
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,16 +11,19 @@ last producer of its inputs. If there are several, `sibling` selects another one
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
-from viewer.analysis.flows.slice_flows import FlowIndex, SliceFlows
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.program.dataflow import Neighbors, neighbors_of
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef
+
+if TYPE_CHECKING:
+    from viewer.analysis.flows.slice_flows import FlowIndex, SliceFlows
+
 
 # Parsing a program text of this many lines takes less than 5 ms, as does indexing `AT_ONCE` slices.
 LINES_AT_ONCE = 300
@@ -90,6 +93,8 @@ class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
         return None
 
     def _ask(self, question: FlowQuestion) -> None:
+        from viewer.analysis.flows.slice_flows import FlowIndex
+
         open_trace = question[0]
         index = self._index(open_trace)
         if index is None and _is_small(open_trace):
@@ -119,6 +124,8 @@ class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
 
 
 def _is_small(open_trace: OpenTrace) -> bool:
+    from viewer.analysis.flows.dataflow import is_dataflow_known
+
     program = open_trace.table.program
     if len(open_trace.trace.slices) > AT_ONCE or program is None:
         return len(open_trace.trace.slices) <= AT_ONCE
@@ -135,6 +142,9 @@ def _answer(
     most: int | None,
 ) -> FlowAnswer | None:
     """The flows, or None if finding them means searching more than `most` operators."""
+    from viewer.analysis.flows.dataflow import dataflow_of
+    from viewer.analysis.flows.slice_flows import SliceFlows
+
     program = open_trace.table.program
     around = neighbors_of(dataflow_of(program), operators) if program and operators else None
     flows = SliceFlows() if ref is None else index.flows(ref.index, most)
@@ -144,6 +154,8 @@ def _answer(
 def _work_out(
     open_trace: OpenTrace, ref: SliceRef | None, operators: tuple[int, ...], index: FlowIndex | None
 ) -> tuple[FlowAnswer, FlowIndex]:
+    from viewer.analysis.flows.slice_flows import FlowIndex
+
     index = index or FlowIndex(open_trace.table)
     answer = _answer(open_trace, ref, operators, index, None)
     assert answer is not None  # without a limit, there always is an answer

@@ -7,19 +7,13 @@ user chose, else B. Where values are is known at once; their figures follow, som
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
 
 from viewer.analysis.numbers.compared import OperatorErrors
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.feed import Feed
-from viewer.gui.session.numbers.logged import (
-    LoggedNumbers,
-    MeasuredNumbers,
-    NumbersQuestion,
-    logged_numbers,
-    measure,
-)
 from viewer.gui.session.numbers.references import (
     Automatic,
     NumbersChoice,
@@ -31,8 +25,11 @@ from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.view.open_trace import OpenTrace
 
+if TYPE_CHECKING:
+    from viewer.gui.session.numbers.logged import LoggedNumbers, MeasuredNumbers, NumbersQuestion
 
-class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
+
+class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
     """The rows of the shown profile. `measured` is emitted when more of them have figures.
 
     chosen: the reference.
@@ -147,6 +144,8 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
         return session.as_run(number)
 
     def _question(self) -> NumbersQuestion | None:
+        from viewer.gui.session.numbers.logged import NumbersQuestion
+
         number = self._number()
         if number is None:
             self._path = ""
@@ -178,11 +177,15 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
         self._follow()
 
     def _ask(self, question: NumbersQuestion) -> None:
+        from viewer.gui.session.numbers.logged import logged_numbers
+
         self._latest.submit(logged_numbers, question)
 
     # -- answers -----------------------------------------------------------------------------------
 
     def _set(self, answer: LoggedNumbers | None) -> None:
+        from viewer.gui.session.numbers.logged import MeasuredNumbers
+
         if answer is not self.answer:
             self._measuring.cancel()
             self.figures = None if answer is None else MeasuredNumbers(answer)
@@ -192,6 +195,8 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
             self._measure()
 
     def _measure(self) -> None:
+        from viewer.gui.session.numbers.logged import measure
+
         if self.figures is not None and not self.figures.is_complete:
             self._measuring.submit(measure, self.figures)
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.gui.qt.background import GuiOwner
 from viewer.gui.qt.crash_report import report
-from viewer.workspace.exports import ExportJob, NothingToExport
+
+if TYPE_CHECKING:
+    from viewer.workspace.exports import ExportJob
+
 
 _QUIT_SECONDS = 5.0
 
@@ -68,6 +72,8 @@ class _Write:
         self._owner, self._job, self._path = owner, job, path
 
     def _run(self) -> None:
+        from viewer.workspace.exports import NothingToExport
+
         count, message = 0, ""
         try:
             count = self._job(self._progress, self.stop.is_set)

@@ -12,16 +12,12 @@ import numpy as np
 
 from viewer.codecs.file_stamps import stamp_of
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats import choose, head_of
-from viewer.formats.executorch.debug_buffer import is_debug_buffer
-from viewer.formats.executorch.etdump.reader import FORMAT as ETDUMP
-from viewer.formats.executorch.etrecord.reader import FORMAT as ETRECORD
-from viewer.formats.executorch.logged_profile import PICKLED
-from viewer.formats.executorch.pte.bundled_outputs import is_bundled
-from viewer.formats.npz import is_npz
+from viewer.formats import choose, format_of, head_of
 from viewer.model.trace import Trace, UntimedKind
 from viewer.view.sessions.session_file import SavedInput, SavedNumbers, input_of, place_of
 
+ETDUMP = format_of("executorch.etdump.reader")
+ETRECORD = format_of("executorch.etrecord.reader")
 _REFERENCE_OUTPUTS = "reference_outputs"  # the member of an ETRecord that is a pickle
 _NOT_ONE = (
     "A reference is another ETDump with logged values, an .npz of arrays, or a bundled program "
@@ -72,6 +68,10 @@ class FileKind(Enum):
 
 def kind_of_file(path: str) -> FileKind:
     """Return what a chosen file is used for. Raises UnreadableFile, which says why it cannot be."""
+    from viewer.formats.executorch.debug_buffer import is_debug_buffer
+    from viewer.formats.executorch.pte.bundled_outputs import is_bundled
+    from viewer.formats.npz import is_npz
+
     if is_npz(path):
         return FileKind.ARRAYS
     if is_bundled(path):
@@ -87,6 +87,8 @@ def kind_of_file(path: str) -> FileKind:
 
 
 def _record_reason(path: str) -> str:
+    from viewer.formats.executorch.logged_profile import PICKLED
+
     if has_pickled_references(path):
         return PICKLED
     return "an ETRecord has the model, and no logged values"
@@ -113,6 +115,8 @@ def offered_references(
 
     executables: paths of open program files. profile: its path.
     """
+    from viewer.formats.executorch.pte.bundled_outputs import is_bundled
+
     references = [
         Reference(trace.path) for trace in traces if trace.path != profile and has_values(trace)
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.layout import TimelineLayout
 from viewer.render.palette import Pixels
-from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
+
+if TYPE_CHECKING:
+    from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -12,7 +12,7 @@ from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,11 @@ from viewer.model.times import MINUS, format_briefly
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.palette import Pixels, mix
-from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
-from viewer.view.compared.open_comparison import OpenComparison
+
+if TYPE_CHECKING:
+    from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
+    from viewer.view.compared.open_comparison import OpenComparison
+
 
 _FILL = 0.2
 _LABEL = 18  # px, height

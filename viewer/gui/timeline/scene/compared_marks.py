@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.analysis.comparison.comparison import Verdict
-from viewer.analysis.comparison.slice_rows import outermost
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
 from viewer.model.inferences.inference_views import Inferences
 from viewer.render.raster import RowRaster
-from viewer.view.compared.changed_pairs import (
-    ChangedPairs,
-    changed_pairs,
-    changed_rows,
-    rows_of_one_arm,
-)
-from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE, OpenTrace
+
+if TYPE_CHECKING:
+    from viewer.view.compared.changed_pairs import ChangedPairs
+    from viewer.view.compared.open_comparison import OpenComparison
+
 
 SLOWER, FASTER = 1, 2  # palette indexes of the bars
 
@@ -60,7 +56,7 @@ class FoundMarks:
 
 
 # The comparison, and the traces that are shown: numbers and identities.
-_Question = tuple[OpenComparison | None, tuple[tuple[int, int], ...]]
+_Question: TypeAlias = "tuple[OpenComparison | None, tuple[tuple[int, int], ...]]"
 NO_MARKS = FoundMarks({}, None)
 
 
@@ -70,6 +66,8 @@ class ComparedMarks(QObject):
     changed = Signal()
 
     def __init__(self, session: Session) -> None:
+        from viewer.gui.session.feeds.comparison import ComparisonFeed
+
         super().__init__(session)
         self._session = session
         self._feed = ComparisonFeed.of(session)
@@ -127,6 +125,10 @@ def found_marks(
     open_comparison: OpenComparison, numbered: Sequence[tuple[int, OpenTrace]]
 ) -> FoundMarks:
     """Return the marks on some traces, given with their numbers; a pure function."""
+    from viewer.analysis.comparison.comparison import Verdict
+    from viewer.analysis.comparison.slice_rows import outermost
+    from viewer.view.compared.changed_pairs import changed_pairs, changed_rows, rows_of_one_arm
+
     traces = {open_trace.file.path: (number, open_trace) for number, open_trace in numbered}
     of: dict[int, TraceMarks] = {}
     color = np.zeros(len(open_comparison.rows), np.uint8)

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.comparison import row_of_selection
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
@@ -26,9 +26,10 @@ from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.inferences.inference_views import Inferences
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster
-from viewer.view.compared.changed_pairs import changed_rows, rows_of_one_arm
-from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE, OpenTrace
+
+if TYPE_CHECKING:
+    from viewer.view.compared.open_comparison import OpenComparison
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -87,10 +88,14 @@ class ComparedSlices(QObject):
         if open_comparison is None or session.state.inferences is not Inferences.AS_RUN:
             return ()
         if session.state.slice is not None:
+            from viewer.gui.session.comparison import row_of_selection
+
             row = row_of_selection(session, open_comparison)
             return () if row < 0 else (row,)
         if session.state.operators is not None:
             return ()
+        from viewer.view.compared.changed_pairs import changed_rows, rows_of_one_arm
+
         changed = changed_rows(open_comparison)
         return (*changed, *rows_of_one_arm(open_comparison)) if changed else ()
 

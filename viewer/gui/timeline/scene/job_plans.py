@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.analysis.torq.measured_actions import source_of
-from viewer.analysis.torq.plans import PlannedJob, TrackPlans, plans_of_tracks
+from viewer.analysis.torq.plans import TrackPlans
 from viewer.arrays import Ints
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
 from viewer.render.axis.xmap import XMap
 from viewer.view.open_trace import AT_ONCE, OpenTrace
-from viewer.workspace.estimates import shared_estimates
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.analysis.torq.plans import PlannedJob
+
 
 Tracks = Mapping[tuple[int, int], TrackPlans]  # by (trace, track)
 
@@ -48,6 +51,8 @@ class JobPlans(QObject):
 
         Traces with aligned or averaged inferences have no plans.
         """
+        from viewer.analysis.torq.measured_actions import source_of
+
         self._latest.cancel()
         self.tracks = {}
         traces = self._session.workspace.traces
@@ -74,6 +79,9 @@ class JobPlans(QObject):
 
 
 def _plans(space: Workspace) -> Tracks:
+    from viewer.analysis.torq.plans import plans_of_tracks
+    from viewer.workspace.estimates import shared_estimates
+
     return plans_of_tracks(shared_estimates(space).plans, space.traces)
 
 

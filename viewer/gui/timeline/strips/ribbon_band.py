@@ -18,7 +18,6 @@ from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.strips.header import BAND_HEIGHT
 from viewer.model.times import counted
 from viewer.render.canvas import Canvas
-from viewer.reports.compare_text import change_text, difference_text, verdict_text
 
 
 class RibbonBand(QWidget):
@@ -71,6 +70,8 @@ class RibbonBand(QWidget):
 
     def tip_of(self, row: int) -> str:
         """The tooltip of a row of the comparison: its name, change and verdict."""
+        from viewer.reports.compare_text import change_text, difference_text, verdict_text
+
         open_comparison = self._scene.drawings.compared_marks.comparison
         if open_comparison is None or row < 0:
             return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.comparison import (
@@ -20,7 +21,9 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.inferences import listed_unit
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.context import CommandContext, open_profile
-from viewer.view.compared.open_comparison import OpenComparison
+
+if TYPE_CHECKING:
+    from viewer.view.compared.open_comparison import OpenComparison
 
 
 def comparison_commands(context: CommandContext) -> list[Command]:

@@ -9,8 +9,6 @@ from viewer.gui.qt.commands.command_table import Command
 from viewer.gui.qt.settings import RECENT_COMMANDS
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.menus import mouse_help
-from viewer.gui.window.dialogs.key_sheet import KeySheet
-from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
 from viewer.gui.window.help.pages import GLOSSARY, RECORDING
 from viewer.resources import SAMPLES
 
@@ -35,6 +33,8 @@ def keys_and_about_commands(context: CommandContext) -> list[Command]:
 
     def show_keys() -> None:
         """Show all shortcuts and mouse gestures on one page."""
+        from viewer.gui.window.dialogs.key_sheet import KeySheet
+
         gestures = mouse_help(context.view_settings.drag_pans)
         page = KeySheet(context.table, gestures, shell.theme, shell)
         page.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -43,6 +43,8 @@ def keys_and_about_commands(context: CommandContext) -> list[Command]:
 
     def customize_keys() -> None:
         """Let the user change shortcuts."""
+        from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
+
         gestures = mouse_help(context.view_settings.drag_pans)
         sheet = ShortcutsDialog(context.table, gestures, shell.theme, shell)
         sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

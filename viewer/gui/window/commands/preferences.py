@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt
 
 from viewer.formats.column_cache import CACHE
 from viewer.gui.qt.commands.command_table import Command, CommandTable
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.menus import DENSITIES, THEMES
-from viewer.gui.window.dialogs.preferences import (
-    Choice,
-    PreferencesDialog,
-    Section,
-    Stock,
-    Switch,
-    TextChoice,
-)
 from viewer.gui.window.files.source_editor import EDITORS
 from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.toolbar.inference_picker import ENTRIES, INCLUDE_WARM_UP
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import bytes_text
 from viewer.render.stacking import Density
+
+if TYPE_CHECKING:
+    from viewer.gui.window.dialogs.preferences import Section
+
 
 _FONT_SIZES = (("small", "Small"), ("normal", "Normal"), ("large", "Large"), ("larger", "Larger"))
 
@@ -32,6 +30,8 @@ def preferences_commands(context: CommandContext) -> list[Command]:
 
     def show_preferences() -> None:
         """Show the window, whose choices and those of the menus follow one another."""
+        from viewer.gui.window.dialogs.preferences import PreferencesDialog
+
         sections = preferences(view_settings, context.table)
         dialog = PreferencesDialog(sections, shell.theme, shell)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -59,6 +59,8 @@ def _columns_text() -> str:
 
 def preferences(view_settings: ViewSettings, table: CommandTable) -> tuple[Section, ...]:
     """The settings of the window, named as in the menus."""
+
+    from viewer.gui.window.dialogs.preferences import Choice, Section, Stock, Switch, TextChoice
 
     def options_of(ids: tuple[str, ...]) -> list[tuple[str, str]]:
         """The last part of each id, which is the value, and the command's title."""

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
 
-from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.formats import formats
-from viewer.formats.folders import look_through
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
-from viewer.gui.session.comparison import compare, compare_files
 from viewer.gui.session.linking import pair_files
 from viewer.gui.session.session import Session
-from viewer.gui.window.dialogs.compare import ARMS, CompareDialog
-from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell
 from viewer.program.program import Program
 from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.workspace.link_choices import Choices
+
+if TYPE_CHECKING:
+    from viewer.gui.window.dialogs.compare import CompareDialog
 
 
 class Comparing(QObject):
@@ -51,6 +50,8 @@ class Comparing(QObject):
 
     def choose(self) -> None:
         """Ask for both arms, and compare them."""
+        from viewer.gui.window.dialogs.compare import CompareDialog
+
         dialog = self.dialog = CompareDialog(self._session, self._shell.theme, self._shell)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.files_wanted.connect(self._ask)
@@ -66,6 +67,10 @@ class Comparing(QObject):
     @Slot(int)
     def _ask(self, arm: int) -> None:
         """Ask for files to add to an arm."""
+        from viewer.analysis.comparison.session_test import LEAST_SESSIONS
+        from viewer.gui.window.dialogs.compare import ARMS
+        from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
+
         suffixes = [suffix for form in formats() for suffix in form.suffixes]
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in suffixes))
         question = FileQuestion(
@@ -93,6 +98,8 @@ class Comparing(QObject):
 
     @Slot(object)
     def _compare(self, arms: ComparedArms) -> None:
+        from viewer.gui.session.comparison import compare
+
         compare(self._session, arms)
         self._docks.show_panel("compare")
 
@@ -164,6 +171,8 @@ class Comparing(QObject):
         self._reopened = None
 
     def _finish(self) -> None:
+        from viewer.gui.session.comparison import compare_files
+
         wanted, self._wanted = self._wanted, ()
         self._link(wanted)
         problem = compare_files(self._session, wanted)
@@ -190,6 +199,8 @@ def _has_operators(program: Program) -> bool:
 
 
 def _profiles_in(folders: tuple[str, ...]) -> tuple[str, ...]:
+    from viewer.formats.folders import look_through
+
     return tuple(
         os.path.abspath(file.path)
         for folder in folders

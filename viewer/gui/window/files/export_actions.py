@@ -17,21 +17,19 @@ from PySide6.QtCore import QObject, Qt, Slot
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.panel_host import ExportedFile, JobOf
-from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
-from viewer.gui.window.dialogs.file_dialog import FileAnswer, FileQuestion, PathKind
 from viewer.gui.window.files.background_work import BackgroundWork
 from viewer.gui.window.frame.shell import Shell
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.times import group_digits
 from viewer.resources import stem_beside
-from viewer.workspace.exports import NothingToExport, of_whole_columns, prepare
 
 if TYPE_CHECKING:
     from viewer.gui.window.dialogs.export import ExportDialog
+    from viewer.gui.window.dialogs.file_dialog import FileAnswer
     from viewer.query.engine import Result
     from viewer.view.state import ViewState
     from viewer.workspace.perfetto_export import ExportFlows, PerfettoOptions
@@ -72,6 +70,8 @@ class ExportActions(QObject):
 
     def export(self, path: str) -> None:
         """Write what is open to a file; its suffix selects the format."""
+        from viewer.workspace.exports import prepare
+
         self.save_as(path, partial(prepare, self._session.workspace), "slices")
 
     def export_perfetto(self) -> ExportDialog:
@@ -140,6 +140,8 @@ class ExportActions(QObject):
 
     def export_rows(self, table: str) -> None:
         """Ask for a file, and write one of `viewer.workspace.exports.TABLES`."""
+        from viewer.workspace.exports import prepare
+
         workspace = self._session.workspace
         self.export_file(ExportedFile.table(table), lambda path: prepare(workspace, path, table))
 
@@ -148,6 +150,8 @@ class ExportActions(QObject):
 
         The report is made in the background, of the files as they are now.
         """
+        from viewer.gui.session.feeds.derived import DerivedTracks
+
         state, space = self._session.state, copy.copy(self._session.workspace)
         space.traces = list(space.traces)
         results = DerivedTracks.of(self._session).results
@@ -163,6 +167,8 @@ class ExportActions(QObject):
             self.save_as(path, job_of, file.counts)
 
     def _ask_for_path(self, title: str, ending: str, filters: str) -> FileAnswer:
+        from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
+
         start = stem_beside(self._session.workspace.paths[0]) + ending
         instruction = "Choose a folder and a name. The suffix of the name selects the format."
         if ";;" not in filters:
@@ -172,6 +178,8 @@ class ExportActions(QObject):
 
     def save_as(self, path: str, job_of: JobOf, counts: str) -> None:
         """Write a file in the background; `counts` is what its job counts, as in "12 slices"."""
+        from viewer.workspace.exports import NothingToExport, of_whole_columns
+
         if self._saver.is_busy:
             self._message.show_error(f"{path} was not written: another export is in progress")
             return

@@ -17,26 +17,20 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.codecs.file_stamps import stamp_of
 from viewer.formats import JSON_TABLE, PLAIN_CSV, WHOLE, formats, open_file, share_text
 from viewer.formats.executorch.debug_buffer import is_debug_buffer
-from viewer.formats.npz import is_npz
 from viewer.formats.table.stated_columns import Question
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
 from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.gui.session.files.loader import Loader
-from viewer.gui.session.files.reading_progress import ReadingProgress
 from viewer.gui.session.session import Session
 from viewer.gui.session.source_paths import add_substitution
-from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
-from viewer.gui.window.files.table_columns import TableColumns
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.frame.status_text import added_text, replaced_text
 from viewer.model.text import display_name
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
-from viewer.view.sessions.opened_files import is_session
 from viewer.view.sessions.session_file import SUFFIX
-from viewer.workspace.companions import companion_complaint, is_text, read_companion
 from viewer.workspace.link_choices import NO_CHOICES, Choices
 from viewer.workspace.open_paths import OpenFile
 
@@ -64,6 +58,9 @@ class FileOpener(QObject):
         table: CommandTable,
         shell: Shell,
     ) -> None:
+        from viewer.gui.session.files.reading_progress import ReadingProgress
+        from viewer.gui.window.files.table_columns import TableColumns
+
         super().__init__(shell)
         self._session, self.loader, self._table = session, loader, table
         self._shell, self._status = shell, shell.status
@@ -110,6 +107,9 @@ class FileOpener(QObject):
 
         Folders are searched first.
         """
+        from viewer.formats.npz import is_npz
+        from viewer.view.sessions.opened_files import is_session
+
         folders = [path for path in paths if os.path.isdir(path)]
         if folders:
             self.folders_requested.emit(folders, choices)
@@ -130,6 +130,8 @@ class FileOpener(QObject):
 
     def open_dialog(self) -> None:
         """Show a file dialog, and open the chosen files."""
+        from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
+
         suffixes = [suffix for form in formats() for suffix in form.suffixes]
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in (*suffixes, SUFFIX)))
         question = FileQuestion(
@@ -181,6 +183,8 @@ class FileOpener(QObject):
 
     def reload(self) -> None:
         """Read all open files again; each replaces its old contents once it was read."""
+        from viewer.workspace.companions import read_companion
+
         for path, file in self._session.workspace.files.items():
             self._reloading[path] = file.found_for
             self._asked.append(path)
@@ -199,6 +203,8 @@ class FileOpener(QObject):
 
     def look_for_companions(self, item: Trace | Program) -> None:
         """Also read the text files that a file refers to, if they are on this machine."""
+        from viewer.workspace.companions import read_companion
+
         for path in self._session.workspace.companions_of(item, (*self._asked, *self._named_by)):
             self._named_by[path] = item.path
             self.loader.load(path, read_companion)
@@ -295,6 +301,8 @@ class FileOpener(QObject):
 
     @Slot(object, str)
     def _load_failed(self, path: str, message: str) -> None:
+        from viewer.workspace.companions import companion_complaint
+
         question = self._questions.pop(path, None)
         if question is not None:
             self.columns.answer(path, question, message)
@@ -328,6 +336,8 @@ class FileOpener(QObject):
     @Slot()
     def _loads_done(self) -> None:
         # In the order requested, regardless of how long each took.
+        from viewer.workspace.companions import is_text
+
         reloading, self._reloading = self._reloading, {}
         if self._given_up:  # a canceled reload replaces nothing
             self._asked = [path for path in self._asked if path not in reloading]

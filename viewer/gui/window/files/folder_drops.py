@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt, QUrl, Slot
 
-from viewer.formats.folders import FolderContents, look_through
 from viewer.gui.qt.background import Latest
-from viewer.gui.window.dialogs.folder import FolderDialog
 from viewer.gui.window.files.comparing import Comparing
-from viewer.gui.window.files.drop_overlay import DropOverlay
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.shell import Shell
 from viewer.workspace.link_choices import Choices
+
+if TYPE_CHECKING:
+    from viewer.formats.folders import FolderContents
+    from viewer.gui.window.dialogs.folder import FolderDialog
 
 
 class FolderDrops(QObject):
     """Handles folders that are opened in one window, and what is dropped on it."""
 
     def __init__(self, opener: FileOpener, comparing: Comparing, shell: Shell) -> None:
+        from viewer.gui.window.files.drop_overlay import DropOverlay
+
         super().__init__(shell)
         self._opener, self._comparing, self._shell = opener, comparing, shell
         self._latest = Latest(self)
@@ -83,6 +87,8 @@ class FolderDrops(QObject):
 
     @Slot(object)
     def _take_folders(self, folders: list[FolderContents]) -> None:
+        from viewer.gui.window.dialogs.folder import FolderDialog
+
         self._shell.status.show_text("")
         at_once: list[str] = []
         offered: list[FolderContents] = []
@@ -117,4 +123,6 @@ class FolderDrops(QObject):
 
 
 def _look(folders: tuple[str, ...]) -> list[FolderContents]:
+    from viewer.formats.folders import look_through
+
     return [look_through(folder) for folder in folders]

@@ -21,7 +21,6 @@ from viewer.gui.qt.background import GuiOwner, Latest
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.shell import Shell
-from viewer.workspace.exports import NothingToExport, of_whole_columns, prepare
 
 if TYPE_CHECKING:
     from viewer.gui.window.files.perfetto_server import PerfettoServer
@@ -61,6 +60,8 @@ class PerfettoUi(QObject):
     @Slot()
     def open(self) -> None:
         """Write the trace to a temporary file, and continue when that is done."""
+        from viewer.workspace.exports import NothingToExport, of_whole_columns, prepare
+
         message, workspace = self._shell.message, self._session.workspace
         if self._saver.is_busy:
             message.show_error("Another export is in progress. Try again when it is done")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
-from viewer.gui.session.files.recording import Recording
 from viewer.gui.session.session import Session
-from viewer.gui.window.dialogs.record import RecordDialog
 from viewer.gui.window.files.closing import CloseGuard
 from viewer.gui.window.files.comparing import Comparing
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.shell import Shell
-from viewer.recording.recorder import Outcome
+
+if TYPE_CHECKING:
+    from viewer.gui.session.files.recording import Recording
+    from viewer.gui.window.dialogs.record import RecordDialog
+    from viewer.recording.recorder import Outcome
 
 
 class Recordings(QObject):
@@ -30,16 +33,30 @@ class Recordings(QObject):
         super().__init__(shell)
         self._session, self._opener, self._comparing = session, opener, comparing
         self._guard, self._shell = guard, shell
-        self.recording = Recording(self)
         self.dialog: RecordDialog | None = None
         self._b: list[str] = []  # the files of B, while those of A are read
         session.files_added.connect(self._added)
         opener.nothing_opened.connect(self._give_up)
-        shell.closing.connect(self.recording.shut_down)
+
+    @cached_property
+    def recording(self) -> Recording:
+        """What records; made when the dialog is first shown."""
+        from viewer.gui.session.files.recording import Recording
+
+        recording = Recording(self)
+        self._shell.closing.connect(recording.shut_down)
+        return recording
+
+    @property
+    def is_running(self) -> bool:
+        """Whether something is being recorded or checked."""
+        return self.dialog is not None and self.recording.is_running
 
     def show(self) -> None:
         """Show the dialog, as it was left."""
         if self.dialog is None:
+            from viewer.gui.window.dialogs.record import RecordDialog
+
             shell = self._shell
             self.dialog = RecordDialog(self.recording, shell.settings, shell.theme, shell)
             self.dialog.recorded.connect(self._open)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
-from viewer.gui.session.feeds.numbers import NumbersFeed
-from viewer.gui.session.numbers.references import FileKind, Reference, kind_of_file
 from viewer.gui.session.session import Session
-from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.shell import Shell
+
+if TYPE_CHECKING:
+    from viewer.gui.session.numbers.references import Reference
+
 
 _REFERENCES = "ETDumps, arrays, bundled programs (*.etdp *.etdump *.npz *.bpte *.bin)"
 _BUFFERS = "Debug buffers (*.bin)"
@@ -55,6 +57,9 @@ class References(QObject):
     @Slot(object)
     def take(self, paths: Sequence[str]) -> None:
         """Use files: debug buffers, and one reference. A profile is opened, too."""
+        from viewer.gui.session.feeds.numbers import NumbersFeed
+        from viewer.gui.session.numbers.references import FileKind, Reference, kind_of_file
+
         feed = NumbersFeed.of(self._session)
         references: list[Reference] = []
         for path in map(os.path.abspath, paths):
@@ -73,6 +78,8 @@ class References(QObject):
             feed.choose(references[0])
 
     def _ask(self, title: str, instruction: str, patterns: str) -> Sequence[str]:
+        from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
+
         start = self._settings.get(LAST_FOLDER)
         question = FileQuestion(PathKind.OPEN_FILES, title, instruction, start, patterns)
         return question.ask(self._shell, self._shell.theme).paths

@@ -15,6 +15,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal, Slot
@@ -23,12 +24,9 @@ from PySide6.QtGui import QGuiApplication
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.files.saver import Saver
-from viewer.gui.session.numbers.references import found_choice, kept_choice
 from viewer.gui.session.session import Session
 from viewer.gui.session.table_choices import TableChoices
-from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.docks import Docks
@@ -51,6 +49,10 @@ from viewer.view.sessions.session_file import (
     read,
     write,
 )
+
+if TYPE_CHECKING:
+    from viewer.gui.window.dialogs.file_dialog import PathKind
+
 
 FILTER = f"Opscope sessions (*{SUFFIX})"
 # Programs write files in several steps, so wait for this long after the last change.
@@ -140,6 +142,8 @@ class SessionFiles(QObject):
 
     def save_as(self) -> None:
         """Ask for a session file, and save to it."""
+        from viewer.gui.window.dialogs.file_dialog import PathKind
+
         if self._session.is_empty:  # closed while it was asked whether to save
             self.written.emit(False)
             return
@@ -215,6 +219,9 @@ class SessionFiles(QObject):
 
     def snapshot(self, folder: str) -> tuple[SavedSession, list[FileStamp | None]]:
         """The current session as stored in a file in `folder`, and the stamps of its inputs."""
+        from viewer.gui.session.feeds.numbers import NumbersFeed
+        from viewer.gui.session.numbers.references import kept_choice
+
         session, space = self._session, self._session.workspace
         inputs = space.paths
         stamps = [space.stamp(path) for path in inputs]
@@ -289,6 +296,8 @@ class SessionFiles(QObject):
 
     def _asked_for(self, found_input: FoundInput, session_path: str) -> FoundInput:
         """The input, after asking the user for it if it was not found."""
+        from viewer.gui.window.dialogs.file_dialog import PathKind
+
         if found_input.path is not None:
             return found_input
         name = found_input.input.path.rpartition("/")[2]
@@ -304,6 +313,8 @@ class SessionFiles(QObject):
     def _ask(
         self, kind: PathKind, title: str, instruction: str, start: str, filters: str = ""
     ) -> str:
+        from viewer.gui.window.dialogs.file_dialog import FileQuestion
+
         question = FileQuestion(kind, title, instruction, start, filters)
         return question.ask(self._shell, self._shell.theme).path
 
@@ -339,6 +350,9 @@ class SessionFiles(QObject):
         opening, session = self._opening, self._session
         if opening is None:
             return
+        from viewer.gui.session.feeds.numbers import NumbersFeed
+        from viewer.gui.session.numbers.references import found_choice
+
         self._opening = None
         if not set(opening.paths) & set(session.workspace.paths):
             # None of its files could be read, and others are open, which must not be saved to it.

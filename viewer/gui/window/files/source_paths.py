@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject
 from viewer.gui.qt.settings import LAST_FOLDER
 from viewer.gui.session.session import Session
 from viewer.gui.session.source_paths import add_substitution, remove_substitution
-from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.shell import Shell
 from viewer.program.sources.files import (
@@ -20,7 +19,6 @@ from viewer.program.sources.files import (
     is_plain_file,
     substitution_between,
 )
-from viewer.program.sources.named_files import is_source_name
 
 
 class SourcePaths(QObject):
@@ -39,6 +37,9 @@ class SourcePaths(QObject):
 
     def locate(self, recorded_path: str) -> None:
         """Ask for the local copy of a recorded source; others are then found the same way."""
+        from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
+        from viewer.program.sources.named_files import is_source_name
+
         name = file_name(recorded_path)
         question = FileQuestion(
             PathKind.OPEN_FILE,

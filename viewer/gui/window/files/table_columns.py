@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats.table.column_roles import known_columns
-from viewer.formats.table.stated_columns import Question, is_columns, parse_columns
-from viewer.formats.zipped import table_layout
 from viewer.gui.qt.background import Latest
-from viewer.gui.window.dialogs.columns import ColumnsDialog
 from viewer.gui.window.frame.shell import Shell
 from viewer.model.text import display_name
+
+if TYPE_CHECKING:
+    from viewer.formats.table.stated_columns import Question
+    from viewer.gui.window.dialogs.columns import ColumnsDialog
 
 
 class TableColumns(QObject):
@@ -42,6 +43,8 @@ class TableColumns(QObject):
 
         message: why the file cannot be read without.
         """
+        from viewer.formats.table.stated_columns import is_columns
+
         remembered = self._settings.table_columns(question.layout.names)
         if remembered and is_columns(remembered) and self._tried.get(path) != remembered:
             self._tried[path] = remembered
@@ -66,6 +69,8 @@ class TableColumns(QObject):
         self.ask(*question, "")
 
     def _show_next(self) -> None:
+        from viewer.gui.window.dialogs.columns import ColumnsDialog
+
         if self.dialog is not None or not self._waiting:
             return
         path, question, message = self._waiting.popleft()
@@ -98,6 +103,10 @@ class TableColumns(QObject):
 
 def _question(table: tuple[str, str]) -> tuple[str, Question]:
     """A path, and the question with what is known of its columns. Raises UnreadableFile."""
+    from viewer.formats.table.column_roles import known_columns
+    from viewer.formats.table.stated_columns import Question, parse_columns
+    from viewer.formats.zipped import table_layout
+
     path, columns = table
     try:
         layout = table_layout(path)

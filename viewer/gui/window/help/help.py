@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QCursor
@@ -13,8 +14,10 @@ from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.help.pages import INDEX, TIMELINE
-from viewer.gui.window.help.tour import Tour
-from viewer.gui.window.help.window import HelpWindow
+
+if TYPE_CHECKING:
+    from viewer.gui.window.help.tour import Tour
+    from viewer.gui.window.help.window import HelpWindow
 
 
 class Help(QObject):
@@ -41,6 +44,8 @@ class Help(QObject):
 
     def show_help(self, page: str, heading: str = "") -> None:
         """Open a help page in its window, next to the main window."""
+        from viewer.gui.window.help.window import HelpWindow
+
         if self.window is None:
             self.window = HelpWindow(self._table, self._shell.theme, self._shell)
         self.window.open_page(page, heading)

@@ -18,7 +18,6 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import counted
-from viewer.reports.compare_text import is_of_files
 
 _SIDE = 16  # px of the letter's frame
 _MOST_TEXT = 200  # px of what an arm is
@@ -115,6 +114,8 @@ def _button() -> QToolButton:
 
 
 def _text(arm: Arm, *, brief: bool) -> str:
+    from viewer.reports.compare_text import is_of_files
+
     if arm.choice:
         return arm.choice
     sessions = counted(len(arm.sessions), "session")

@@ -9,8 +9,8 @@ from itertools import chain
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.levels import IDENTITIES, NAME
 from viewer.analysis.comparison.operator_pairs import Grade
-from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.comparison.session_test import THRESHOLD
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.gui.panels.base.operator_tables.contents import (

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from viewer.analysis.cost.costs import CostRow
-from viewer.analysis.cost.lines import lines_text, source_place
 from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
-from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
@@ -197,6 +195,8 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
 
     facts: `set_facts` of the answer's trace.
     """
+    from viewer.analysis.cost.lines import source_place
+
     shown, table = answer.open_trace, answer.table
     program = shown.table.program
     if program is None:
@@ -249,6 +249,8 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
 
 def record_contents(program: Program) -> OperatorContents:
     """List all operators of a program that has no linked trace, without costs."""
+    from viewer.analysis.cost.lines import source_place
+
     method = Heading("Method", ColumnKind.TEXT, 110), lambda o: (o.method, o.method)
     handle = Heading("Handle", ColumnKind.NUMBER, 64), lambda o: _number(o.debug_handle)
     columns: RowColumns[Operator] = (
@@ -274,6 +276,8 @@ def _number(number: int, zero: str = "0") -> Cell:
 
 
 def _output(operator: Operator) -> Cell:
+    from viewer.analysis.workload.operator_tensors import outputs_of
+
     outputs = outputs_of(operator)
     text = tensor_text(outputs[0]) if outputs else MISSING
     return text, text
@@ -287,6 +291,8 @@ def name_parts(label: str) -> tuple[str, str]:
 
 def line_of(members: Sequence[Operator]) -> str:
     """Return the source lines of some operators, "52–53"."""
+    from viewer.analysis.cost.lines import lines_text
+
     sources = [m.source for m in members if m.source]
     return lines_text(s.line for s in sources) if sources else MISSING
 
