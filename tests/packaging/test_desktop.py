@@ -23,7 +23,7 @@ MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
 # is claimed in the MIME XML or named here.
 OF_OTHERS = {
     ".csv", ".tsv", ".txt", ".log", ".csv.gz", ".zip", ".json", ".json.gz", ".gz", ".zst", ".xz",
-    ".bz2", ".py", ".bin", ".html", ".xlsx", ".folded", ".cpuprofile",
+    ".bz2", ".py", ".bin", ".html", ".xlsx", ".folded", ".cpuprofile", ".jsonl",
 }  # fmt: skip
 
 

@@ -239,7 +239,7 @@ def test_test_goes_on_after_a_failure_and_returns_the_first(failures, code, tmp_
         "-m mypy",
         f"{MEASURED} {WORKERS} --dist loadfile --no-loadscope-reorder "
         "-m (window or slow) and not nightly",
-        "-m tests.reliability --short --only fuzz --only lakes --only losses",
+        "-m tests.reliability --short --fuzz-seconds 0.5 --only fuzz --only lakes --only losses",
     ]
     assert re.search(r"^opscope: \d+ s of processor time after set-up$", done.stderr, re.MULTILINE)
     assert done.returncode == code

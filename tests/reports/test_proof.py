@@ -11,6 +11,7 @@ from viewer.analysis.calls import call_tree
 from viewer.analysis.comparison import comparison
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.delegates import delegation, handle_maps
+from viewer.analysis.findings import inferences as finding_inferences
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links import coverage
 from viewer.analysis.statistics import grouping, npu_units, occurrences
@@ -293,7 +294,7 @@ FAULTS = {
     "summary wall time": field_fault(medians, "wall_time", "ticks"),
     "summary rate": field_fault(medians, "rate_of", "ticks"),
     **{
-        f"summary slowest {name}": field_fault(summary, "slowest_inference", name)
+        f"summary slowest {name}": field_fault(finding_inferences, "slowest_inference", name)
         for name in ("ticks", "median")
     },
     "summary whole": field_fault(FindingsAnalysis, "context", "whole_ticks"),
