@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 
 from tests.builders.call_traces import trace_of
 from tests.gui.fake_host import FakeHost
+from tests.gui.panels.calls.conftest import SLICES
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats import open_file
 from viewer.gui.panels.calls import panel as calls_panel
 from viewer.gui.panels.calls.answer import CallMode
-from viewer.gui.panels.calls.panel import NOTHING, NOTHING_RAN, CallsPanel
+from viewer.gui.panels.calls.panel import NOTHING, NOTHING_RAN, SHOW_CALLS, CallsPanel
 from viewer.gui.panels.calls.texts import CallColumn
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.coloring import set_scheme
@@ -356,3 +357,22 @@ def test_calls_of_samples_have_no_mean_next_to_calls_with_one(mode, show_trace, 
     else:
         assert means["main"] == means["main/MainThread"] == "–"  # some of it was sampled
         assert means["main/simple"] == "14.000 µs"
+
+
+def test_the_calls_of_many_slices_are_shown_when_asked_for(opened, show_panel, qtbot, monkeypatch):
+    monkeypatch.setattr(calls_panel, "MOST_UNASKED", 3)
+    session = opened()
+    session.add([trace_of(*SLICES)])
+    panel = show_panel(CallsPanel, session, 900, 500)
+    buttons = [button.text() for button in panel.empty.findChildren(QPushButton)]
+    assert buttons == [SHOW_CALLS]
+    assert plain(panel.sentence) == (
+        "The calls of 6 slices take some seconds and up to 600 B of memory."
+    )
+    assert panel.answer is None
+    assert not panel.is_pending
+    panel.empty.pressed.emit()
+    qtbot.waitUntil(lambda: not panel.is_empty)
+    assert listed(panel)[0] == "main"
+    panel.refresh()
+    assert not panel.is_empty

@@ -82,8 +82,7 @@ class AnswerPanel(PagePanel, Generic[Answer]):
         """Ask the current question, or show why there is none."""
         question = self.question()
         if question is None:
-            self._latest.cancel()
-            self._current_identity = self.answer = None
+            self.drop_answer()
             self.show_empty_state()
             return
         if question.about is not None and question.about is self._current_identity:
@@ -93,6 +92,11 @@ class AnswerPanel(PagePanel, Generic[Answer]):
         if at_once or not self.defer(stays=question.stays):
             self._current_identity = question.about
             self._latest.ask(at_once, question.work, *question.args)
+
+    def drop_answer(self) -> None:
+        """Forget the question that is answered, and the answer."""
+        self._latest.cancel()
+        self._current_identity = self.answer = None
 
     def defer(self, *, stays: bool) -> bool:
         """Defer the question and return True if the panel is not visible.

@@ -8,6 +8,7 @@ are compared, it shows the call paths of both with their changes.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -52,7 +53,9 @@ from viewer.gui.session.inferences import TraceScope, current_scope
 from viewer.gui.session.selection import longest_slice
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
+from viewer.model.text import bytes_text
 from viewer.model.timing import is_mostly_sampled
+from viewer.model.trace import Slices
 from viewer.view.open_trace import AT_ONCE
 from viewer.view.slice_colors import ramp_of
 from viewer.view.state import SliceRef, SliceSet
@@ -65,7 +68,10 @@ if TYPE_CHECKING:
 
 NOTHING = "Open a profile to see its calls as a tree."
 NOTHING_RAN = "Nothing ran in this range."
+SHOW_CALLS = "Show calls"
+MOST_UNASKED = 1 << 22  # slices; the calls of 10 million take 7 s and 1 GB
 NOTHING_COMPARED = "No call of the compared inferences can be shown."
+_BYTES_OF_CALL = 100  # of a slice whose path no other has
 _SEARCHED_AT_ONCE = 10_000  # nodes; searching so many takes 10 ms
 MOST_OPENED = 1000  # rows that one command or search opens: opening so many takes 20 ms
 _FIELD_WIDTH = 190  # px
@@ -223,6 +229,7 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
         self._changes_by: CallMode | None = None  # the kind that the user chose for changes
         self._focus: tuple[str, ...] = ()
         self._picked: Picked | None = None
+        self._asked: weakref.ref[Slices] | None = None  # the many slices whose calls the user wants
         self._searching = Latest(self)
         self._searching.answered.connect(self._show_matches)
         self._is_split = False  # whether the user or an answer has divided the height
@@ -332,8 +339,26 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
             stays = self._comparison.in_tables is None and self.answer.shown is open_trace
         else:
             stays = self.answer is not None and self._comparison.in_tables is not None
+        if open_trace is not None and self._comparison.in_tables is None:
+            slices = open_trace.trace.slices
+            if len(slices) > MOST_UNASKED and (self._asked is None or self._asked() is not slices):
+                self._offer_many(slices)
+                return
         if not self.defer(stays=stays):
             super().refresh()
+
+    def _offer_many(self, slices: Slices) -> None:
+        """Show what the calls of many slices take, with a button that shows them."""
+
+        def show() -> None:
+            self._asked = weakref.ref(slices)
+            self.refresh()
+
+        self.drop_answer()
+        count = len(slices)
+        memory = bytes_text(count * _BYTES_OF_CALL)
+        sentence = f"The calls of {count:,} slices take some seconds and up to {memory} of memory."
+        self.show_sentence(sentence, SHOW_CALLS, show)
 
     def question(self) -> Question | None:
         """Return the question for the nodes of the current trace, or for changes."""
