@@ -7,6 +7,7 @@ import pytest
 from viewer.model.text import (
     LONGEST,
     amount_in_unit,
+    bytes_text,
     capped,
     display_name,
     distinct_names,
@@ -26,6 +27,16 @@ from viewer.model.text import (
 )  # fmt: skip
 def test_an_amount_reads_with_its_prefix(value, text):
     assert " ".join(amount_in_unit(value, "B")) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(999, "999 B"), (1000, "1.0 kB"), (999_499, "999 kB"), (999_500, "1.0 MB"),
+     (9_940_000, "9.9 MB"), (999_499_999, "999 MB"), (999_891_000, "1.0 GB"),
+     (12_300_000_000, "12 GB")],
+)  # fmt: skip
+def test_a_size_takes_the_next_unit_where_it_rounds_to_a_thousand(size, text):
+    assert bytes_text(size).replace("\u202f", " ") == text
 
 
 def test_a_line_has_no_line_ends_and_the_spaces_of_a_keyboard():

@@ -36,9 +36,9 @@ def amount_in_unit(value: float, unit: str) -> tuple[str, str]:
 
 def bytes_text(size: int) -> str:
     """A size such as "95 kB", "49 MB" or "1.2 GB"; one decimal below ten of a unit."""
-    unit, factor = next(
-        ((u, f) for u, f in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)) if size >= f), ("B", 1)
-    )
+    units = ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)
+    # From 999.5 MB on it is 1.0 GB.
+    unit, factor = next(((u, f) for u, f in units if size >= f - f // 2000), ("B", 1))
     number = size / factor
     decimals = 1 if factor > 1 and number < 10 else 0
     return f"{number:.{decimals}f}{NARROW_SPACE}{unit}"

@@ -23,6 +23,7 @@ from viewer.gui.panels.base.operator_tables.contents import (
     median_heading,
     summed_heading,
     term_heading,
+    width_of_counts,
     width_of_title,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
@@ -100,6 +101,7 @@ def group_contents(
     base = base or FigureBase(rate, unit=open_trace.file.unit)
     groups = tuple(table.groups[:MOST_ROWS])
     most = max((group.wall or 0 for group in groups), default=0)
+    most_counted = max((_spread(group).count for group in groups), default=0)
     # Usually the two are the same.
     has_wall = any(group.wall != group.self_ticks for group in groups)
     main = STATISTICS["wall_ns" if has_wall else "self_ns"]
@@ -185,7 +187,8 @@ def group_contents(
             lambda g: time(g.self_ticks, g, is_known=not g.is_apart)),) if has_wall else ()),
         *(((median_heading(base), median),) if has_medians else ()),
         (_with_base(base, STATISTICS["total_ns"], 96), total),
-        (replace(column_of(counts, width_of_title(base.summed(counts.title), 64)),
+        (replace(column_of(counts, width_of_counts(
+                most_counted, width_of_title(base.summed(counts.title), 64))),
             title=base.summed(counts.title)),
             lambda g: (group_digits(_spread(g).count), _spread(g).count)),
         *((column_of(STATISTICS[f"{name}_ns"], 92), length(name))

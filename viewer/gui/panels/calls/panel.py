@@ -54,6 +54,7 @@ from viewer.gui.session.selection import longest_slice
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import bytes_text
+from viewer.model.times import counted
 from viewer.model.timing import is_mostly_sampled
 from viewer.model.trace import Slices
 from viewer.view.open_trace import AT_ONCE
@@ -355,9 +356,9 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
             self.refresh()
 
         self.drop_answer()
-        count = len(slices)
-        memory = bytes_text(count * _BYTES_OF_CALL)
-        sentence = f"The calls of {count:,} slices take some seconds and up to {memory} of memory."
+        memory = bytes_text(len(slices) * _BYTES_OF_CALL)
+        taken = f"some seconds and up to {memory} of memory"
+        sentence = f"The calls of {counted(len(slices), 'slice')} take {taken}."
         self.show_sentence(sentence, SHOW_CALLS, show)
 
     def question(self) -> Question | None:

@@ -65,6 +65,11 @@ def summed_heading(
     return Heading(title, kind, wide, tip, f"sum of {term.title}")
 
 
+def width_of_counts(most: int, least: int) -> int:
+    """Return the px of a column whose largest count is `most`."""
+    return max(least, _CHARACTER * len(group_digits(most)) + _INSET)
+
+
 def median_heading(base: FigureBase) -> Heading:
     """Return the column of the median self time per inference: "Median of 4"."""
     tip = figure_terms.PER_INFERENCE.explained("Here of the self time.")
@@ -203,6 +208,7 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
         return OperatorContents()
     base = answer.base
     most = max((r.ticks for r in table.rows), default=0)
+    calls = max((r.slices for r in table.rows), default=0)
     kernels = any(cost.kernel for cost in table.rows)
     share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME), of=base)
     whole = table.whole  # a property that sums all rows: read it once
@@ -230,7 +236,8 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
         (term_heading(share_term, ColumnKind.SHARE, 132, WHOLE_BELOW), share),
         *([(median_heading(base), median)] if answer.medians else ()),
         *([(base_heading(base, KERNEL, ColumnKind.TIME, 88), kernel)] if kernels else ()),
-        (summed_heading(base, figure_terms.COUNT, ColumnKind.NUMBER, 60, CALLS),
+        (summed_heading(base, figure_terms.COUNT, ColumnKind.NUMBER, width_of_counts(calls, 60),
+                        CALLS),
             lambda cost: (group_digits(cost.slices), cost.slices)),
         (Heading(LINE, ColumnKind.NUMBER, 76),
             lambda cost: (facts[cost.operators].line, facts[cost.operators].keys[1])),
