@@ -72,3 +72,13 @@ def test_columns_of_one_name_are_told_apart():
     result = asked("SELECT 1 a, 2 a, 3 a_1, 4 a, 5 b")
     assert result.columns == ["a", "a_1", "a_1_1", "a_2", "b"]
     assert result.rows == [(1, 2, 3, 4, 5)]
+
+
+def test_a_query_that_gets_no_thread_is_refused(monkeypatch):
+    def start(timer):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Timer, "start", start)
+    with pytest.raises(WrongQuery, match="memory"), as_wrong_query(Limits()):
+        with limited(package().connect(), Limits()):
+            raise AssertionError("it ran")

@@ -184,17 +184,22 @@ def limited(
     timers = [threading.Timer(limits.seconds, connection.interrupt)]
     if limits.overdue is not None:
         timers.append(threading.Timer(limits.seconds + grace_s, limits.overdue))
-    for timer in timers:
-        timer.daemon = True
-        timer.start()
+    started: list[threading.Timer] = []
     try:
+        for timer in timers:
+            timer.daemon = True
+            try:
+                timer.start()
+            except RuntimeError as error:  # no memory, or too many threads
+                raise MemoryError(str(error)) from error
+            started.append(timer)
         threads = os.cpu_count() or 1
         with _bounded(2 * limits.memory + _UNCOUNTED + threads * _OF_THREAD):
             yield
     finally:
-        for timer in timers:
+        for timer in started:
             timer.cancel()
-        for timer in timers:
+        for timer in started:
             timer.join()  # none outlives its query: a cancelled timer wakes and ends at once
 
 

@@ -39,7 +39,8 @@ class Kind:
     name: of its job and of its folder in tests/data/regress. samples: glob patterns in tests/data.
     made: from scratch. change: another structure; raises ValueError for a file without any.
     partner: what such a file is linked with, a path in tests/data. runs: how many inputs a long
-    campaign reads.
+    campaign reads. memory: addresses that reading takes beside what all kinds may; DuckDB reserves
+    some for each thread of a query.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Kind:
     change: _Change
     partner: str = "torq/tiny_cnn.mlir"
     runs: int = 200_000
+    memory: int = 0
 
 
 def _lines(data: bytes, others: Sequence[bytes], dice: Dice) -> bytes:
@@ -140,7 +142,8 @@ KINDS = {
         Kind("json_table", ".json", ("regress/json_table/*",), texts.json_table, _json),
         Kind("mlir", ".mlir", ("torq/tiny_cnn.mlir",), texts.mlir, _lines,
              "torq/compile_c3_taskid_mtu.csv"),
-        Kind("session", ".opscope", ("regress/session/*",), own_files.session, _json),
+        Kind("session", ".opscope", ("regress/session/*",), own_files.session, _json,
+             memory=6 << 30),
         Kind("columns", ".columns", ("regress/columns/*",), own_files.columns,
              own_files.columns_changed),
         Kind("settings", ".ini", ("regress/settings/*",), own_files.settings, _lines),

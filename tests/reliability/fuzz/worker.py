@@ -146,7 +146,7 @@ def _feed(
     engine = Engine(folder / "engine.pftrace")
     oracles.use(checks.read(_sample(path, kind), kind).item, kind, path)  # imports, caches
     gc.freeze()  # what the imports made is not searched again
-    checks.limit_memory()
+    checks.limit_memory(checks.MOST_MEMORY + kind.memory)
     for number in range(count):
         if number % 50 == 0:
             watch()

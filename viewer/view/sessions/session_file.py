@@ -375,7 +375,8 @@ def read(path: str) -> SavedSession:
         )
     try:
         with open(path, "rb") as file:
-            data = file.read(_LONGEST + 1).removeprefix(b"\xef\xbb\xbf")
+            size = min(os.fstat(file.fileno()).st_size, _LONGEST)  # a read of 64 MB takes 64 MB
+            data = file.read(size + 1).removeprefix(b"\xef\xbb\xbf")
         with BUDGET.reading(size=size_of(path)) as allowance:
             allowance.take(len(data) + memory_needed(data))
         version = msgspec.json.decode(data, type=_Version).opscope_session
