@@ -12,10 +12,13 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from viewer.analysis.comparison.conditions import Conditions
 from viewer.model.trace import Trace
 from viewer.recording.device_clock import brackets_in, zero_of
+
+if TYPE_CHECKING:
+    from viewer.analysis.comparison.conditions import Conditions
 
 SCHEMA = "opscope-run/1"
 SUFFIX = ".run.json"
@@ -66,6 +69,8 @@ def _facts_of(profile: str) -> object:
 
 def conditions_in(facts: object) -> Conditions:
     """Return the conditions in the contents of such a file; unknown ones for another file."""
+    from viewer.analysis.comparison.conditions import Conditions  # of a comparison only
+
     if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
         return Conditions()
     order, before = facts.get("order"), facts.get("before")
