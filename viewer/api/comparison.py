@@ -14,7 +14,7 @@ from viewer.formats.folders import files_in
 from viewer.reports.compare import compare_facts, compared
 from viewer.reports.compare_sentences import explanation, headline
 from viewer.reports.info import Facts
-from viewer.tables.catalog import COMPARISON
+from viewer.tables.command_rows import COMPARISON
 from viewer.workspace.comparison_arms import share_programs
 from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers
 from viewer.workspace.workspace import Workspace

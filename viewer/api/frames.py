@@ -21,8 +21,8 @@ from viewer.export.perfetto.flows import flows_among
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
 from viewer.reports.info import Facts
-from viewer.tables.catalog import COUNTERS, FLOWS
 from viewer.tables.columns import SharedColumn, joined_shared
+from viewer.tables.command_rows import COUNTERS, FLOWS
 from viewer.tables.slices import SLICES, Per, SliceTable
 from viewer.tables.spec import TableSpec
 from viewer.workspace.exports import common_offsets

@@ -35,7 +35,7 @@ from viewer.model.trace import Trace
 from viewer.reports.course import course_facts, course_lines, wall_facts
 from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import HEAD, Facts, clock_facts, range_text
-from viewer.tables.catalog import FINDINGS
+from viewer.tables.command_rows import FINDINGS
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 

@@ -35,6 +35,7 @@ from viewer.model.untimed import counts_text
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.executables import executable_facts, executable_lines, plain_count
+from viewer.tables.command_rows import INFERENCES, PROBLEMS
 from viewer.workspace.session_sets import SessionSet, session_sets
 from viewer.workspace.workspace import Workspace
 
@@ -143,8 +144,6 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     was cut short. `warm_up`: whether figures per inference leave it out. `phase`: "decode", null if
     its method has one. `gap_ns`: idle time since the inference before, null for the first.
     """
-    from viewer.tables.catalog import INFERENCES
-
     rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
     table = workspace.links(trace)
     gaps = gaps_of(trace)
@@ -298,8 +297,6 @@ def column_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
 
 
 def _problems(problems: tuple[Problem, ...]) -> list[Facts]:
-    from viewer.tables.catalog import PROBLEMS
-
     return [PROBLEMS.row(problem) for problem in problems]
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.model.times import tick_to_ns
 from viewer.tables.columns import Rows, text_array
+
+if TYPE_CHECKING:
+    from viewer.analysis.statistics.figure_terms import FigureTerm
 
 # Dtypes have the names of pandas. int64 and bool are never missing.
 Dtype = Literal["category", "string", "object", "int64", "Int64", "float64", "bool"]

@@ -27,7 +27,7 @@ from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 from viewer.gui.session.feeds.problems import ProblemEntry, ProblemsFeed
 from viewer.model.text import display_name
 from viewer.model.times import group_digits
-from viewer.tables.catalog import PROBLEMS as TABLE
+from viewer.tables.command_rows import PROBLEMS as TABLE
 
 NOTHING = "No problems found."
 _ROW_AIR = 10
