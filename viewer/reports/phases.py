@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from viewer.analysis.findings.sequence import rate_text, tokens_text
 from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.sequence.changes import sequences
-from viewer.analysis.sequence.rates import rate_of
-from viewer.analysis.sequence.wall_time import tokens_of
+from viewer.analysis.sequence.rates import rate_of, rate_text, sequences
+from viewer.analysis.sequence.wall_time import tokens_of, tokens_text
 from viewer.model.inferences.logged_methods import (
     Series,
     of_series,

@@ -6,7 +6,6 @@ operators that change, and what the host does between inferences, which no slice
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -26,14 +25,13 @@ from viewer.analysis.findings.finding import (
     share_text,
 )
 from viewer.analysis.links.labels import series_names
-from viewer.analysis.sequence.changes import Change, change_of, sequences
+from viewer.analysis.sequence.changes import Change, change_of
 from viewer.analysis.sequence.levels import LEAST_CHANGE
-from viewer.analysis.sequence.rates import Rate, rate_of
+from viewer.analysis.sequence.rates import Rate, rate_of, rate_text, sequences
 from viewer.analysis.sequence.stretches import LEAST_ON_A_SIDE
-from viewer.analysis.sequence.wall_time import TokenCount
 from viewer.arrays import Ints
 from viewer.model.inferences.logged_methods import series_of
-from viewer.model.times import counted, format_time, group_digits, tick_to_ns
+from viewer.model.times import counted, group_digits
 
 # Less of the wall time makes no noticeable difference.
 BETWEEN_SHARE = Fraction(1, 10)
@@ -86,30 +84,6 @@ def between(context: FindingContext) -> FamilyAnswer:
         why = "the file does not show when several inferences started"
     unit = context.trace.unit
     return NotReported(Family.BETWEEN, unit.worded(why), _BETWEEN_RULE, most >= 0)
-
-
-def rate_text(rate: Rate, ns_per_tick: Fraction, noun: str) -> str:
-    """Return "145.6 steps per second of wall time, 1.500 ms between steps (21.8 %)"."""
-    per_second = rate.per_second(ns_per_tick)
-    if per_second is None:
-        return ""
-    gap = format_time(tick_to_ns(_median_gap(rate), ns_per_tick))
-    amount = f"{per_second:,.4g}" if per_second < 10_000 else f"{per_second:,.0f}"
-    return (
-        f"{amount} {noun}s per second of wall time; {gap} between {noun}s "
-        f"({share_text(rate.idle, rate.wall)} of the wall time)"
-    )
-
-
-def tokens_text(name: str, tokens: TokenCount | None, ns_per_tick: Fraction) -> str:
-    """Return "prefill: 480 tokens, 50 per second (20.00 ms each)"; "" if no file states them."""
-    if tokens is None:
-        return ""
-    text = counted(tokens.tokens, "token")
-    if per_second := tokens.per_second(ns_per_tick):
-        each = format_time(tick_to_ns(Fraction(tokens.ticks, tokens.tokens), ns_per_tick))
-        text += f", {per_second:,.4g} per second ({each} each)"
-    return f"{name}: {text}" if name else text
 
 
 def _named(context: FindingContext) -> list[tuple[str, tuple[int, ...]]]:
@@ -255,9 +229,3 @@ def _between(context: FindingContext, name: str, rate: Rate) -> Finding:
         across=True,
         phase=name,
     )
-
-
-def _median_gap(rate: Rate) -> Fraction:
-    ordered: Sequence[int] = sorted(rate.gaps)
-    middle = len(ordered) // 2
-    return Fraction(ordered[middle] + ordered[-1 - middle], 2)

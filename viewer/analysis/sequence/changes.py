@@ -20,7 +20,6 @@ from viewer.analysis.sequence.part_times import part_times
 from viewer.analysis.sequence.scales import positions
 from viewer.analysis.sequence.stretches import LEAST_ON_A_SIDE
 from viewer.arrays import Floats, Ints
-from viewer.model.inferences.logged_methods import series_of
 from viewer.model.quantiles import exact_median
 from viewer.model.trace import RunKind, Trace
 
@@ -172,17 +171,6 @@ def _settled(trace: Trace, runs: Sequence[int]) -> list[int]:
         first -= 1
     rest = (at for at in runs[warm:] if not trace.runs[at].warms_up)  # after later loads
     return [*runs[first:warm], *rest]
-
-
-def sequences(trace: Trace) -> list[tuple[int, ...]]:
-    """Return the finished inferences of every phase, in order of time; not of an open method."""
-    found: dict[tuple[object, ...], list[int]] = {}
-    for at in sorted(range(len(trace.runs)), key=lambda at: trace.runs[at].start):
-        run = trace.runs[at]
-        is_one = run.kind is RunKind.INFERENCE and run.finished and run.count == 1
-        if is_one and run.part >= 0 and run.end > run.start:
-            found.setdefault(series_of(trace, run), []).append(at)
-    return [tuple(value) for value in found.values()]
 
 
 def _positions(trace: Trace, runs: Sequence[int]) -> Ints:

@@ -14,6 +14,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from viewer.model.inferences.logged_methods import series_of
+from viewer.model.quantiles import exact_median
+from viewer.model.times import format_share, format_time, tick_to_ns
 from viewer.model.timing import Timing
 from viewer.model.trace import RunKind, Trace
 
@@ -103,6 +106,17 @@ def rate_of(trace: Trace, runs: Sequence[int]) -> Rate | None:
     return Rate(len(runs), ticks, tuple(gap for gap, _ in gaps_and_runs), max(gaps_and_runs)[1])
 
 
+def sequences(trace: Trace) -> list[tuple[int, ...]]:
+    """Return the finished inferences of every phase, in order of time; not of an open method."""
+    series: dict[tuple[object, ...], list[int]] = {}
+    for index in sorted(range(len(trace.runs)), key=lambda run_index: trace.runs[run_index].start):
+        run = trace.runs[index]
+        is_one = run.kind is RunKind.INFERENCE and run.finished and run.count == 1
+        if is_one and run.part >= 0 and run.end > run.start:
+            series.setdefault(series_of(trace, run), []).append(index)
+    return [tuple(value) for value in series.values()]
+
+
 def are_starts_measured(trace: Trace) -> bool:
     """Return whether a file states when its inferences started."""
     timing = trace.slices.timing
@@ -111,3 +125,16 @@ def are_starts_measured(trace: Trace) -> bool:
     starts = np.isin(trace.slices.start, [run.start for run in trace.runs])
     invented = Timing.PLACED | Timing.DERIVED
     return not bool((timing[starts] & invented).all()) if starts.any() else True
+
+
+def rate_text(rate: Rate, ns_per_tick: Fraction, noun: str) -> str:
+    """Return "145.6 steps per second of wall time, 1.500 ms between steps (21.8 %)"."""
+    per_second = rate.per_second(ns_per_tick)
+    if per_second is None:
+        return ""
+    gap = format_time(tick_to_ns(exact_median(rate.gaps), ns_per_tick))
+    amount = f"{per_second:,.4g}" if per_second < 10_000 else f"{per_second:,.0f}"
+    return (
+        f"{amount} {noun}s per second of wall time; {gap} between {noun}s "
+        f"({format_share(rate.idle, rate.wall)} of the wall time)"
+    )

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from viewer.analysis.sequence.rates import are_starts_measured, gaps_of
 from viewer.model.inferences.logged_methods import Series, series_of
+from viewer.model.times import counted, format_time, tick_to_ns
 from viewer.model.trace import Run, RunKind, Trace
 
 LOAD, BEFORE, FIRST, SAMPLING = "Load", "Before the first inference", "First inference", "Sampling"
@@ -75,6 +76,17 @@ def tokens_of(runs: Sequence[Run]) -> TokenCount | None:
     if not stated:
         return None
     return TokenCount(sum(run.tokens for run in stated), sum(run.end - run.start for run in stated))
+
+
+def tokens_text(name: str, tokens: TokenCount | None, ns_per_tick: Fraction) -> str:
+    """Return "prefill: 480 tokens, 50 per second (20.00 ms each)"; "" if no file states them."""
+    if tokens is None:
+        return ""
+    text = counted(tokens.tokens, "token")
+    if per_second := tokens.per_second(ns_per_tick):
+        each = format_time(tick_to_ns(Fraction(tokens.ticks, tokens.tokens), ns_per_tick))
+        text += f", {per_second:,.4g} per second ({each} each)"
+    return f"{name}: {text}" if name else text
 
 
 def _before(trace: Trace, loads: list[Run], runs: list[Run]) -> int:

@@ -58,7 +58,7 @@ def medians_of(
 
     Where it is open which methods inferences ran, several have no figures.
     """
-    from viewer.analysis.sequence.changes import sequences
+    from viewer.analysis.sequence.rates import sequences
 
     trace = table.trace
     position = {id(run): i for i, run in enumerate(trace.runs)}

@@ -25,7 +25,7 @@ from viewer.analysis.findings.finding import (
     share_text,
 )
 from viewer.analysis.findings.inferences import SlowestInference
-from viewer.analysis.findings.sequence import tokens_text
+from viewer.analysis.sequence.wall_time import tokens_text
 from viewer.analysis.summary.medians import MedianInference
 from viewer.analysis.summary.summary import Expensive, Summary
 from viewer.gui.panels.base.file_caption import FileCaption

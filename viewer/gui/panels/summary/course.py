@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from viewer.analysis.findings.sequence import rate_text
+from viewer.analysis.sequence.rates import rate_text
 from viewer.analysis.sequence.wall_time import WallPart
 from viewer.analysis.summary.medians import MedianInference
 from viewer.model.inferences.logged_methods import series_of
