@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import zipfile
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, UnreadableFile, never_cancelled, stop_if
 from viewer.codecs.system_memory import is_in_memory
+
+if TYPE_CHECKING:
+    import zipfile
 
 # A real PyTorch trace is packed 13:1, the sheet of a workbook with equal rows 60:1; a list of one
 # event repeated, 340:1. Deflate cannot exceed 1032:1.

@@ -81,7 +81,6 @@ from viewer.model.scope import WHOLE, LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits, tick_to_ns
 from viewer.model.warm_up import counted_inferences
-from viewer.query.statistics_sql import IN_ORDER, CopiedTable, statistics_sql
 from viewer.tables.statistics import statistics_columns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
@@ -574,6 +573,8 @@ def query_of(answer: StatisticsAnswer, words: Sequence[str] = (), path: str = ""
 
     words: of the filter. path: of the file, if several are open.
     """
+    from viewer.query.statistics_sql import IN_ORDER, CopiedTable, statistics_sql
+
     grouping, scope, base, table = answer.grouping, answer.scope, answer.base, answer.table
     key, then = table.key, answer.then
     first, last, _ = scope.span

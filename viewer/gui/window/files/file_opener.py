@@ -16,7 +16,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.codecs.file_stamps import stamp_of
 from viewer.formats import JSON_TABLE, PLAIN_CSV, WHOLE, formats, open_file, share_text
-from viewer.formats.executorch.debug_buffer import is_debug_buffer
 from viewer.formats.table.stated_columns import Question
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
@@ -107,7 +106,6 @@ class FileOpener(QObject):
 
         Folders are searched first.
         """
-        from viewer.formats.npz import is_npz
         from viewer.view.sessions.opened_files import is_session
 
         folders = [path for path in paths if os.path.isdir(path)]
@@ -120,7 +118,7 @@ class FileOpener(QObject):
                 sessions[0], [path for path in paths if path not in sessions]
             )
             return
-        values = [path for path in paths if is_npz(path) or is_debug_buffer(path)]
+        values = [path for path in paths if _has_values(path)]
         rest = [path for path in paths if path not in values]
         if values and (rest or self._session.traces):
             self.values_requested.emit(values)
@@ -396,3 +394,17 @@ def part_warning(item: Trace | Program | Executable) -> str:
         return ""
     # It is the first problem, and shows how much was read.
     return f"{display_name(item.path)}: {item.problems[0].kind}. Totals are those of this part"
+
+
+def _has_values(path: str) -> bool:
+    """Whether a file has values of tensors and no times, by its name and its first bytes."""
+    name = path.lower()
+    if name.endswith(".npz"):
+        from viewer.formats.npz import is_npz
+
+        return is_npz(path)
+    if name.endswith(".bin"):
+        from viewer.formats.executorch.debug_buffer import is_debug_buffer
+
+        return is_debug_buffer(path)
+    return False
