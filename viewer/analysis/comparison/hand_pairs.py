@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from viewer.analysis.comparison.sessions import Part
-
 if TYPE_CHECKING:
     from viewer.analysis.comparison.arms import Arm
     from viewer.analysis.comparison.operator_pairs import OperatorPairs
+    from viewer.analysis.comparison.sessions import Part
     from viewer.program.program import Operator, Program
 
 

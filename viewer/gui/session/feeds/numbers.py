@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
 
-from viewer.analysis.numbers.compared import OperatorErrors
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.numbers.references import (
@@ -26,6 +25,7 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.view.open_trace import OpenTrace
 
 if TYPE_CHECKING:
+    from viewer.analysis.numbers.compared import OperatorErrors
     from viewer.gui.session.numbers.logged import LoggedNumbers, MeasuredNumbers, NumbersQuestion
 
 
@@ -144,12 +144,12 @@ class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
         return session.as_run(number)
 
     def _question(self) -> NumbersQuestion | None:
-        from viewer.gui.session.numbers.logged import NumbersQuestion
-
         number = self._number()
         if number is None:
             self._path = ""
             return None
+        from viewer.gui.session.numbers.logged import NumbersQuestion  # most files have no values
+
         session, reference = self._session, self.reference
         open_trace = session.as_run(number)
         if open_trace.file.path != self._path:
@@ -184,11 +184,13 @@ class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
     # -- answers -----------------------------------------------------------------------------------
 
     def _set(self, answer: LoggedNumbers | None) -> None:
-        from viewer.gui.session.numbers.logged import MeasuredNumbers
-
         if answer is not self.answer:
             self._measuring.cancel()
-            self.figures = None if answer is None else MeasuredNumbers(answer)
+            self.figures = None
+            if answer is not None:
+                from viewer.gui.session.numbers.logged import MeasuredNumbers
+
+                self.figures = MeasuredNumbers(answer)
         self._color()
         super()._set(answer)
         if self.figures is not None and answer is not None and answer.rows:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
-from viewer.analysis.comparison.arms import Arm
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -18,6 +18,9 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import counted
+
+if TYPE_CHECKING:
+    from viewer.analysis.comparison.arms import Arm
 
 _SIDE = 16  # px of the letter's frame
 _MOST_TEXT = 200  # px of what an arm is
