@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fractions import Fraction
 
 from viewer.analysis.search.arguments import ARGUMENT, FORM, Argument, named_number
@@ -135,6 +134,8 @@ class Query:
         """Why it is an error if it has no matches, or ""."""
         if not self.unknown:
             return ""
+        from difflib import get_close_matches
+
         fields = (*FIELDS, ARGUMENT)
         similar = get_close_matches(self.unknown, fields, 1, 0.5)
         nearest = f"; {similar[0]}: is similar" if similar else ""

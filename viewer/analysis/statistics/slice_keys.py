@@ -6,7 +6,6 @@ Slices of one identity (`Trace.keys`) can differ in them, so a group is stated p
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 import numpy as np
 
@@ -39,6 +38,8 @@ def argument(trace: Trace, name: str) -> Column | None:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the most similar of some names, "" if none is similar."""
+    from difflib import get_close_matches  # of a complaint only
+
     by_fold = {other.casefold(): other for other in names}
     close = get_close_matches(name.casefold(), by_fold, 1, 0.6)
     return by_fold[close[0]] if close else ""

@@ -8,16 +8,17 @@ signatures.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.table.column_units import UNITS, parse_unit
-from viewer.formats.table.layout import Layout
+
+if TYPE_CHECKING:
+    from viewer.formats.table.layout import Layout
 
 # What a column can be, in the order that it is asked.
 # phase: whether a row is a begin, an end or a mark.
@@ -58,6 +59,9 @@ class StatedColumns:
 
     def text(self) -> str:
         """The text form, which `parse_columns` reads."""
+        import csv
+        import io
+
         out = io.StringIO()
         cells = [f"{what}={value}" for what, value in self.given]
         csv.writer(out, lineterminator="").writerow(cells)
@@ -69,6 +73,8 @@ NOTHING_STATED = StatedColumns()
 
 def parse_columns(text: str) -> StatedColumns:
     """The columns that a text states. Raises ValueError with what is wrong."""
+    import csv  # few files have stated columns
+
     try:
         cells = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error as error:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -233,7 +232,7 @@ class AutosavedSession:
     def _claim(self) -> None:
         os.makedirs(self.folder, exist_ok=True)
         while self._owned is None:  # another program may look at the new lock at this moment
-            stem = os.path.join(self.folder, f"{_PREFIX}{secrets.token_hex(8)}")
+            stem = os.path.join(self.folder, f"{_PREFIX}{os.urandom(8).hex()}")
             self._owned, self._path = OwnedLock.take(stem + _OWNER), stem + SUFFIX
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QStandardPaths, QUrl
@@ -41,6 +40,8 @@ def editor_arguments(command: str, path: str, line: int) -> list[str]:
     are {file} and {line} replaced, so the path stays in one argument whatever is in it. Without
     {file}, the path is the last argument. Raises ValueError if the command is not valid.
     """
+    import shlex
+
     try:
         parts = shlex.split(command, posix=os.name != "nt")
     except ValueError:
