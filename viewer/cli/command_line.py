@@ -30,6 +30,8 @@ from viewer.cli.commands import COMMANDS, run
 from viewer.cli.commands.completion import COMPLETING, complete
 from viewer.cli.output import with_output
 
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+
 
 def main_of(arguments: Sequence[str] | None) -> int:
     """Run the window or a command; see `viewer.cli.main`."""
@@ -43,12 +45,27 @@ def main_of(arguments: Sequence[str] | None) -> int:
     return with_output(lambda: _answer(words[0], words[1:]), exact=exact)
 
 
+def _import_numpy() -> None:
+    """Import numpy without a thread per core for linear algebra, which takes 50 ms of CPU.
+
+    Opscope multiplies small matrices only. Programs that a command starts keep their threads.
+    """
+    if _BLAS_THREADS not in os.environ:
+        os.environ[_BLAS_THREADS] = "1"
+        try:
+            import numpy  # noqa: F401
+        finally:
+            del os.environ[_BLAS_THREADS]
+
+
 def _answer(command: str, arguments: list[str]) -> int:
     from viewer.codecs.temporary_folder import remove_left_folders
     from viewer.formats.memory import retain_freed
 
     remove_left_folders()
     retain_freed()
+    if command != "completion":  # which shells run at their start, and needs no arrays
+        _import_numpy()
     try:
         return run(command, arguments)
     except Exception as error:

@@ -52,9 +52,11 @@ from viewer.cli import main
 main([sys.argv[1]])
 """
 INFO = """
-import json, sys
+import json, os, sys
 from viewer.cli import main
 main(["info", sys.argv[1]])
+assert "OPENBLAS_NUM_THREADS" not in os.environ  # programs that a command starts keep their threads
+assert not os.path.isdir("/proc/self/task") or len(os.listdir("/proc/self/task")) == 1
 print(json.dumps(sorted(sys.modules)))
 """
 
@@ -63,6 +65,7 @@ def modules_of(code: str, tmp_path) -> list[str]:
     """The modules that a process has imported at its end."""
     environment = os.environ | {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path)}
     environment |= {"XDG_RUNTIME_DIR": str(tmp_path)}
+    environment.pop("OPENBLAS_NUM_THREADS", None)
     done = subprocess.run(
         [sys.executable, "-c", code, SAMPLE],
         env=environment, capture_output=True, text=True, timeout=120, check=True,
