@@ -139,12 +139,13 @@ def group_contents(
 
     of_cell: dict[int, float | None] = {}
     start_of = dict[int, tuple[int, int]]()  # by the identity of a group
+    zero = open_trace.trace.start
 
     def start(end: int) -> Callable[[Group], Cell]:
         def cell(group: Group) -> Cell:
             if group.is_apart or id(group) not in start_of:  # on a clock of its own
                 return MISSING, -1
-            ns = tick_to_ns(start_of[id(group)][end] - open_trace.trace.start, rate)
+            ns = tick_to_ns(start_of[id(group)][end] - zero, rate)
             return format_time(ns), ns
 
         return cell
