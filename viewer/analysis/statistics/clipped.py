@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints, stable_order
+from viewer.arrays import Bools, Codes, Ints, parts_of, stable_order
 from viewer.model.intervals import running_maximum
 from viewer.model.queries import by_lane, foreign, nesting
 from viewer.model.trace import Slices
@@ -51,9 +51,10 @@ def inclusive(
 
     count: how many groups there are.
     """
-    start, end = clipped(slices, index, first, last)
     total = np.zeros(count, np.int64)
-    np.add.at(total, group, end - start)
+    for part in parts_of(len(index)):
+        start, end = clipped(slices, index[part], first, last)
+        np.add.at(total, group[part], end - start)
     return total
 
 
