@@ -348,7 +348,7 @@ class Costs:
 def whole_slices(trace: Trace) -> Bools:
     """Return per slice whether its time is (part of) the total that shares are relative to."""
     slices = trace.slices
-    busy: Bools = slices.row_depth[slices.rows()] == 0
+    busy: Bools = np.repeat(slices.row_depth == 0, np.diff(slices.row_ptr))
     executes = execute_keys(trace)[slices.key]
     if executes.any():
         busy = executes | (busy & np.isin(trace.keys.kind[slices.key], _INSTRUCTIONS))
