@@ -29,7 +29,7 @@ XCB_PACKAGES = (
 )
 
 
-_GIVE_UP_AFTER = 0.001  # seconds
+_GIVE_UP_AFTER = 0.0002  # seconds
 
 
 def run(
@@ -68,8 +68,8 @@ def run(
     from viewer.gui.qt.theme.theme import Theme
 
     # A reader thread releases the interpreter after this long when the window needs it. While
-    # panels update for an opened file, that happens dozens of times, and 5 ms each (the default)
-    # would add up to a visible pause.
+    # panels update for an opened file, a frame of the timeline needs it 40 times, once per call of
+    # numpy: 1 ms each makes it late. At half of this, two busy threads take half as much CPU again.
     sys.setswitchinterval(_GIVE_UP_AFTER)
     app = _application()
     settings = Settings()
