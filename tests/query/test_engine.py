@@ -11,6 +11,7 @@ from viewer.query.engine import (
     NoDuckDB,
     WrongQuery,
     as_wrong_query,
+    limited,
     lock,
     package,
     run,
@@ -79,6 +80,10 @@ def test_a_query_that_gets_no_thread_is_refused(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Timer, "start", start)
-    with pytest.raises(WrongQuery, match="memory"), as_wrong_query(Limits()):
-        with limited(package().connect(), Limits()):
-            raise AssertionError("it ran")
+    with (
+        package().connect() as connection,
+        pytest.raises(WrongQuery, match="memory"),
+        as_wrong_query(limits := Limits(10, 400_000_000)),
+        limited(connection, limits),
+    ):
+        raise AssertionError("it ran")
