@@ -68,7 +68,7 @@ def test_a_narrow_panel_shows_the_gap_the_mean_and_the_largest_value(show, data,
     assert header.sectionSize(1) == panel._theme.px(84)
     NumbersFeed.of(panel.session).choose(Reference(str(data / "numbers/portable.etdp")))
     settle(panel, qtbot)
-    assert titles(panel)[:4] == ["Operator", "SNR, dB", "Mean", "Max"]
+    qtbot.waitUntil(lambda: titles(panel)[:4] == ["Operator", "SNR, dB", "Mean", "Max"])
     assert header.sectionSize(2) == panel._theme.px(84)
 
 
