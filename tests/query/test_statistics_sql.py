@@ -52,7 +52,11 @@ def rows_of(grouping, rate, keys, span, base):
         rows = [
             row
             | per_inference_row(row, base, None, medians.get((group, cell.number), 0.0))
-            | {f"{n}_per_inference_ns": mean[f"{n}_ns"] for n in _MEANS if f"{n}_ns" in row}
+            | {
+                f"{n}_per_inference_ns": mean[f"{n}_ns"]
+                for n in _MEANS
+                if f"{n}_ns" in row and (n != "total" or row["total_ticks"] is not None)
+            }
             for (group, cell), row, mean in zip(cells, rows, means, strict=True)
         ]
     return pivoted.table, rows

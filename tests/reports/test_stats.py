@@ -429,3 +429,12 @@ def test_one_slice_per_inference_has_the_same_mean_and_median_in_both_columns(ca
     for row in once:
         assert row["Self, mean of 4, µs"] == row["Mean, µs"]
         assert row["Median of 4, µs"] == row["Median, µs"]
+
+
+def test_what_another_clock_timed_has_a_sum_and_no_mean(capsys):
+    path = str(ROOT / "tests/data/delegate_clocks/vulkan_shaders.etdp")
+    for keys in ("kernel", "kernel,process"):
+        _, out, _ = run(capsys, "stats", path, "--by", keys, "--per", "inference", "--json")
+        apart = [row for row in json.loads(out)["rows"] if row.get("clock_unit") == "ns"]
+        assert [row["total_ns"] for row in apart] == [row["clock_total"] for row in apart] != []
+        assert not any("total_per_inference_ns" in row for row in apart)

@@ -227,13 +227,20 @@ def _missing(grouping: Grouping, keys: tuple[str, ...], *, per_inference: bool) 
 def _mean_cells(
     table: PivotTable, base: FigureBase, rows: list[Facts], medians: Mapping[tuple[int, int], float]
 ) -> list[Facts]:
-    """Return the rows of cells with their means per inference, which add up to those above them."""
+    """Return the rows of cells with their means per inference, which add up to those above them.
+
+    What another clock timed has a sum alone.
+    """
     means = pivot_rows("", base.rate / base.divisor, table, wall_times(table.table, base.rate))[1]
     cells = [(row.group.number, cell) for row in table.rows for cell in row.cells]
     return [
         row
         | per_inference_row(row, base, None, medians.get((group, cell.number), 0.0))
-        | {f"{name}_per_inference_ns": mean[f"{name}_ns"] for name in _MEANS if f"{name}_ns" in row}
+        | {
+            f"{name}_per_inference_ns": mean[f"{name}_ns"]
+            for name in _MEANS
+            if f"{name}_ns" in row and (name != "total" or row["total_ticks"] is not None)
+        }
         for (group, cell), row, mean in zip(cells, rows, means, strict=True)
     ]
 
