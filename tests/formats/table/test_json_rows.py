@@ -124,3 +124,30 @@ def test_damaged_json_is_refused(text, tmp_path):
     path.write_text(text)
     with pytest.raises(UnreadableFile, match="its JSON is damaged"):
         open_file(str(path))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lines_and_bytes_that_cannot_be_read_are_counted_where_they_are(seed, tmp_path):
+    """Empty lines count as lines of the file, though they are no rows."""
+    draw = random.Random(seed)
+    kinds = [draw.choice(["row", "row", "row", "", "cut", "5"]) for _ in range(30)]
+    texts = {"row": '{"op": "a", "start_ns": 1, "dur_ns": 2}', "": "", "cut": '{"op": "a", "sta',
+             "5": "5"}  # fmt: skip
+    kinds[:2], bad_bytes = ["row", "row"], draw.randint(0, 3)
+    path = tmp_path / "rows.jsonl"
+    lines = [texts[kind].encode() for kind in kinds]
+    lines[0] = b'{"op": "a' + b"\xff" * bad_bytes + b'", "start_ns": 1, "dur_ns": 2}'
+    path.write_bytes(b"\n".join(lines))
+    trace = open_file(str(path))
+    counted = {problem.kind: (problem.count, problem.first) for problem in trace.problems}
+    assert len(trace.slices) == kinds.count("row")
+    wanted = {}
+    if bad_bytes:
+        wanted["invalid UTF-8: replaced"] = bad_bytes, ""
+    if "cut" in kinds:
+        wanted["line that is no JSON: left out"] = (
+            kinds.count("cut"), f"line {kinds.index('cut') + 1}"
+        )  # fmt: skip
+    if "5" in kinds:
+        wanted["item that is no object: left out"] = kinds.count("5"), ""
+    assert counted == wanted

@@ -7,8 +7,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import UnreadableFile
+from viewer.formats.json_objects import (
+    DEEPEST,
+    first_objects,
+    has_events,
+    is_json,
+    parsed,
+    read_json,
+)
 from viewer.formats.layers.cells import duration
 from viewer.formats.layers.headings import NAME, words_of
 from viewer.formats.layers.known import Known, known_of
@@ -19,53 +25,34 @@ from viewer.model.names.layers import TYPE
 from viewer.model.text import bytes_text
 from viewer.model.times import format_time
 
-_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"|\[\s*[\[{])')
-_TRACE = re.compile(rb'"(?:traceEvents|ph)"\s*:')
-_OBJECT = re.compile(rb"\{[^{}]{2,2000}\}")
 # Objects that are long before their table: what the tool writes first.
 _MARKS = (b'"execution_summary"', b'"detailed_performance"', b'"avg_performance"')
-# An object on each line.
-_LINES = re.compile(r"\s*\{[^\n]*\}[ \t]*\r?\n\s*\{")
 _SPLIT = re.compile(rb'"(?:columns|headers)"\s*:\s*(\[[^\[\]]{2,2000}\])')
 _KEYED = re.compile(rb'"[^"]{1,400}"\s*:\s*(?=\{[^{}]{2,2000}\})')
-_DEEPEST = 6
 _LONGEST_CELL = 400
-# Bytes of memory for each byte of a JSON text that is read whole. Not measured.
-_MEMORY = 12
-_NO_LINE = "line that is no JSON: left out"
 NO_OBJECT = "object that is no row of the table: left out"
-
-
-def is_json(head: bytes) -> bool:
-    """Whether a text starts as JSON; a log can start with a bracket, too."""
-    return _START.match(head) is not None
 
 
 def is_table(head: bytes) -> bool:
     """Whether the start of a JSON text has an object with a name and a duration."""
-    if not is_json(head) or _TRACE.search(head):
+    if not is_json(head) or has_events(head):
         return False
     if any(mark in head for mark in _MARKS):
         return True
-    for raw in _OBJECT.findall(head)[:40]:
-        if not has_hint(raw.decode("latin-1")):
-            continue
-        try:
-            item = json.loads(raw)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(item, dict) and _fits(item):
+    for raw in first_objects(head):
+        if (
+            has_hint(raw.decode("latin-1"))
+            and isinstance(item := parsed(raw), dict)
+            and _fits(item)
+        ):
             return True
     return any(map(_are_headings, _SPLIT.findall(head)[:4])) or _is_keyed(head)
 
 
 def _are_headings(text: bytes) -> bool:
     """Whether the headings of a JSON with columns and rows are of a table of layers."""
-    try:
-        heads = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    columns = header_of([str(head) for head in heads])
+    heads = parsed(text)
+    columns = header_of([str(head) for head in heads]) if isinstance(heads, list) else None
     return columns is not None and bool(columns.unit)
 
 
@@ -81,11 +68,7 @@ def _is_keyed(head: bytes) -> bool:
 
 def _first(text: bytes) -> Any:
     """The JSON object that a text begins with, None if it is none."""
-    end = text.find(b"}") + 1
-    try:
-        return json.loads(text[:end])
-    except (ValueError, RecursionError):
-        return None
+    return parsed(text[: text.find(b"}") + 1])
 
 
 def _fits(item: Mapping[str, Any]) -> bool:
@@ -107,39 +90,14 @@ class JsonTables:
 
     def read(self) -> None:
         """Read the file. Raises UnreadableFile, OSError."""
-        with open(self._path, "rb") as file:
-            raw = file.read()
-        allowance().take(len(raw) * _MEMORY)
-        try:
-            text = raw.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            text = raw.decode("utf-8-sig", "replace")
-            self._builder.problem("invalid UTF-8: replaced", text.count("\ufffd"), "")
-        try:
-            whole = self._lines(text) if _LINES.match(text) else json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise UnreadableFile(
-                self._path, f"its JSON is damaged: {error}", remedy="Write or copy it again"
-            ) from error
+        whole = read_json(self._path, self._builder.problem)
         self._walk(whole, 0)
         tool = next((known_of(table.columns.headings) for table in self.tables), None)
         if tool is not None and tool.unit and isinstance(whole, dict):
             self._state(whole, tool)
 
-    def _lines(self, text: str) -> list[Any]:
-        """The objects of JSON lines. A line that is none is counted: the last one may be cut."""
-        rows = []
-        for number, line in enumerate(text.splitlines(), 1):
-            if not line.strip():
-                continue
-            try:
-                rows.append(json.loads(line))
-            except (ValueError, RecursionError):
-                self._builder.problem(_NO_LINE, 1, f"line {number}")
-        return rows
-
     def _walk(self, item: Any, depth: int) -> None:
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             return
         if isinstance(item, list):
             rows = [row for row in item if isinstance(row, dict)]

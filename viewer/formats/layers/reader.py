@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
 from viewer.formats import HEAD_SIZE, format_of
+from viewer.formats.json_objects import is_json
 from viewer.formats.layers import json_tables
 from viewer.formats.layers.blocks import Blocks
 from viewer.formats.layers.json_tables import JsonTables
@@ -36,7 +37,7 @@ def sniff(head: bytes) -> bool:
     """Whether it has a table with names and durations and without starts near its start."""
     if json_tables.is_table(head):
         return True
-    if json_tables.is_json(head) or b"\0" in head:
+    if is_json(head) or b"\0" in head:
         return False
     return _start(head, whole=len(head) < HEAD_SIZE) is not None
 
@@ -51,7 +52,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     with faults_of(path), open(path, "rb") as file:
         sample = file.read(_SAMPLE)
     builder = TraceBuilder(path, FORMAT.name, "", Clock())
-    if json_tables.is_json(sample):
+    if is_json(sample):
         stop_if(cancelled)
         tables = JsonTables(path, builder)
         tables.read()

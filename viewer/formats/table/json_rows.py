@@ -18,33 +18,33 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from viewer.codecs.memory_budget import BUDGET, allowance
+from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, stop_if
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import write_temporary
 from viewer.formats import format_of
+from viewer.formats.json_objects import (
+    DEEPEST,
+    first_objects,
+    has_events,
+    is_json,
+    parsed,
+    read_json,
+)
 from viewer.formats.table import plain_csv
 from viewer.formats.table.column_names import recognized_names
 from viewer.formats.table.stated_columns import ColumnsNeeded, stated_columns
 from viewer.model.trace import Problem, Trace
 
-_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"|\[\s*\{)')
-_EVENTS = re.compile(rb'"(?:traceEvents|ph)"\s*:')
-_OBJECT = re.compile(rb"\{[^{}]{2,2000}\}")
-_LINES = re.compile(r"\s*\{[^\n]*\}[ \t]*\r?\n\s*\{")
 _LINE = re.compile(r"\bline ([0-9]+)")
-_DEEPEST = 6
-# Bytes of memory for each byte of a JSON text that is read whole. Not measured.
-_MEMORY = 12
-_NO_LINE = "line that is no JSON: left out"
 _NO_OBJECT = "item that is no object: left out"
 
 
 def sniff(head: bytes) -> bool:
     """Whether an object in the first bytes of a JSON text has a name, a start, and a length."""
-    if not _START.match(head) or _EVENTS.search(head):
+    if not is_json(head) or has_events(head):
         return False
-    return any(_is_row(_parsed(raw)) for raw in _OBJECT.findall(head)[:40])
+    return any(_is_row(parsed(raw)) for raw in first_objects(head))
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
@@ -93,24 +93,13 @@ def as_csv(
 
 
 def _rows(path: str) -> tuple[list[dict[str, Any]], list[Problem]]:
-    with open(path, "rb") as file:
-        raw = file.read()
-    allowance().take(len(raw) * _MEMORY)
-    text = raw.decode("utf-8-sig", "replace")
-    problems = []
-    if _LINES.match(text):
-        lines = [line for line in text.splitlines() if line.strip()]
-        items = [_parsed(line) for line in lines]
-        wrong = [number for number, item in enumerate(items, 1) if not isinstance(item, dict)]
-        if wrong:
-            problems.append(Problem(_NO_LINE, len(wrong), f"line {wrong[0]}"))
-        return [_texts(item) for item in items if isinstance(item, dict)], problems
-    try:
-        whole = json.loads(text, parse_float=_Number.parsed)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableFile(
-            path, f"its JSON is damaged: {error}", remedy="Write or copy it again"
-        ) from error
+    problems: dict[str, Problem] = {}
+
+    def problem(kind: str, count: int, first: str) -> None:
+        known = problems.get(kind, Problem(kind, 0, first))
+        problems[kind] = replace(known, count=known.count + count)
+
+    whole = read_json(path, problem, _Number.parsed)
     rows: list[dict[str, Any]] = []
     others = 0
     for table in _tables(whole, 0):
@@ -122,13 +111,13 @@ def _rows(path: str) -> tuple[list[dict[str, Any]], list[Problem]]:
             path, "it has no list of objects with a name, a start and a duration or an end"
         )
     if others:
-        problems.append(Problem(_NO_OBJECT, others, ""))
-    return rows, problems
+        problem(_NO_OBJECT, others, "")
+    return rows, list(problems.values())
 
 
 def _tables(item: Any, depth: int) -> Iterator[Sequence[Any]]:
     """The lists of rows in a JSON value."""
-    if depth > _DEEPEST:
+    if depth > DEEPEST:
         return
     if isinstance(item, list):
         if any(map(_is_row, item)):
@@ -162,13 +151,6 @@ class _Number(float):
         number = cls(text)
         number.text = text
         return number
-
-
-def _parsed(text: str | bytes) -> Any:
-    try:
-        return json.loads(text, parse_float=_Number.parsed)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _texts(item: Mapping[Any, Any]) -> dict[str, Any]:
