@@ -27,7 +27,7 @@ from viewer.analysis.statistics.group_keys import KEYS, refusal
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.pivot import groups_around
 from viewer.analysis.statistics.slice_keys import ARGUMENT, argument_names
-from viewer.api.base_table import BaseTable, duckdb_types
+from viewer.api.base_table import BaseTable, coded_texts, duckdb_types
 from viewer.arrays import Bools, Ints
 from viewer.model.times import ticks_to_ns
 from viewer.query.engine import WrongQuery
@@ -182,14 +182,8 @@ def _whole(values: Ints, is_missing: Bools | None = None) -> Any:
 
 
 def _texts(texts: Sequence[str], code: Ints) -> Any:
-    """Return texts as a dictionary over their codes; -1 is missing."""
-    import pyarrow
-
-    from viewer.export.tables.parquet import storable
-
-    stored = pyarrow.array([storable(text) for text in texts], pyarrow.string())
-    codes = pyarrow.array(code.astype(np.int32), mask=code < 0)
-    return pyarrow.DictionaryArray.from_arrays(codes, stored)
+    """Return texts by their codes; -1 is missing."""
+    return coded_texts(code.astype(np.int32), texts, code < 0)
 
 
 def _joined(parts: Sequence[pa.Table]) -> pa.Table:

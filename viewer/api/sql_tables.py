@@ -13,12 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from viewer.analysis.links.labels import track_name
-from viewer.api.base_table import BaseTable, duckdb_type, duckdb_types
+from viewer.api.base_table import BaseTable, coded_texts, duckdb_type, duckdb_types
 from viewer.api.charge_tables import MACROS_OF_CHARGES, PARAMETERS, charge_tables
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Ints
 from viewer.model.queries import self_times, tree
 from viewer.model.times import tick_to_ns, ticks_to_ns
 from viewer.model.trace import Column, Slices, Trace
@@ -190,20 +189,7 @@ def _slices_arrow(table: SliceTable, first: int, thread: int, names: Sequence[st
 def _names(trace: Trace) -> Any:
     """Return the names of slices as a dictionary over the codes of the trace."""
     codes, strings = trace.slices.name, trace.strings
-    return _dictionary(codes, strings, codes == strings.index("") if "" in strings else None)
-
-
-def _dictionary(
-    codes: NDArray[np.integer[Any]], strings: Sequence[str], null: Bools | None = None
-) -> Any:
-    """Return a column of texts for Arrow. codes: into the texts."""
-    import pyarrow
-
-    from viewer.export.tables.parquet import storable
-
-    texts = pyarrow.array([storable(text) for text in strings], pyarrow.string())
-    every = pyarrow.array(np.ascontiguousarray(codes), mask=null)
-    return pyarrow.DictionaryArray.from_arrays(every, texts)
+    return coded_texts(codes, strings, codes == strings.index("") if "" in strings else None)
 
 
 def _least(first: int, slices: Slices) -> type[np.unsignedinteger[Any]]:
@@ -284,9 +270,9 @@ def _argument(column: Column, name: str, slice_id: Ints) -> dict[str, Callable[[
 
     def texts() -> Any:
         if strings is not None:
-            return _dictionary(values.astype(np.int32), strings)
+            return coded_texts(values.astype(np.int32), strings)
         distinct, code = np.unique(values, return_inverse=True)
-        return _dictionary(code.astype(np.int32), list(map(str, distinct.tolist())))
+        return coded_texts(code.astype(np.int32), list(map(str, distinct.tolist())))
 
     def number() -> Any:
         if strings is not None:
@@ -302,7 +288,7 @@ def _argument(column: Column, name: str, slice_id: Ints) -> dict[str, Callable[[
 
     return {
         "slice_id": lambda: pyarrow.array(slice_id),
-        "name": lambda: _dictionary(np.zeros(rows, np.int32), [name]),
+        "name": lambda: coded_texts(np.zeros(rows, np.int32), [name]),
         "text": texts,
         "number": number,
         "whole": whole,
