@@ -118,6 +118,22 @@ def dump(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
+def reads(monkeypatch):
+    """The paths that readers read."""
+    from viewer import formats
+
+    read = formats._read
+    paths: list[str] = []
+
+    def counted(chosen, path, *rest):
+        paths.append(path)
+        return read(chosen, path, *rest)
+
+    monkeypatch.setattr(formats, "_read", counted)
+    return paths
+
+
+@pytest.fixture
 def opened(qapp):
     """Make a session with some files open."""
     from viewer.formats import open_file

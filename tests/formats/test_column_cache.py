@@ -54,20 +54,6 @@ def path(tmp_path):
     return place
 
 
-@pytest.fixture
-def reads(monkeypatch):
-    """The paths that readers read."""
-    read = viewer.formats._read
-    paths: list[str] = []
-
-    def counted(chosen, path, *rest):
-        paths.append(path)
-        return read(chosen, path, *rest)
-
-    monkeypatch.setattr(viewer.formats, "_read", counted)
-    return paths
-
-
 def kept(path: str) -> Trace:
     """Read a profile and keep its columns; returns it."""
     trace = open_file(path)
