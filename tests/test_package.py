@@ -55,80 +55,14 @@ HOMES = {
 # READMEs with more than a few lines, and how many they may have.
 LONG_READMES = {"viewer": 99, "viewer/fleet": 45, "viewer/formats": 90}
 
-# Tests of no single module: folders, and files with what they are about.
+# Folders of tests about no single package, with what they are about.
 TESTS_OF_MANY = {
-    "tests/gui/app/test_start.py": "what a window and a command import",
-    "tests/gui/panels/test_made_late.py": "every panel, made after random changes",
-    "tests/gui/panels/base/test_same_figures.py": "one figure of one thing in panels and commands",
-    "tests/tables/test_new_column.py": "a column that is added, in all faces",
-    "tests/analysis/comparison/test_edit_scores.py": "how well operators are paired after edits",
-    "tests/analysis/comparison/test_edits.py": "pairs of operators after edits of models",
-    "tests/analysis/comparison/test_pitfalls.py": "what a comparison gets wrong easily",
-    "tests/analysis/findings/test_extremes.py": "every rule at nothing, a half and all",
-    "tests/analysis/links/test_library_kernels.py": "kernels without a prefix, up to their costs",
-    "tests/analysis/links/test_replaced_kernels.py": "kernels that passes replaced, from the match",
-    "tests/analysis/links/test_source_lines.py": "lines and modules, from the record to the totals",
-    "tests/analysis/test_unfinished_inferences.py": "every figure of a whole trace",
-    "tests/analysis/test_unfinished_slices.py": "slices without an end, from the file to the means",
-    "tests/fleet/test_hostile_lakes.py": "lakes of strangers in every command, with witnesses",
-    "tests/workspace/test_open_methods.py": "inferences whose method is open, in every answer",
-    "tests/formats/layers/test_shapes.py": "one table of layers in JSON and printed texts",
-    "tests/analysis/statistics/test_definitions.py": "self and wall time by every key of files",
-    "tests/api/test_cookbook.py": "the notebook of the help, cell by cell",
-    "tests/api/test_json_rows.py": "the tables of the Python API with the JSON of all commands",
-    "tests/cli/test_same_clock.py": "an option of every command that opens files",
-    "tests/cli/test_standard_streams.py": "commands that read and write a stream",
-    "tests/cli/test_wrong_inputs.py": "all commands",
-    "tests/formats/chrome/test_stated_facts.py": "what is next to the events, up to the names",
-    "tests/formats/perfetto/test_stated_clocks.py": "clock snapshots and exports, up to the clock",
-    "tests/recording/test_torq.py": "modules of an NPU, from the target to the comparison",
     "tests/atspi": "the window on a real accessibility bus",
     "tests/bench": "how long things take, by subject",
     "tests/browser": "exports on the page of Perfetto UI, and reports",
-    "tests/gui/timeline/strips/test_monkey.py": "random use of several clocks",
     "tests/packaging": "the scripts and packages of `packaging`",
-    "tests/reports/test_one_median.py": "medians of every command and of the window",
     "tests/peers": "answers beside those of other tools",
-    "tests/cli/commands/fleet": "subcommands of one lake, one after the other",
-    "tests/fleet/test_recipes.py": "the recipes of the help page, and the commands of the README",
-    "tests/formats/test_choosing.py": "the registry of formats, in an `__init__.py`",
-    "tests/formats/test_regress.py": "files of every format that once went wrong",
-    "tests/formats/test_too_large.py": "files of every format that do not fit the memory",
-    "tests/formats/test_parts.py": "the first parts of files of every format in order",
-    "tests/formats/test_first_samples.py": "counters of Chrome and Perfetto that start at 0",
-    "tests/formats/test_snapshots.py": "a listing of every sample",
-    "tests/formats/runtimes/test_formats.py": "all profiles of other runtimes",
-    "tests/formats/table/test_table_kinds.py": "tables of every kind, up to the values",
-    "tests/formats/torq/test_samples.py": "all generations of all Torq formats",
-    "tests/gui/app/test_kills.py": "the program, killed in every way",
-    "tests/gui/app/test_trust.py": "the window without a network",
-    "tests/gui/panels/test_column_terms.py": "the titles of all panels' columns",
-    "tests/gui/panels/test_when_visible.py": "all panels of a large trace",
-    "tests/gui/qt/test_qt_guards.py": "which PySide6 the project accepts",
-    "tests/gui/timeline/test_counters.py": "counters, from the scene to the mouse",
-    "tests/gui/timeline/test_pinned.py": "pinned tracks, from the scene to the mouse",
-    "tests/gui/timeline/test_sticky_headers.py": "headers in view, from the layout to the mouse",
-    "tests/gui/timeline/test_wheel.py": "wheels of every kind over the timeline",
-    "tests/gui/window/test_accessibility.py": "every control of the window",
-    "tests/gui/window/test_closing_frees.py": "what the whole window keeps in memory",
-    "tests/gui/window/test_keys.py": "the help page of the keys",
-    "tests/gui/window/test_menu_key.py": "the Menu key on a real X server",
-    "tests/gui/window/test_model_in_window.py": "the Model panel beside other docks",
-    "tests/gui/window/test_one_selection.py": "one selection in all panels",
-    "tests/gui/window/test_untrusted_names.py": "names of files in every widget of the window",
-    "tests/html_report/test_script.py": "the script of the page, run by node",
-    "tests/model/test_queries_of_one.py": "queries about one slice beside those about all",
-    "tests/record/test_recording_page.py": "the help page about recording",
-    "tests/record/test_toy_npu.py": "the whole way of a delegate's author",
     "tests/reliability": "the reliability campaign",
-    "tests/render/test_color_vision.py": "colors of all schemes to every eye",
-    "tests/render/test_fidelity.py": "rasters beside one that walks every slice",
-    "tests/test_cpu_times.py": "the plugin that measures tests",
-    "tests/test_documents.py": "what documents claim about the source",
-    "tests/test_package.py": "this file",
-    "tests/test_readme.py": "the README and the pages it links to",
-    "tests/test_waits.py": "all tests",
-    "tests/test_words.py": "the words of the README and the help",
 }
 
 
@@ -286,17 +220,17 @@ def test_a_module_is_named_after_what_it_does():
     assert [m for m in MODULES if leftovers & set(re.split(r"[._]", m))] == []
 
 
-def test_tests_lie_where_their_modules_do():
-    lost = []
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        name = relative(path)
-        module = PACKAGE / path.relative_to(ROOT / "tests").with_name(path.name[5:])
-        exists = module.exists() or module.with_suffix("").is_dir()
-        listed = [one for one in TESTS_OF_MANY if name == one or name.startswith(f"{one}/")]
-        if exists == bool(listed):  # neither, or listed for nothing
-            lost.append(name)
-    assert lost == []
-    assert [name for name in TESTS_OF_MANY if not (ROOT / name).exists()] == []
+def test_tests_lie_in_the_folder_of_their_package():
+    """A file of tests has a subject: a module, or what several modules of the package do."""
+    listed = set()
+    lost = set()
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        folder = path.parent.relative_to(ROOT / "tests")
+        if not (PACKAGE / folder).is_dir():
+            area = f"tests/{folder.parts[0]}"
+            (listed if area in TESTS_OF_MANY else lost).add(area)
+    assert lost == set()
+    assert listed == TESTS_OF_MANY.keys()
 
 
 # -- names ---------------------------------------------------------------------------------------
