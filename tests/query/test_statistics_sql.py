@@ -22,6 +22,7 @@ from viewer.model.warm_up import counted_inferences
 from viewer.query.engine import Limits
 from viewer.query.statistics_sql import IN_ORDER, CopiedTable, statistics_sql
 from viewer.tables.statistics import (
+    median_of,
     per_inference_row,
     pivot_rows,
     statistics_columns,
@@ -51,7 +52,7 @@ def rows_of(grouping, rate, keys, span, base):
         cells = [(row.group.number, cell) for row in pivoted.rows for cell in row.cells]
         rows = [
             row
-            | per_inference_row(row, base, None, medians.get((group, cell.number), 0.0))
+            | per_inference_row(row, base, None, median_of(cell, medians.get((group, cell.number))))
             | {
                 f"{n}_per_inference_ns": mean[f"{n}_ns"]
                 for n in _MEANS

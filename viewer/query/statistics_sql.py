@@ -241,10 +241,13 @@ class _Query:
                 f"{time} AS {name}_per_inference_ns" for name, time in self._times(divisor).items()
             ]
             median = f"median_with_zeros(each, {self._table.inferences}, {self.ns}, {self.tick})"
-            median = f"coalesce({median}, 0)"
-            if not self.then:  # time in no group is in no inference
-                median = f"CASE WHEN group_id IS NOT NULL THEN {median} END"
-            columns.append(f"{median} AS p50_per_inference_ns")
+            # Time in no group, the rest of a place, and what another clock timed have none.
+            has_median = "NOT is_rest" if self.then else "group_id IS NOT NULL"
+            if self._table.own_clocks:
+                has_median += " AND (native_count = 0 OR total <> 0 OR self <> 0)"
+            columns.append(
+                f"CASE WHEN {has_median} THEN coalesce({median}, 0) END AS p50_per_inference_ns"
+            )
         where = " AND ".join(self._holds(word) for word in self._table.words)
         windows = "WINDOW up AS (ORDER BY place)"
         if self.then:

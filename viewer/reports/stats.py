@@ -50,6 +50,7 @@ from viewer.tables.statistics import (
     group_row,
     in_ticks_and_ns,
     is_below_rounding,
+    median_of,
     per_inference_row,
     pivot_rows,
     time_text,
@@ -208,7 +209,7 @@ def _mean_rows(
             row,
             base,
             wall[group.key or group.number] if "wall_ns" in row else None,
-            None if group.is_apart else medians.get(group.number, 0.0),
+            median_of(group, medians.get(group.number)),
         )
         for group, row in zip(table.groups, rows, strict=True)
     ]
@@ -229,13 +230,13 @@ def _mean_cells(
 ) -> list[Facts]:
     """Return the rows of cells with their means per inference, which add up to those above them.
 
-    What another clock timed has a sum alone.
+    What another clock timed has a sum alone; the rest of a place has no median.
     """
     means = pivot_rows("", base.rate / base.divisor, table, wall_times(table.table, base.rate))[1]
     cells = [(row.group.number, cell) for row in table.rows for cell in row.cells]
     return [
         row
-        | per_inference_row(row, base, None, medians.get((group, cell.number), 0.0))
+        | per_inference_row(row, base, None, median_of(cell, medians.get((group, cell.number))))
         | {
             f"{name}_per_inference_ns": mean[f"{name}_ns"]
             for name in _MEANS

@@ -193,6 +193,15 @@ def per_inference_row(
     return means
 
 
+def median_of(group: Group, listed: float | None) -> float | None:
+    """Return the median self time per inference of a group, in ticks.
+
+    listed: that of groups with self time; without it, it is 0. None for what another clock timed,
+    and for the rest of a place, whose slices are of no group.
+    """
+    return None if group.is_apart or group.spread is None else listed or 0.0
+
+
 def pivot_rows(
     file: str, rate: Fraction, table: PivotTable, wall: Mapping[str | int, int]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -298,7 +307,7 @@ def statistics_columns(
         medians = medians or {}
         for group, row in zip(every, rows, strict=True):
             each = None if group.wall is None else means[group.key or group.number]
-            row |= per_inference_row(row, base, each, medians.get(group.number))
+            row |= per_inference_row(row, base, each, median_of(group, medians.get(group.number)))
         more += PER_INFERENCE.names
     first, *names = (name for name in STATISTICS.names if name != "share_of")
     columns = (first, "by", *names, *more)
