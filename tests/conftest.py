@@ -25,7 +25,7 @@ for _variable in ("XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "TMPDIR"):
 tempfile.tempdir = None
 
 # Widgets of earlier tests must not be collected in the thread of a reader; see
-# viewer/gui/qt/garbage_collector.py.
+# viewer/gui/qt/background.py.
 gc.disable()
 
 # A time limit fails on a busy machine and proves nothing. Examples are the same in each run, so a
@@ -88,7 +88,7 @@ def pytest_runtest_teardown() -> Iterator[None]:
     """
     from PySide6.QtCore import QCoreApplication, QEvent
 
-    from viewer.gui.qt.garbage_collector import collect_due
+    from viewer.gui.qt.background import collect_due
 
     try:
         yield

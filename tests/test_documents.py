@@ -12,7 +12,7 @@ import pytest
 from tests.paths import ROOT
 from viewer.cli import COMMANDS
 from viewer.formats import formats
-from viewer.html_report.options import MOST_BYTES
+from viewer.html_report.contents import MOST_BYTES
 
 PACKAGE = ROOT / "viewer"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -268,7 +268,7 @@ def test_names_that_are_gone_are_found():
     for name in ("nodes.nothing_of", "link_table.NoTable", "no_such_module", "LinkTable.no_member"):
         assert not exists(links, name), name
     assert exists(protobuf, "fields.Fields")
-    assert not exists(protobuf, "reader.Fields")
+    assert not exists(protobuf, "reader.NoFields")
     assert is_file(PACKAGE, "tests/formats/<name>/")
     for path in ("tests/no_folder/<name>/", "no_module.py", "cli/no_module.COMMANDS"):
         assert not is_file(PACKAGE, path), path

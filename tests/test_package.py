@@ -31,11 +31,8 @@ FEWEST_LINES = 100  # of a module that only a neighbor imports
 # Modules of fewer lines that stand alone, with the reason.
 SMALL_MODULES = {
     "viewer.formats.chrome.json_texts": "makes files, which no other module there does",
-    "viewer.formats.contents": "imports the model, which the registry of formats loads late",
-    "viewer.formats.foreign": "patterns that the registry of formats loads late",
-    "viewer.gui.app.exit_signals": "imports Qt, which its importer does only after a check",
+    "viewer.formats.refusals": "patterns and the model, which the registry of formats loads late",
     "viewer.gui.panels.summary.course_strip": "imports pyqtgraph, for many inferences only",
-    "viewer.gui.window.window_host": "imports the session, which the first window does without",
 }
 
 # Where functions live that take one of these classes first, besides the only area that uses them.

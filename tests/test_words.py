@@ -12,14 +12,14 @@ from tests.paths import ROOT
 from tests.screen_texts import texts_of
 from tests.sources import source_of
 from viewer.analysis.links import pairing
+from viewer.analysis.links.coverage import remedy
 from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
 from viewer.analysis.links.linker import link
 from viewer.analysis.links.match import MATCH_EXPLANATION, Match
-from viewer.analysis.links.remedies import remedy
 from viewer.cli import main
 from viewer.cli.commands import COMMANDS
 from viewer.formats import open_file
-from viewer.program.executable.executable import XNNPACK
+from viewer.program.executables import XNNPACK
 from viewer.resources import resource
 
 DOCUMENTS = sorted(

@@ -8,8 +8,8 @@ import pytest
 from tests.builders.etdump_writer import Run, framework, operator, write_dump
 from tests.paths import DATA
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.modules import module_costs
-from viewer.analysis.cost.work_time import WorkTime
+from viewer.analysis.cost.event_times import WorkTime
+from viewer.analysis.cost.source_costs import module_costs
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.delegates.handle_maps import HandleMaps
 from viewer.analysis.findings.findings import FindingsAnalysis
@@ -18,8 +18,8 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
+from viewer.model.figures import WHOLE, LeftOut, TimeScope, left_out
 from viewer.model.queries import counted_slices, unattributed_time
-from viewer.model.scope import WHOLE, LeftOut, TimeScope, left_out
 from viewer.model.trace import KeyKind, Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.program.module_tree import module_tree

@@ -20,7 +20,7 @@ from viewer.analysis.statistics.selection import (
     selection_statistics,
 )
 from viewer.formats import open_file
-from viewer.model.scope import left_out
+from viewer.model.figures import left_out
 from viewer.model.timing import UNMEASURED, Timing, timings
 
 BEGIN, END = 1, 2

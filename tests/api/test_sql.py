@@ -28,8 +28,8 @@ from viewer.api.profile import Profile
 from viewer.api.sql import sql_result
 from viewer.api.sql_tables import PERFETTO_VIEWS, schema
 from viewer.gui.panels.query.panel import Answered, _Running, answer
-from viewer.mcp_server.answers import _plain, query
-from viewer.mcp_server.open_files import OpenFiles
+from viewer.mcp_server.limits import OpenFiles
+from viewer.mcp_server.tools import _plain, query
 from viewer.model.queries import parent_of, self_time
 from viewer.query.engine import Limits, WrongQuery
 from viewer.tables.catalog import TABLES

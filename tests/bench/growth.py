@@ -22,8 +22,8 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.perfetto.writer import PerfettoSource, export_perfetto
 from viewer.formats import open_file
-from viewer.render.axis.xmap import XMap
 from viewer.render.raster import RowRaster
+from viewer.render.time_axis import XMap
 
 CSV, PERFETTO, PYTORCH = "open a CSV", "open a Perfetto trace", "open a PyTorch trace"
 WINDOW = "open in the window"  # until all panels that are visible at first have their figures

@@ -19,7 +19,7 @@ from tests.builders.bench_sizes import rounds
 from viewer.analysis.calls.bottom_up import bottom_up
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.links.linker import unlinked
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope
 
 pytestmark = pytest.mark.nightly
 

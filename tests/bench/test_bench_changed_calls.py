@@ -19,11 +19,11 @@ from viewer.gui.panels.calls.changes import ChangesQuestion, work_out_changes
 from viewer.gui.panels.calls.flame_view import FlameView
 from viewer.gui.panels.calls.panel import call_table
 from viewer.gui.panels.calls.texts import CallTexts, ChangeTexts, NodeTexts
-from viewer.gui.qt.widgets.tree_model import TreeModel
-from viewer.model.inferences.inference_views import Inferences
-from viewer.view.compared.open_comparison import OpenComparison
-from viewer.view.compared_arms import ChosenArm, ComparedArms
+from viewer.gui.qt.widgets.trees import TreeModel
+from viewer.model.inference_views import Inferences
+from viewer.view.open_comparison import OpenComparison
 from viewer.view.open_trace import views_of
+from viewer.view.state import ChosenArm, ComparedArms
 from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.nightly

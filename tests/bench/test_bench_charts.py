@@ -14,7 +14,7 @@ import pytest
 
 from tests.builders.bench_sizes import rounds
 from tests.gui.dark_theme import dark_theme
-from viewer.gui.panels.base.inference_chart import InferenceChart
+from viewer.gui.panels.base.chart import InferenceChart
 
 pytestmark = pytest.mark.nightly
 

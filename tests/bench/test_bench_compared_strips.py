@@ -23,11 +23,10 @@ from tests.bench.test_bench_strips import HEIGHT, WIDTH, Shown, table, theme  # 
 from tests.builders import many_slices
 from tests.builders.bench_sizes import rounds
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.comparison import compare, joined_clocks
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.comparison import ComparisonFeed, compare, joined_clocks
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
-from viewer.view.compared_arms import ChosenArm, ComparedArms
+from viewer.view.state import ChosenArm, ComparedArms
 
 pytestmark = pytest.mark.nightly
 

@@ -16,8 +16,8 @@ from viewer.export.perfetto.source import PerfettoSource
 from viewer.export.perfetto.writer import write_perfetto
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
-from viewer.render.axis.xmap import XMap
-from viewer.render.frames.counter_raster import CounterColors, CounterRaster, stamp
+from viewer.render.frame import CounterColors, CounterRaster, stamp
+from viewer.render.time_axis import XMap
 
 pytestmark = pytest.mark.nightly
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.builders.bench_sizes import size
 from tests.builders.torq_host_trace import host_trace
-from viewer.analysis.links.debug_info_locations import located
+from viewer.analysis.links.mlir_locations import located
 from viewer.codecs.reading import never_cancelled, no_progress
-from viewer.formats.source import mlir as mlir_file
+from viewer.formats import mlir_text as mlir_file
 from viewer.program.mlir.operations import operations
 from viewer.program.program import Program
 

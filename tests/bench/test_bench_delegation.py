@@ -13,10 +13,9 @@ from tests.gui.dark_theme import dark_theme
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.delegates.handle_maps import HandleMaps
 from viewer.gui.panels.delegation.page import page_of
-from viewer.gui.panels.delegation.table import DelegationModel
-from viewer.gui.panels.delegation.view import DelegationView
-from viewer.gui.panels.handle_map.table import HandleMapModel, maps_of
-from viewer.model.scope import TimeScope
+from viewer.gui.panels.delegation.panel import DelegationModel, DelegationView
+from viewer.gui.panels.handle_map import HandleMapModel, maps_of
+from viewer.model.figures import TimeScope
 
 pytestmark = pytest.mark.nightly
 

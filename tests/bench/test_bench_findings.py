@@ -17,7 +17,7 @@ from tests.builders.many_calls import RUNS, opened
 from tests.gui.dark_theme import dark_theme
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
-from viewer.model.scope import WHOLE, TimeScope
+from viewer.model.figures import WHOLE, TimeScope
 
 pytestmark = pytest.mark.nightly
 

@@ -31,9 +31,9 @@ from viewer.gui.panels.calls.answer import (
 from viewer.gui.panels.calls.flame_view import FlameView
 from viewer.gui.panels.calls.panel import call_table, show_matches
 from viewer.gui.panels.calls.texts import CallTexts, NodeTexts
-from viewer.gui.qt.widgets.tree_model import TreeModel
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import WHOLE, TimeScope
+from viewer.gui.qt.widgets.trees import TreeModel
+from viewer.model.figures import WHOLE, TimeScope
+from viewer.model.inference_views import Inferences
 from viewer.view.open_trace import views_of
 from viewer.workspace.workspace import Workspace
 

@@ -28,8 +28,7 @@ from tests.builders.lakes import (
     rows,
     work_with_poison,
 )
-from viewer.fleet.engines.engine import EngineLost
-from viewer.fleet.engines.local import LocalProcesses
+from viewer.fleet.engine import EngineLost, LocalProcesses
 from viewer.fleet.manifest_lines import DONE, KEPT, REFUSED
 
 pytestmark = pytest.mark.nightly

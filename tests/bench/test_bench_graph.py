@@ -21,13 +21,12 @@ from tests.bench.test_bench_model import OPERATORS, program, trace
 from tests.gui.fake_host import FakeHost
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.delegates.delegation import instances_of
-from viewer.analysis.flows.neighborhood import neighborhood
+from viewer.analysis.flows.dataflow import neighborhood
 from viewer.analysis.links.linker import link
 from viewer.gui.panels.graph.controls import GraphMode
-from viewer.gui.panels.graph.node_figures import CostFigures
-from viewer.gui.panels.graph.painting import picture_svg
+from viewer.gui.panels.graph.measures import CostFigures
+from viewer.gui.panels.graph.painting import GraphPicture, picture_svg
 from viewer.gui.panels.graph.panel import GraphPanel
-from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.panels.graph.question import (
     GraphAnswer,
     GraphModel,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders.bench_sizes import size
 from tests.paths import DATA
-from viewer.analysis.links.identifier_columns import identified_by, identifier_columns
+from viewer.analysis.links.pairing import identified_by, identifier_columns
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.program import Program

@@ -13,9 +13,8 @@ import pytest
 from tests.builders.bench_sizes import size
 from tests.builders.planned_methods import kernel, planned_method
 from viewer.analysis.memory.plan import memory_plan
-from viewer.gui.panels.memory.answer import MemoryQuestion, work_out
-from viewer.gui.panels.memory.contents import MemoryMode, rows_of
-from viewer.program.executable.executable import Executable
+from viewer.gui.panels.memory.answer import MemoryMode, MemoryQuestion, rows_of, work_out
+from viewer.program.executables import Executable
 from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.nightly

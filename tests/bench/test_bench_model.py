@@ -18,7 +18,7 @@ from tests.builders.bench_sizes import rounds
 from tests.builders.many_operators import OPERATORS
 from tests.gui.fake_host import FakeHost
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.modules import module_costs, run_medians
+from viewer.analysis.cost.source_costs import module_costs, run_medians
 from viewer.analysis.links.linker import link
 from viewer.gui.panels.model.panel import ModelPanel
 from viewer.gui.panels.model.table import RowKind

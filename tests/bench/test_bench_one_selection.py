@@ -16,7 +16,7 @@ from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
 from tests.builders import bench_sizes, many_operators
 from tests.builders.many_operators import RUNS
 from tests.gui.events import controller_of, put_away
-from viewer.gui.session.inferences import pick_run, run_span_ns
+from viewer.gui.session.navigation import pick_run, run_span_ns
 from viewer.gui.window.controller import WindowController
 from viewer.view.state import Area
 

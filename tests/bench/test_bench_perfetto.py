@@ -14,7 +14,7 @@ from viewer.codecs.protobuf.writer import varint
 from viewer.compat.torq_logger.original import OriginalPackets
 from viewer.export.perfetto.source import FlowEdges, PerfettoSource
 from viewer.export.perfetto.writer import write_perfetto
-from viewer.export.tables.delimited import write_table
+from viewer.export.table_files import write_table
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.queries import preorder
 from viewer.model.trace import Clock, Column, KeyKind, Trace

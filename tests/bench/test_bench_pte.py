@@ -15,7 +15,7 @@ from tests.builders.bench_sizes import rounds, size
 from tests.builders.pte_writer import DELEGATE, KERNEL, Method, write_program, xnnpack_graph
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.pte import reader as pte
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 
 pytestmark = pytest.mark.nightly
 

@@ -30,7 +30,7 @@ from viewer.formats import column_cache, open_file
 from viewer.formats.memory import retain_freed
 from viewer.gui.session.workspace_edits import count_linked, find_outliers
 from viewer.gui.timeline.scene.trace_rasters import keep_columns, prepare
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.open_trace import views_of
 from viewer.workspace.workspace import Workspace
 folder, path, warm = sys.argv[1:]

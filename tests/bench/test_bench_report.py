@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import bench_sizes, many_slices
 from viewer.formats import open_file
-from viewer.html_report.options import MOST_BYTES
+from viewer.html_report.contents import MOST_BYTES
 from viewer.html_report.report import write_report
 from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace

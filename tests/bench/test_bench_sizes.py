@@ -12,7 +12,7 @@ import pytest
 
 from tests.builders.bench_sizes import size
 from tests.builders.pte_writer import KERNEL, Method, write_program
-from viewer.analysis.programs.differences import program_differences
+from viewer.analysis.program_differences import program_differences
 from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.groups import duplicates
 from viewer.formats import open_file

@@ -15,11 +15,10 @@ from tests.builders.sized_programs import write_constants
 from tests.gui.dark_theme import dark_theme
 from tests.gui.fake_host import FakeHost
 from viewer.formats import open_file
-from viewer.gui.panels.sizes.answer import SizesQuestion, work_out
+from viewer.gui.panels.sizes.answer import Grouping, SizesQuestion, size_tree, work_out
 from viewer.gui.panels.sizes.panel import SizesPanel
-from viewer.gui.panels.sizes.tree import Grouping, size_tree
 from viewer.gui.session.session import Session
-from viewer.render.boxes.treemap import Rest, TileRoom, draw_tiles, place_tiles
+from viewer.render.box_pictures import Rest, TileRoom, draw_tiles, place_tiles
 
 pytestmark = pytest.mark.nightly
 

@@ -29,7 +29,7 @@ from tests.builders.bench_sizes import rounds
 from tests.gui.dark_theme import dark_theme
 from tests.gui.timeline_harness import TimelineHarness
 from viewer.gui.qt.background import Latest
-from viewer.view.ties import Tie
+from viewer.view.clock_groups import Tie
 
 pytestmark = pytest.mark.nightly
 

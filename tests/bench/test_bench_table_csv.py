@@ -24,7 +24,7 @@ from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.memory import release_freed
 from viewer.formats.table.reader import FORMAT
 from viewer.gui.timeline.scene.trace_rasters import prepare
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.open_trace import views_of
 from viewer.workspace.workspace import Workspace
 

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from tests.builders import bench_sizes, many_slices
 from tests.builders.cpu_times import in_turns
 from viewer.analysis.links.linker import unlinked
-from viewer.export.tables.delimited import write_table
+from viewer.export.table_files import write_table
 from viewer.tables.slices import SliceTableSource, shared_slice_columns
 
 pytestmark = pytest.mark.nightly

@@ -32,14 +32,13 @@ from tests.gui.events import CTRL, move, wheel
 from viewer.gui.session.feeds.search import Search
 from viewer.model.trace import Slices
 from viewer.render import stacking
-from viewer.render.arrangement import TrackView
-from viewer.render.axis.xmap import Axis, XMap
-from viewer.render.frames.frame import Backdrop, RasterSource, draw_frame
+from viewer.render.arrangement import TrackView, track_list
+from viewer.render.frame import Backdrop, RasterSource, draw_frame
 from viewer.render.layout import BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices, build_mips
 from viewer.render.palette import cell_colors
 from viewer.render.raster import RowRaster
-from viewer.render.track_table import track_list
+from viewer.render.time_axis import Axis, XMap
 from viewer.view.state import SliceRef
 
 pytestmark = pytest.mark.nightly

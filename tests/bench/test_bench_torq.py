@@ -23,7 +23,7 @@ import pytest
 from tests.builders.bench_sizes import size
 from tests.builders.workspaces import workspace_of
 from viewer.compat.perfetto_logger import convert_to_perfetto
-from viewer.compat.torq_logger.overview import all_units, two_units
+from viewer.compat.torq_logger.charts import all_units, two_units
 from viewer.workspace import exports as exporting
 
 pytestmark = pytest.mark.nightly

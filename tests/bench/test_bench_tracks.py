@@ -13,14 +13,20 @@ import numpy as np
 import pytest
 
 from tests.builders.bench_sizes import rounds, size
+from viewer.gui.session.choices import arrange_tracks
 from viewer.gui.session.session import Session
-from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.timeline import Timeline
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Slices, Trace
-from viewer.render.arrangement import TrackOrder, TrackView, arrange
+from viewer.render.arrangement import (
+    TrackOrder,
+    TrackView,
+    arrange,
+    busy_of_tracks,
+    table_of,
+    track_list,
+)
 from viewer.render.stacking import stack
-from viewer.render.track_table import busy_of_tracks, table_of, track_list
 
 pytestmark = pytest.mark.nightly
 

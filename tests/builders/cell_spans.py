@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from viewer.codecs.json_columns.objects import PADDING
+from viewer.codecs.json_pieces import PADDING
 
 
 def padded(text: bytes) -> np.ndarray:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import Clock, KeyKind, Trace
 from viewer.view.clock_groups import ClockGroups, clock_groups
 from viewer.view.open_trace import OpenTrace, views_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.builders.compare_sessions import varied, write_sessions
-from viewer.view.compared_arms import ChosenArm, ComparedArms
+from viewer.view.state import ChosenArm, ComparedArms
 
 BASE = {"conv.out": 100_000, "add.out": 20_000, "mul.out": 30_000}
 CHANGED = {**BASE, "add.out": 26_000}

@@ -8,7 +8,7 @@ import sys
 import time
 
 from tests.builders.lakes import environment
-from viewer.fleet.engines.dask import DaskCluster
+from viewer.fleet.engine import DaskCluster
 
 _DEADLINE_S = 60
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.paths import ROOT
-from viewer.fleet import batch
-from viewer.fleet.batch import Batch, BatchResult
+from viewer.fleet import unit as batch
 from viewer.fleet.build import BuildOptions, Progress, build
-from viewer.fleet.engines.engine import Engine, InProcess
+from viewer.fleet.engine import Engine, InProcess
 from viewer.fleet.lake import Lake
 from viewer.fleet.manifest_lines import UnitOutcome
 from viewer.fleet.query import connect
 from viewer.fleet.schemas import TABLES
+from viewer.fleet.unit import Batch, BatchResult
 
 TABLES_OF_TESTS = ("operators", "inference_operators", "inferences")
 # Runs the command line with batches of two profiles, so that few profiles are many batches.

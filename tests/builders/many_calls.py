@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.builders.bench_sizes import size
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import GraphNode, Method, Operator, Program

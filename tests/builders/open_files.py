@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 from tests.paths import SAMPLES
-from viewer.mcp_server.handles import with_handles
-from viewer.mcp_server.open_files import OpenFiles
+from viewer.mcp_server.limits import OpenFiles, with_handles
 from viewer.mcp_server.server import answer
 from viewer.mcp_server.tools import TOOLS
 from viewer.workspace.workspace import Workspace

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viewer.program.executable.executable import (
+from viewer.program.executables import (
     NONE,
     Delegate,
     ExecutableMethod,

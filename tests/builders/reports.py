@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.builders.workspaces import workspace_of
-from viewer.html_report.options import ReportOptions
+from viewer.html_report.contents import ReportOptions
 from viewer.html_report.report import write_report
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace

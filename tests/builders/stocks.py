@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.model.trace import Trace
-from viewer.render.arrangement import TrackView
+from viewer.render.arrangement import NEVER, TrackTable, TrackView, table_of, track_list
 from viewer.render.layout import TimelineLayout
 from viewer.render.stacking import stack
-from viewer.render.track_table import NEVER, TrackTable, table_of, track_list
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from viewer.program.executable.executable import XnnpackNode
-from viewer.program.executable.xnnpack_dataflow import OUTPUT, DataType, XnnpackDataflow
+from viewer.program.executables import OUTPUT, DataType, XnnpackDataflow, XnnpackNode
 
 Value = int | tuple[int, DataType]
 

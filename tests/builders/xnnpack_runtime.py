@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tests.builders.xnnpack_graphs import Described
-from viewer.program.executable.xnnpack_dataflow import DataType
+from viewer.program.executables import DataType
 
 F32, INT8, DYNAMIC, WEIGHT8 = DataType.F32, DataType.QINT8, DataType.QDINT8, DataType.QCINT8
 

@@ -12,8 +12,8 @@ from tests.builders.command_line import run
 from tests.paths import DATA
 from viewer.cli.commands import COMMANDS
 from viewer.formats import open_file
-from viewer.view.sessions.option_texts import OptionTexts
-from viewer.workspace.shared_clocks import SameClock
+from viewer.view.sessions.opened_files import OptionTexts
+from viewer.workspace.clocks import SameClock
 
 RANKS = [str(DATA / f"clocks/m{rank}.pt.trace.json") for rank in (0, 1)]
 DUMPS = [str(DATA / f"clocks/{name}_etdump.etdp") for name in ("prefill", "decode")]

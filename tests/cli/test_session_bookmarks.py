@@ -10,10 +10,11 @@ import pytest
 from tests.builders.command_line import run
 from tests.builders.compare_sessions import write_session
 from tests.paths import DATA
-from viewer.cli.session_bookmarks import alignment_of
-from viewer.codecs.file_stamps import stamp_of
+from viewer.cli.session_files import alignment_of
+from viewer.codecs.file_bytes import stamp_of
 from viewer.formats import open_file
-from viewer.gui.session.files.export_scope import shifts
+from viewer.gui.session.export_scope import shifts
+from viewer.view.clock_groups import Tie
 from viewer.view.sessions.saved_view import kept_view
 from viewer.view.sessions.session_file import (
     SavedBookmark,
@@ -24,7 +25,6 @@ from viewer.view.sessions.session_file import (
     encoded,
     input_of,
 )
-from viewer.view.ties import Tie
 
 OTHER = DATA / "torq/host_h4_latest.csv"
 KERNELS = {"add.out": [1000] * 6 + [1500] * 6, "mul.out": [2000] * 12}

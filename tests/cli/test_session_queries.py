@@ -10,7 +10,7 @@ import viewer
 from tests.paths import DATA
 from viewer.api import session_queries
 from viewer.cli import main
-from viewer.codecs.file_stamps import stamp_of
+from viewer.codecs.file_bytes import stamp_of
 from viewer.formats import open_file
 from viewer.query import engine
 from viewer.view.sessions.session_file import (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from viewer.codecs import equal_ranges as module
-from viewer.codecs.equal_ranges import equal_ranges
+from viewer.codecs import file_bytes as module
+from viewer.codecs.file_bytes import equal_ranges
 from viewer.codecs.reading import ReadCancelled
 
 

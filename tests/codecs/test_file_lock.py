@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from viewer.codecs import file_lock
-from viewer.codecs.file_lock import OwnedLock, locked
+from viewer.codecs import atomic_file
+from viewer.codecs.atomic_file import OwnedLock, locked
 
 HOLD = """
 import sys
-from viewer.codecs.file_lock import OwnedLock
+from viewer.codecs.atomic_file import OwnedLock
 held = OwnedLock.take(sys.argv[1])
 print(held is not None, flush=True)
 sys.stdin.read()
@@ -41,7 +41,7 @@ def test_two_threads_may_release_one_lock(path, monkeypatch):
             lock.release()
         close(descriptor)
 
-    monkeypatch.setattr(file_lock.os, "close", close_while_another_thread_releases)
+    monkeypatch.setattr(atomic_file.os, "close", close_while_another_thread_releases)
     lock.release()
     assert len(closed) == 1
 
@@ -64,7 +64,7 @@ def test_a_lock_on_a_deleted_file_does_not_count(path, monkeypatch):
         os.unlink(path)
         return True
 
-    monkeypatch.setattr(file_lock, "try_lock", lock_after_another_deleted_it)
+    monkeypatch.setattr(atomic_file, "try_lock", lock_after_another_deleted_it)
     assert OwnedLock.take(path) is None
 
 
@@ -82,7 +82,7 @@ def test_a_block_runs_where_the_file_system_has_no_locks(path, monkeypatch):
     def none(descriptor):
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr(file_lock, "try_lock", none)
+    monkeypatch.setattr(atomic_file, "try_lock", none)
     entered = False
     with locked(path, 0):
         entered = True

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from viewer.codecs.atomic_file import WriteCancelled
-from viewer.codecs.file_stamps import CHANGED, GONE, hash_facts, stamp_of
+from viewer.codecs.file_bytes import CHANGED, GONE, hash_facts, stamp_of
 
 
 def test_a_file_is_told_by_its_sha256(tmp_path):

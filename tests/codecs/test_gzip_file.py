@@ -2,7 +2,7 @@
 
 import gzip
 
-from viewer.codecs.gzip_file import inflated_head
+from viewer.codecs.unpacking import inflated_head
 
 
 def test_the_beginning_of_what_was_packed():

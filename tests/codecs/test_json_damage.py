@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.codecs.json_damage import Repair
+from viewer.codecs.json_repairs import Repair
 
 # Quotes that are escaped, bare, or without an end; what ends objects; numbers and escapes that are
 # repaired.

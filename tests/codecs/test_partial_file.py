@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from viewer.codecs.memory_budget import BUDGET
-from viewer.codecs.partial_file import open_part
+from viewer.codecs.unpacking import open_part
 
 ROWS = b"a,b\n1,2\n3,4\n5,6\n7,8\n"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from viewer.codecs import temporary_folder
-from viewer.codecs.file_lock import OwnedLock
+from viewer.codecs.atomic_file import OwnedLock
 from viewer.codecs.temporary_folder import TemporaryFolder, remove_left_folders
 
 KILLED = """
@@ -63,7 +63,7 @@ def test_an_old_folder_without_a_lock_is_removed_where_there_are_locks(scratch, 
         raise OSError("no locks")
 
     with monkeypatch.context() as patch:
-        patch.setattr("viewer.codecs.file_lock.try_lock", no_locks)
+        patch.setattr("viewer.codecs.atomic_file.try_lock", no_locks)
         remove_left_folders()
         assert old.exists(), "its owner may live"
     os.utime(old, (1_700_000_000, 1_700_000_000))

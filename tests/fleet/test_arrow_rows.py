@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from viewer.export.tables.parquet import arrow_column
-from viewer.fleet.arrow_rows import arrow_table
+from viewer.export.table_files import arrow_column
+from viewer.fleet.rows import arrow_table
 from viewer.fleet.schemas import TABLES
 from viewer.model.trace import Column
 

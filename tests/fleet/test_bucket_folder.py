@@ -15,14 +15,14 @@ from tests.builders.bucket_server import new_bucket, s3_server
 from tests.builders.command_line import run
 from tests.builders.fleet_dumps import PATTERN, write_fleet
 from tests.builders.lakes import HELD, SMALL_BATCHES, built, command, environment, rows
-from viewer.fleet import bucket_folder, lake_session
-from viewer.fleet.bucket_folder import BucketFolder
-from viewer.fleet.compact import compact
-from viewer.fleet.engines.engine import EngineLost
-from viewer.fleet.lake import Lake, UnusableLake
-from viewer.fleet.lake_session import session_of
+from viewer.fleet import lake as lake_session
+from viewer.fleet import lake_folder
+from viewer.fleet.build import compact
+from viewer.fleet.engine import EngineLost
+from viewer.fleet.lake import Lake, UnusableLake, session_of
+from viewer.fleet.lake_folder import BucketFolder
+from viewer.fleet.manifest import ObjectWriter
 from viewer.fleet.manifest_lines import DONE, KEPT
-from viewer.fleet.manifest_log import ObjectWriter
 
 pytest.importorskip("moto")
 pytest.importorskip("s3fs")
@@ -269,8 +269,8 @@ def test_a_build_that_was_taken_for_dead_publishes_nothing_more(
 
     def suspended(progress, outcome):
         if outcome is None:
-            monkeypatch.setattr(bucket_folder, "machine", lambda: "another")
-            monkeypatch.setattr(bucket_folder, "LEASE_S", -1.0)
+            monkeypatch.setattr(lake_folder, "machine", lambda: "another")
+            monkeypatch.setattr(lake_folder, "LEASE_S", -1.0)
             session_of(Lake.create(url)).close()
 
     with pytest.raises(UnusableLake, match="took it for dead"):
@@ -284,7 +284,7 @@ def test_a_build_that_was_taken_for_dead_publishes_nothing_more(
 def test_a_live_build_on_another_machine_is_left_alone(bucket, monkeypatch):
     lake = Lake.create(f"{bucket}/lake")
     session = session_of(lake)
-    monkeypatch.setattr(bucket_folder, "machine", lambda: "another")
+    monkeypatch.setattr(lake_folder, "machine", lambda: "another")
     other = session_of(Lake.create(f"{bucket}/lake"))
     assert other.has_company
     other.close()
@@ -389,7 +389,7 @@ def test_the_sources_of_a_bucket_are_not_its_own_lake(four, bucket, tmp_path):
 
 
 def test_large_objects_are_read_in_parts(bucket, monkeypatch):
-    monkeypatch.setattr(bucket_folder, "_SMALL", 10)
+    monkeypatch.setattr(lake_folder, "_SMALL", 10)
     data = bytes(range(256)) * 4000
     folder = BucketFolder(bucket)
     with folder.create("a") as file:

@@ -30,12 +30,11 @@ from tests.builders.lakes import (
 from tests.paths import DATA
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
-from viewer.fleet.compact import compact
-from viewer.fleet.engines.local import LocalProcesses
-from viewer.fleet.lake import Lake, UnusableLake
-from viewer.fleet.lake_session import LakeSession
+from viewer.fleet.build import compact
+from viewer.fleet.engine import LocalProcesses
+from viewer.fleet.lake import Lake, LakeSession, UnusableLake
+from viewer.fleet.manifest import FileWriter
 from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, REFUSED
-from viewer.fleet.manifest_log import FileWriter
 from viewer.fleet.query import connect
 from viewer.fleet.schemas import TABLES
 from viewer.fleet.sources import NoSource

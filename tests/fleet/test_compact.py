@@ -8,11 +8,10 @@ import pytest
 
 from tests.builders.fleet_dumps import RECORDED, Template
 from tests.builders.lakes import built, check_whole, files_on_disk, outdated, rows
-from viewer.fleet.compact import compact
-from viewer.fleet.lake import Lake
-from viewer.fleet.lake_session import LakeSession
+from viewer.fleet.build import compact
+from viewer.fleet.lake import Lake, LakeSession
+from viewer.fleet.manifest import FileWriter
 from viewer.fleet.manifest_lines import DONE, KEPT
-from viewer.fleet.manifest_log import FileWriter
 
 pytestmark = pytest.mark.slow
 

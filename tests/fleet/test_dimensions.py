@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from viewer.fleet.dimensions import (
+from viewer.fleet.sources import (
     MOST_BYTES,
     PathPattern,
     WrongDimensions,

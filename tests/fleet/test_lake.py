@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from viewer.codecs.file_lock import OwnedLock
-from viewer.fleet.lake import Lake, UnusableLake
-from viewer.fleet.lake_session import session_of
+from viewer.codecs.atomic_file import OwnedLock
+from viewer.fleet.lake import Lake, UnusableLake, session_of
 
 
 def write_late(folder):

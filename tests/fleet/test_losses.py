@@ -12,7 +12,7 @@ from pyarrow import parquet
 from tests.builders.command_line import run
 from tests.builders.fleet_dumps import PATTERN, write_fleet
 from tests.builders.lakes import built, rows
-from viewer.fleet.compact import compact
+from viewer.fleet.build import compact
 from viewer.fleet.lake import Lake, UnusableLake
 
 pytestmark = pytest.mark.slow

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from viewer.fleet import manifest_log as module
+from viewer.fleet import manifest as module
 from viewer.fleet.lake_folder import LakeFolder
+from viewer.fleet.manifest import ManifestReader
 from viewer.fleet.manifest_lines import LakeFile
-from viewer.fleet.manifest_log import ManifestReader
 
 BATCH = "0123456789abcdef-0123456789ab"
 BUILD = "fedcba9876543210"

@@ -9,8 +9,7 @@ from pyarrow import parquet
 
 from tests.fleet.test_manifest import BUILD, file, key_of, unit
 from viewer.fleet import manifest_snapshot, snapshot_writer
-from viewer.fleet.lake import Lake
-from viewer.fleet.lake_session import session_of
+from viewer.fleet.lake import Lake, session_of
 from viewer.fleet.losses import Fault, lost_files, lost_parts
 from viewer.fleet.manifest_snapshot import SCHEMAS
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
-from viewer.fleet.record_index import MOST_RECORDS, RecordIndex
+from viewer.fleet.sources import MOST_RECORDS, RecordIndex
 from viewer.formats import open_file
 from viewer.workspace.workspace import Workspace
 

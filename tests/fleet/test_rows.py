@@ -7,7 +7,7 @@ from tests.paths import DATA, SAMPLES
 from viewer.analysis.comparison.sessions import sessions_of
 from viewer.analysis.cost.costs import Costs
 from viewer.fleet.rows import ProfileRows
-from viewer.model.scope import STEADY
+from viewer.model.figures import STEADY
 from viewer.workspace.workspace import Workspace
 
 DUMPS, RECORDS = DATA / "etdump", DATA / "etrecord"

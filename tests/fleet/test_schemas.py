@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from tests.paths import DATA
 from viewer.fleet.schemas import ALWAYS, INT, KEYS, TABLES, TEXT, chosen_tables, lake_type
-from viewer.tables.spec import ColumnSpec
+from viewer.tables.columns import ColumnSpec
 
 FIRST = json.loads((DATA / "fleet" / "schemas.json").read_text())
 

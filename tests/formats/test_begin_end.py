@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.formats import begin_end as perfetto_pairs
-from viewer.formats.begin_end import (
+from viewer.formats import event_pairs as perfetto_pairs
+from viewer.formats.event_pairs import (
     BEGIN,
     COMPLETE,
     END,

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from viewer.formats.byte_blocks import byte_blocks, may_have_bytes
+from viewer.formats.in_log import byte_blocks, may_have_bytes
 
 OTHERS = ["W (231) heap: low on memory", "", "ok"]
 

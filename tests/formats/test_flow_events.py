@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from viewer.formats.flow_events import FlowEvents
+from viewer.formats.event_pairs import FlowEvents
 
 GIVES, TAKES, STEP, LAST = (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 1, 1)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.paths import DATA, ROOT
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import head_of, open_file
-from viewer.formats.foreign import foreign_file
+from viewer.formats.refusals import foreign_file
 
 
 def _tar() -> bytes:

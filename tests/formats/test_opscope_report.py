@@ -10,7 +10,7 @@ from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, open_file
 from viewer.html_report.html import embedded_json
 from viewer.html_report.report import write_report
-from viewer.html_report.timeline_data import NAME
+from viewer.html_report.timelines import NAME
 from viewer.model.timing import timings
 from viewer.workspace.workspace import Workspace
 

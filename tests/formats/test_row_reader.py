@@ -12,7 +12,7 @@ from tests.builders.runtime_files import snpe_csv
 from tests.paths import DATA
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats import open_file, text_rows
-from viewer.formats.row_reader import NUL, UNCLOSED, UNFIT, RowReader, TableRows
+from viewer.formats.text_rows import NUL, UNCLOSED, UNFIT, RowReader, TableRows
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock
 

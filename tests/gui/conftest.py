@@ -19,7 +19,7 @@ from tests.gui.timeline_harness import TimelineHarness
 from viewer.gui.qt.settings import Settings
 from viewer.gui.session.comparison import compare_files
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.painting import label_pictures
+from viewer.gui.timeline.painting import labels
 from viewer.resources import SAMPLES
 
 PanelT = TypeVar("PanelT", bound=QWidget)
@@ -30,7 +30,7 @@ _SAMPLES = {sample.key: sample for sample in SAMPLES}
 @pytest.fixture(autouse=True)
 def labels_are_written(monkeypatch):
     """Pictures of the same state are equal: a copied label may differ by 1 of 255."""
-    monkeypatch.setattr(label_pictures, "OFTEN", sys.maxsize)
+    monkeypatch.setattr(labels, "OFTEN", sys.maxsize)
 
 
 @pytest.fixture

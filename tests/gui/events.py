@@ -15,8 +15,8 @@ from tests.gui.dark_theme import dark_theme
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
 from viewer.gui.window.dialogs.file_dialog import FileAnswer, FileQuestion
+from viewer.gui.window.frame import start_page
 from viewer.gui.window.main_window import MainWindow
-from viewer.gui.window.start_page import page as start_page
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 

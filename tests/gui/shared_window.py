@@ -46,13 +46,13 @@ from tests.gui.dark_theme import dark_theme
 from tests.gui.events import SAMPLE, open_files, put_away, release_modifiers, settle
 from viewer.formats import open_file
 from viewer.gui.qt.settings import HEADER_WIDTH
+from viewer.gui.session.feeds.feed import ProblemsFeed
 from viewer.gui.session.feeds.numbers import NumbersFeed
-from viewer.gui.session.feeds.problems import ProblemsFeed
-from viewer.gui.session.numbers.references import NumbersChoice
-from viewer.gui.timeline.held_keys import HeldKeys
+from viewer.gui.session.feeds.references import NumbersChoice
+from viewer.gui.timeline.view import HeldKeys
 from viewer.gui.window.controller import WindowController
 from viewer.gui.window.frame.docks import Docks
-from viewer.gui.window.frame.status_bar import PROGRESS_AFTER_MS
+from viewer.gui.window.frame.shell import PROGRESS_AFTER_MS
 from viewer.render.stacking import Density
 from viewer.view.sessions.session_file import SavedPanels
 from viewer.view.state import ViewState
@@ -60,7 +60,7 @@ from viewer.workspace.link_choices import Choices
 from viewer.workspace.workspace import Workspace
 
 # The packages whose objects a test may change; what panels show follows from the open files.
-_PACKAGES = ("viewer.gui.window.", "viewer.gui.session.files.", "viewer.gui.qt.commands.")
+_PACKAGES = ("viewer.gui.window.", "viewer.gui.session.file_jobs", "viewer.gui.qt.command_table")
 _PLAIN = (str, int, float, bool, bytes, Enum, type(None))
 # Attributes that may differ: times, and what is set again before it is used.
 _VOLATILE = {

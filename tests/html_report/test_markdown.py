@@ -1,7 +1,7 @@
 """A report as Markdown: the main figures, and no name that means anything to Markdown."""
 
 from tests.builders.reports import hostile_workspace, sample, trace_named
-from viewer.html_report.markdown import report_markdown
+from viewer.html_report.report import report_markdown
 from viewer.model.text import markdown_text
 from viewer.workspace.workspace import Workspace
 

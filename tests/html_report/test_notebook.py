@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 import viewer
-from viewer.html_report.notebook import notebook_page, timeline_picture
+from viewer.html_report.report import notebook_page, timeline_picture
 from viewer.resources import resource
 from viewer.workspace.workspace import Workspace
 

@@ -11,12 +11,12 @@ from tests.analysis.comparison.test_comparison import BASE, NOISE
 from tests.builders.compare_sessions import varied, write_sessions
 from tests.builders.reports import Page, hostile_workspace, page_of, sample, trace_named
 from tests.builders.workspaces import workspace_of
-from viewer.analysis.comparison.changes.path_changes import comparison_by
 from viewer.analysis.comparison.levels import CALLS
+from viewer.analysis.comparison.path_changes import comparison_by
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled
 from viewer.formats import TraceBuilder
 from viewer.html_report import report
-from viewer.html_report.options import ComparedReport, ReportOptions
+from viewer.html_report.contents import ComparedReport, ReportOptions
 from viewer.html_report.report import write_report
 from viewer.model.trace import Clock, KeyKind
 from viewer.resources import SAMPLES

@@ -18,7 +18,7 @@ from tests.builders.open_files import (
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.formats import open_file
-from viewer.mcp_server.open_files import OpenFiles
+from viewer.mcp_server.limits import OpenFiles
 from viewer.workspace.workspace import Workspace
 
 PTE = DATA / "pte"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.mcp_server.arguments import Argument, Kind, WrongArgument, checked, schema_of
+from viewer.mcp_server.limits import Argument, Kind, WrongArgument, checked, schema_of
 
 NUMBER = Argument("limit", Kind.NUMBER, "The most rows.", default=5, least=1, most=10)
 TEXT = Argument("query", Kind.TEXT, "A query.", is_required=True, most=8)

@@ -6,9 +6,7 @@ import shutil
 import pytest
 
 from tests.builders.open_files import DUMP, OTHER, RECORD, answered, open_files, refused
-from viewer.mcp_server.arguments import WrongArgument
-from viewer.mcp_server.handles import slice_of_handle, with_handles
-from viewer.mcp_server.limits import MOST_CHARACTERS
+from viewer.mcp_server.limits import MOST_CHARACTERS, WrongArgument, slice_of_handle, with_handles
 
 PROFILES = 30
 NO_HANDLES = ["p1", "p1:", ":3", "p1:-3", "p1:x", "p1:\u0663", "p1:99999999999"]

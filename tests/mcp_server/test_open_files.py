@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders.open_files import DUMP, OTHER, RECORD, answered, open_files, refused
 from tests.paths import DATA
-from viewer.mcp_server.arguments import WrongArgument
+from viewer.mcp_server.limits import WrongArgument
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import re
 from tests.builders.open_files import DUMP, answered, open_files
 from tests.paths import DATA
 from tests.test_words import BANNED, found_in
-from viewer.mcp_server.arguments import Kind
+from viewer.mcp_server.limits import Kind
 from viewer.mcp_server.tools import INSTRUCTIONS, TOOLS, tools_for
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.model.counter import changes, stated_changes, stated_counter
+from viewer.model.trace_attributes import changes, stated_changes, stated_counter
 
 _SAMPLES = st.lists(st.tuples(st.integers(0, 6), st.integers(-1, 2)), max_size=8)
 

@@ -6,10 +6,9 @@ from fractions import Fraction
 import pytest
 
 from tests.builders.stepped_traces import counted_spans, means, stepped
-from viewer.analysis.statistics.run_medians import medians_per_inference
-from viewer.model.figure_base import figure_base
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import EVERY_PHASE, STEADY, TimeScope
+from viewer.analysis.statistics.pivot import medians_per_inference
+from viewer.model.figures import EVERY_PHASE, STEADY, TimeScope, figure_base
+from viewer.model.inference_views import Inferences
 from viewer.model.times import format_time
 from viewer.reports.stats import NoSuchGroups, stats, stats_text
 from viewer.view.open_trace import views_of

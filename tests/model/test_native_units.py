@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.builders.etdump_cases import column, read_path, rows, slices_by_row
 from tests.builders.etdump_writer import Run, delegate, framework, operator, write_dump
 from tests.paths import DATA
-from viewer.model.native_units import is_value, stated_unit, values, without_unit
 from viewer.model.queries import foreign
+from viewer.model.timing import is_value, stated_unit, values, without_unit
 
 PLACED = "delegate events with a separate clock: placed inside their call for drawing only"
 

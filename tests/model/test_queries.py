@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.model import queries, track_blocks
+from viewer.model import queries
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.charging import (
     charge,
@@ -169,7 +169,7 @@ def test_self_time_is_equal_by_rows_and_by_the_tree(tracks, is_foreign, native):
     trace = trace_of(drawn_slices(tracks), native if is_foreign else ())
     found = []
     for fewest in (0, 1 << 40):  # slices of a row
-        with patch.object(queries, "_MANY_IN_ROW", fewest), patch.object(track_blocks, "BLOCK", 1):
+        with patch.object(queries, "_MANY_IN_ROW", fewest), patch.object(queries, "BLOCK", 1):
             found.append(self_time(trace.slices).tolist())
     expected = (trace.slices.end - trace.slices.start).tolist()
     outside = set(foreign(trace.slices).tolist())
@@ -196,7 +196,7 @@ def test_the_wall_time_of_slices_is_that_of_their_segments(tracks, without, scop
     charged = charge_slices(trace, counts, own).of_threads
     expected = np.zeros(count, np.int64)
     np.add.at(expected, charged.group, charged.end - charged.start)
-    with patch.object(track_blocks, "BLOCK", 1):
+    with patch.object(queries, "BLOCK", 1):
         assert wall_of_slices(trace, counts, own, warm_up=True).tolist() == expected.tolist()
 
 

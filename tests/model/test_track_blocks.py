@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.model.test_queries import GROUPS, groups, slices, trace_of
-from viewer.analysis.statistics import clipped
-from viewer.model import track_blocks as blocks_module
+from viewer.analysis.statistics import occurrences
+from viewer.model import queries as blocks_module
 from viewer.model.charging import charge, total_charged
-from viewer.model.queries import ranks, tree
-from viewer.model.track_blocks import on_two_threads, track_blocks
+from viewer.model.queries import on_two_threads, ranks, track_blocks, tree
 
 
 def in_small_blocks():
@@ -70,9 +69,9 @@ def test_blocks_have_the_outermost_slices_of_the_trace(items, data):
         data.draw(st.lists(st.booleans(), min_size=len(whole), max_size=len(whole)))
     )
     group = whole.key[index].astype(np.int64)
-    expected = clipped.outermost(whole, index, group).tolist()
-    with in_small_blocks(), patch.object(clipped, "BLOCK", 1):
-        assert clipped.outermost(whole, index, group).tolist() == expected
+    expected = occurrences.outermost(whole, index, group).tolist()
+    with in_small_blocks(), patch.object(occurrences, "BLOCK", 1):
+        assert occurrences.outermost(whole, index, group).tolist() == expected
 
 
 def test_two_threads_keep_the_order_and_raise_what_the_work_raises():

@@ -8,6 +8,7 @@ import pytest
 from viewer.formats import open_file
 from viewer.model.queries import counted_slices
 from viewer.model.trace import Run, RunKind
+from viewer.model.trace_attributes import INFERENCE, STEP
 from viewer.model.warm_up import (
     counted_inferences,
     included_text,
@@ -15,7 +16,6 @@ from viewer.model.warm_up import (
     warm_up_inferences,
     with_warm_up,
 )
-from viewer.model.work_unit import INFERENCE, STEP
 
 LOAD = "load"
 

@@ -10,7 +10,7 @@ from tests.builders.chrome_cases import slice_event
 from tests.paths import DATA
 from viewer.cli import main
 from viewer.formats import open_file
-from viewer.model.work_unit import INFERENCE, STEP, WorkUnit, common_unit, unit_of_series
+from viewer.model.trace_attributes import INFERENCE, STEP, WorkUnit, common_unit, unit_of_series
 
 TRAINING = str(DATA / "chrome_json" / "torch_training.json.gz")
 _WORD = re.compile(r"\binferences?\b|\brun [0-9]", re.IGNORECASE)

@@ -12,8 +12,7 @@ import pytest
 
 from tests.paths import ROOT
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.lines import line_costs, lines_text
-from viewer.analysis.cost.modules import module_costs
+from viewer.analysis.cost.source_costs import line_costs, lines_text, module_costs
 from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.program.module_tree import module_tree

@@ -9,9 +9,8 @@ import pytest
 
 from tests.builders.command_line import run
 from tests.builders.workspaces import workspace_of
-from viewer.analysis.numbers.compared import compared
+from viewer.analysis.numbers.compared import compared, paired_arrays
 from viewer.analysis.numbers.logged_values import value_of
-from viewer.analysis.numbers.pairing import paired_arrays
 from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats.executorch.logged_profile import array_values, logged_profile
 from viewer.formats.npz import NpzFile
@@ -147,7 +146,7 @@ def test_mse_l1_and_snr_equal_those_of_the_inspector(name, partitioner, tmp_path
 def test_metrics_are_printed_as_by_the_official_library(capsys):
     from executorch.devtools.inspector import compare_results
 
-    from viewer.compat.inspector.compare_results import _metrics, metric_lines
+    from viewer.compat.inspector.answers import _metrics, metric_lines
 
     torch.manual_seed(1)
     references = [torch.randn(3, 40), torch.randn(70_000), torch.arange(6)]

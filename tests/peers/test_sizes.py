@@ -8,9 +8,8 @@ the layout of the backend.
 import numpy as np
 import pytest
 
-from viewer.analysis.sizes.file_parts import file_parts
+from viewer.analysis.sizes.file_parts import ItemKind, file_parts
 from viewer.analysis.sizes.groups import duplicates
-from viewer.analysis.sizes.stored_items import ItemKind
 from viewer.formats import open_file
 
 torch = pytest.importorskip("torch")

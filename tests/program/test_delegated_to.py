@@ -1,7 +1,7 @@
 """Which delegates' calls an operator went into, by the maps of real records."""
 
 from viewer.formats import open_file
-from viewer.program.delegated_to import DelegateIdentifier, instructions_of, lowered_into
+from viewer.program.program import DelegateIdentifier, instructions_of, lowered_into
 
 CONV1, RELU1, CONV2, RELU2, TAN = range(5)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.program.node_paths import MOST_MODULES, nodes_of_layer
+from viewer.program.module_tree import MOST_MODULES, nodes_of_layer
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from viewer.query.engine import Result
-from viewer.query.result_values import cell_text, plotted
+from viewer.query.engine import Result, cell_text, plotted
 
 TEXT, WHOLE, REAL = "VARCHAR", "BIGINT", "DOUBLE"
 

@@ -9,15 +9,18 @@ from tests.analysis.statistics.test_pivot import SEEDS, generated
 from tests.builders.clocked_traces import space_of
 from tests.paths import DATA, SAMPLES
 from viewer.analysis.statistics.charges import PHASE, charge_scopes
-from viewer.analysis.statistics.group_keys import KEYS
+from viewer.analysis.statistics.group_keys import KEYS, argument_names
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.analysis.statistics.pivot import cell_medians, is_place, pivot, refused
-from viewer.analysis.statistics.run_medians import medians_per_inference
-from viewer.analysis.statistics.slice_keys import argument_names
+from viewer.analysis.statistics.pivot import (
+    cell_medians,
+    is_place,
+    medians_per_inference,
+    pivot,
+    refused,
+)
 from viewer.api.profile import Profile
 from viewer.api.sql import sql_result
-from viewer.model.figure_base import figure_base
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope, figure_base
 from viewer.model.warm_up import counted_inferences
 from viewer.query.engine import Limits
 from viewer.query.statistics_sql import IN_ORDER, CopiedTable, statistics_sql

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from viewer.program.program import GraphNode, Operator
-from viewer.record.nodes import each_node, graph_nodes_of, handles_of
+from viewer.record.debug_handle_map import each_node, graph_nodes_of, handles_of
 
 TRACE = (
     'File "/home/user/model.py", line 7, in forward\n    return self.net(x)\n'

@@ -12,10 +12,10 @@ from tests.builders.android_traces import APP, RENDER, AndroidTrace
 from tests.builders.clocked_traces import clocked_trace
 from tests.builders.etdump_writer import Run, framework, operator, write_dump
 from viewer.formats import open_file
-from viewer.model.system_clocks import STEADY, parse_zeros, zeros_text
+from viewer.model.timing import STEADY, parse_zeros, zeros_text
 from viewer.model.trace import Clock, ClockZero, RunKind, Trace
 from viewer.model.trace import Run as Inference
-from viewer.recording.device_clock import (
+from viewer.recording.run_file import (
     MOST_BRACKETS,
     Bracket,
     brackets_in,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from viewer.recording.faults import fault_of
-from viewer.recording.process import Ended
+from viewer.recording.process import Ended, fault_of
 
 
 def fault(output, code=1):

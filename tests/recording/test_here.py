@@ -8,8 +8,8 @@ import pytest
 
 from tests.builders.fake_devices import DUMP
 from tests.paths import DATA
-from viewer.recording.device_clock import MOST_BRACKETS
 from viewer.recording.plan import Plan, Program, sha256_of
+from viewer.recording.run_file import MOST_BRACKETS
 
 pytestmark = pytest.mark.slow
 

@@ -132,7 +132,7 @@ def test_a_device_that_states_nothing_is_null(recordings, plan, device):
 
 def test_a_clock_that_is_set_back_changes_no_order(recordings, plan, monkeypatch):
     """The order is a counter; the time of day of each session is earlier than the one before."""
-    import viewer.recording.session as module
+    import viewer.recording.recorder as module
 
     hours = iter(range(20, 0, -1))
 
@@ -432,7 +432,7 @@ def test_a_program_that_changes_ends_the_recording(recordings, plan, tmp_path):
 
 
 def test_a_full_disk_here_keeps_whole_sessions(recordings, plan, monkeypatch):
-    import viewer.recording.folder as module
+    import viewer.recording.plan as module
 
     real, count = module._copy, []
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from viewer.analysis.comparison.conditions import Conditions
+from viewer.analysis.comparison.sessions import Conditions
 from viewer.recording.run_file import SCHEMA, conditions_in, conditions_of
 
 FACTS = {

@@ -13,11 +13,11 @@ from tests.builders.command_line import run
 from tests.builders.fake_devices import DUMP, processes_of
 from viewer.fleet.sources import find_profiles
 from viewer.formats import open_file
+from viewer.gui.session.clocks import separate_obstacle, shared_clocks
 from viewer.gui.session.session import Session
-from viewer.gui.session.shared_clocks import separate_obstacle, shared_clocks
 from viewer.recording.plan import WrongPlan
 from viewer.recording.recorder import commands_of, target_of
-from viewer.recording.system_trace import config
+from viewer.recording.telemetry import config
 from viewer.workspace.workspace import Workspace
 
 STARTED, SLEPT, LOGGED = 77_000_000_000_000, 3_000_000_000, 8_000

@@ -9,9 +9,8 @@ import pytest
 from tests.builders.command_line import run
 from tests.builders.fake_devices import program
 from tests.paths import DATA
-from viewer.recording.faults import fault_of
 from viewer.recording.plan import Plan, Program, WrongPlan, sha256_of
-from viewer.recording.process import Ended
+from viewer.recording.process import Ended, fault_of
 from viewer.recording.recorder import commands_of, record, target_of
 from viewer.workspace.workspace import Workspace
 

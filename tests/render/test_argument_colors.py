@@ -9,12 +9,18 @@ from tests.analysis.statistics.test_pivot import generated
 from viewer.analysis.links.linker import unlinked
 from viewer.gui.session.session import Session
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences.logged_methods import only_inferences
+from viewer.model.inference_views import only_inferences
 from viewer.model.trace import Clock, Column, KeyKind
-from viewer.render.argument_colors import ArgumentRange, range_of, ranges_together
-from viewer.render.color_schemes import LengthRange, classes_of, scheme_of
+from viewer.render.color_schemes import (
+    ArgumentRange,
+    LengthRange,
+    classes_of,
+    range_of,
+    ranges_together,
+    scheme_of,
+)
 from viewer.render.palette import PLAIN, RAMP, RAMP_STEPS
-from viewer.view.slice_colors import color_classes, palette_of, ramp_of
+from viewer.view.open_trace import color_classes, palette_of, ramp_of
 
 
 @pytest.mark.parametrize(("id", "title"), [("arg:Batch Size", "arg:Batch Size"), ("name", "Name")])

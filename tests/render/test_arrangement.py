@@ -5,9 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.stocks import Tracked, table
-from viewer.render.arrangement import HIGHEST_ROW, LOWEST_ROW, TrackOrder, TrackView, arrange
+from viewer.render.arrangement import (
+    HIGHEST_ROW,
+    LOWEST_ROW,
+    TrackOrder,
+    TrackView,
+    arrange,
+    track_list,
+)
 from viewer.render.layout import ROW_HEIGHT
-from viewer.render.track_table import track_list
 
 A, B = (0, "a"), (1, "b")
 STOCK = track_list(

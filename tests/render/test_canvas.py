@@ -6,7 +6,7 @@ from PySide6.QtGui import QImage, QPainter
 
 from tests.gui.events import open_sample
 from viewer.gui.timeline.painting.frame import Overlay
-from viewer.render.canvas import Canvas
+from viewer.render.layout import Canvas
 from viewer.render.palette import UNATTRIBUTED, UNLINKED
 
 

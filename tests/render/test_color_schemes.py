@@ -9,8 +9,8 @@ import pytest
 from tests.paths import DATA
 from viewer.analysis.cost.costs import Costs
 from viewer.formats import open_file
+from viewer.model.figures import WHOLE, TimeScope
 from viewer.model.queries import foreign, run_of_slices, self_time
-from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import KeyKind
 from viewer.render.color_schemes import (
     GAPS,
@@ -42,7 +42,7 @@ from viewer.render.palette import (
     UNLINKED,
 )
 from viewer.resources import SAMPLES
-from viewer.view.slice_colors import color_classes, palette_of, ramp_of, scheme_key
+from viewer.view.open_trace import color_classes, palette_of, ramp_of, scheme_key
 from viewer.workspace.workspace import Workspace
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}

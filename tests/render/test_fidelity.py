@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.builders import many_slices
-from viewer.render.axis.xmap import XMap
 from viewer.render.raster import RowRaster
+from viewer.render.time_axis import XMap
 
 SLICES = 300_000
 WIDTH = 640

@@ -10,9 +10,8 @@ from viewer.codecs.column_file import ColumnFile, write_columns
 from viewer.codecs.packed_values import Packer, unpacked
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
-from viewer.render.axis.xmap import XMap
-from viewer.render.kept_raster import KeptRaster
-from viewer.render.raster import RowRaster
+from viewer.render.raster import KeptRaster, RowRaster
+from viewer.render.time_axis import XMap
 
 
 def with_instants():

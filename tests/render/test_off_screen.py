@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace
 from viewer.render import off_screen as off
-from viewer.render.arrangement import TrackView
-from viewer.render.axis.xmap import Axis, XMap
+from viewer.render.arrangement import TrackView, table_of, track_list
 from viewer.render.layout import COMPACT_ROW, ROW_HEIGHT
 from viewer.render.off_screen import OffScreen, TracksInView, off_screen
 from viewer.render.raster import RowRaster
 from viewer.render.stacking import stack
-from viewer.render.track_table import table_of, track_list
+from viewer.render.time_axis import Axis, XMap
 
 Spans = list[tuple[int, int]]
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Slices, Trace
-from viewer.render.axis.xmap import Axis, XMap
 from viewer.render.palette import INNER, ROUND_SIDE, SIDE
 from viewer.render.raster import LABEL_WIDTH, RowRaster, draw_together
+from viewer.render.time_axis import Axis, XMap
 
 ANCHOR = 1_700_000_000_000_000_000
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.stocks import Row, Tracked, table
-from viewer.render.arrangement import TrackOrder, TrackView, arrange
+from viewer.render.arrangement import NEVER, HeaderBands, TrackOrder, TrackView, arrange, track_list
 from viewer.render.layout import (
     COMPACT_ROW,
     COUNTER_HEIGHT,
@@ -30,7 +30,6 @@ from viewer.render.stacking import (
     stack,
     usual_heights,
 )
-from viewer.render.track_table import NEVER, HeaderBands, track_list
 
 ZEROS = Row(lengths=False, zeros=True)
 STOCK = track_list(

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.builders.stocks import Tracked, table
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
-from viewer.render.axis.xmap import Axis
-from viewer.render.track_table import NEVER, busy_of_tracks, table_of, track_list
+from viewer.render.arrangement import NEVER, busy_of_tracks, table_of, track_list
+from viewer.render.time_axis import Axis
 
 
 def test_the_rows_of_a_trace_tell_kernels_and_zero_lengths():

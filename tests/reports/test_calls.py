@@ -10,7 +10,7 @@ from tests.builders.command_line import run
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.reports.calls import CallOptions, calls, calls_text, folded
-from viewer.reports.inferences import NoSuchRun
+from viewer.reports.parts import NoSuchRun
 from viewer.reports.stats import NoSuchGroups
 from viewer.workspace.workspace import Workspace
 

@@ -6,12 +6,12 @@ import pytest
 
 from tests.analysis.comparison.test_rows import arms
 from tests.render.flame_graph.test_changed_calls import NEW, OLD, calls_of
-from viewer.analysis.comparison.changes.path_changes import path_changes
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.path_changes import path_changes
 from viewer.model.times import plain_spaces
 from viewer.render.flame_graph.svg import svg_lines, write_svg
 from viewer.render.palette import COLORS_OF_CHANGES
-from viewer.reports.changed_calls import (
+from viewer.reports.compare_text import (
     box_text,
     counts_text,
     mark_of,

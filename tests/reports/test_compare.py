@@ -8,8 +8,8 @@ from tests.analysis.comparison.test_comparison import BASE, sessions
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm, write_session
 from tests.paths import DATA
+from viewer.analysis.comparison.arms import Noise
 from viewer.analysis.comparison.comparison import Comparison
-from viewer.analysis.comparison.noise import Noise
 from viewer.codecs.reading import UnreadableFile
 from viewer.reports.compare import compare_facts, noise_facts, read_noise
 

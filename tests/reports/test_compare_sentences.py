@@ -11,21 +11,19 @@ from tests.builders.compare_sessions import arm, write_session, write_sessions
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict, steps_of
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
-from viewer.analysis.comparison.steps import steps_of
-from viewer.cli.regressions import code_of, parse_rule
-from viewer.reports.compare_sentences import (
+from viewer.cli.commands.compare import code_of, parse_rule
+from viewer.reports.compare_text import (
+    compare_text,
     explanation,
     headline,
     whole_and_rows,
     whole_inference,
     whole_name,
 )
-from viewer.reports.compare_text import compare_text
-from viewer.workspace.comparison_arms import arm_of
-from viewer.workspace.run_choice import of_numbers
+from viewer.workspace.comparison_arms import arm_of, of_numbers
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm, write_session
 from tests.builders.path_arms import arm_of_traces, nested
 from tests.paths import DATA
-from viewer.analysis.comparison.changes.path_changes import PathComparison
-from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
-from viewer.analysis.comparison.steps import CHANGED
+from viewer.analysis.comparison.comparison import CHANGED, Comparison, Doubt, Verdict
+from viewer.analysis.comparison.path_changes import PathComparison
 from viewer.reports.compare import compare_facts
 from viewer.reports.compare_text import (
     compare_markdown,

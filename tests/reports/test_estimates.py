@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders.torq_host_trace import DISPATCH, host_trace
 from viewer.analysis.torq.estimates import NO_HOST_CYCLES, Estimates
-from viewer.reports.estimates import NOTHING, estimate_facts, estimate_text
+from viewer.reports.delegation import NO_ESTIMATES, estimate_facts, estimate_text
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
@@ -51,4 +51,4 @@ def test_the_text_has_aligned_columns_and_each_reason_once(made):
 
 
 def test_where_nothing_can_be_compared_the_text_says_what_to_open():
-    assert estimate_text(of_workspace(Workspace())) == NOTHING
+    assert estimate_text(of_workspace(Workspace())) == NO_ESTIMATES

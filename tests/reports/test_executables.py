@@ -4,8 +4,7 @@ from tests.builders.pte_writer import DELEGATE, Method, write_program
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.model.times import plain_spaces
-from viewer.reports.executables import delegate_text
-from viewer.reports.info import info, info_text
+from viewer.reports.info import delegate_text, info, info_text
 
 FILES = DATA / "pte"
 

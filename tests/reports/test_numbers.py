@@ -8,8 +8,7 @@ import pytest
 from tests.builders.logged_runs import LoggedRun, floats
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
-from viewer.analysis.numbers.compared import compared
-from viewer.analysis.numbers.pairing import paired_runs
+from viewer.analysis.numbers.compared import compared, paired_runs
 from viewer.formats.executorch.logged_profile import logged_profile
 from viewer.reports.numbers import (
     GapReport,

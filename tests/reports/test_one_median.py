@@ -10,10 +10,10 @@ import pytest
 import viewer
 from tests.builders.command_line import run
 from tests.builders.etdump_writer import Run, framework, operator, write_dump
-from viewer.gui.panels.details.run_chart import spread_text
+from viewer.gui.panels.details.sections import spread_text
 from viewer.model.times import format_time, plain_spaces
 from viewer.model.warm_up import counted_inferences
-from viewer.reports.profiles.summary import summary_facts
+from viewer.reports.summary import summary_facts
 from viewer.workspace.workspace import Workspace
 
 COUNTS = (1, 2, 3, 4, 25)

@@ -8,7 +8,7 @@ from tests.builders.command_line import run
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.api.opening import open as opened
-from viewer.reports.profiles.summary import summary_facts
+from viewer.reports.summary import summary_facts
 
 LLM, STEPS, TWO = (
     str(DATA / "phases" / name) for name in ("llm_200.etdp", "sus_steps.etdp", "encdec.etdp")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.paths import DATA, SAMPLES
+from viewer.analysis import summaries
 from viewer.analysis.calls import call_tree
 from viewer.analysis.comparison import comparison
 from viewer.analysis.comparison.arms import Arm
@@ -15,13 +16,12 @@ from viewer.analysis.findings import inferences as finding_inferences
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links import coverage
 from viewer.analysis.statistics import grouping, npu_units, occurrences
-from viewer.analysis.summary import medians, summary
-from viewer.prove.verdict import Verdict
+from viewer.prove.raw import Verdict
 from viewer.reports import compare as compare_module
 from viewer.reports import proof as proof_module
-from viewer.reports import proved_statistics
+from viewer.reports import proof as proved_statistics
 from viewer.reports import stats as stats_module
-from viewer.reports.profiles import summary as summary_module
+from viewer.reports import summary as summary_module
 from viewer.reports.proof import check_arms, proof
 from viewer.view.sessions.opened_files import opened_files
 
@@ -288,18 +288,18 @@ FAULTS = {
     },
     "maps": result_fault(handle_maps, "total_per_group"),
     **{
-        f"summary median {name}": field_fault(medians, "times_of_methods", name)
+        f"summary median {name}": field_fault(summaries, "times_of_methods", name)
         for name in ("median", "runs")
     },
-    "summary wall time": field_fault(medians, "wall_time", "ticks"),
-    "summary rate": field_fault(medians, "rate_of", "ticks"),
+    "summary wall time": field_fault(summaries, "wall_time", "ticks"),
+    "summary rate": field_fault(summaries, "rate_of", "ticks"),
     **{
         f"summary slowest {name}": field_fault(finding_inferences, "slowest_inference", name)
         for name in ("ticks", "median")
     },
     "summary whole": field_fault(FindingsAnalysis, "context", "whole_ticks"),
     **{
-        f"summary expensive {name}": field_fault(summary, "Expensive", name)
+        f"summary expensive {name}": field_fault(summaries, "Expensive", name)
         for name in ("ticks", "wall")
     },
     "calls total": path_fault(0),

@@ -14,12 +14,11 @@ from tests.builders.profiles import ATTENTION
 from tests.builders.workspaces import workspace_of
 from tests.paths import ROOT
 from viewer.fleet import schemas
-from viewer.fleet.arrow_rows import arrow_table
-from viewer.fleet.rows import ProfileRows
+from viewer.fleet.rows import ProfileRows, arrow_table
 from viewer.gui.panels.base.group_rows import group_contents
-from viewer.gui.panels.base.tables.columns import ColumnKind
+from viewer.gui.panels.base.table import ColumnKind
 from viewer.tables.catalog import ANSWERS, TABLES
-from viewer.tables.spec import ColumnSpec
+from viewer.tables.columns import ColumnSpec
 from viewer.workspace.exports import export
 
 sys.path.insert(0, str(ROOT / "packaging"))

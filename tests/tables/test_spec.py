@@ -3,7 +3,7 @@
 from fractions import Fraction
 from types import SimpleNamespace
 
-from viewer.tables.spec import CALLED_FROM, ColumnSpec, TableSpec, former, ticks_and_ns
+from viewer.tables.columns import CALLED_FROM, ColumnSpec, TableSpec, former, ticks_and_ns
 
 SELF = ticks_and_ns("self", "Time of it", "time.self", lake=2)
 TABLE = TableSpec(

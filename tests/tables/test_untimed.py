@@ -5,7 +5,7 @@ import numpy as np
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.model.untimed import value_text
-from viewer.tables.untimed import UNTIMED, untimed_columns
+from viewer.tables.slices import UNTIMED, untimed_columns
 
 
 def rows(*names: str) -> list[dict[str, object]]:

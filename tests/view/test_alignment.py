@@ -27,9 +27,9 @@ from viewer.view.alignment import (
     slice_anchors,
     with_zooms_locked,
 )
-from viewer.view.group_ranges import limited_range, opened, tied
+from viewer.view.clock_groups import Tie, aligned_keys
 from viewer.view.state import Bookmark, SliceRef, StripView, ViewState
-from viewer.view.ties import Tie, aligned_keys
+from viewer.view.visible_ranges import limited_range, opened, tied
 
 CONV = [("conv", 50), ("add", 30), ("conv", 20)]
 # Three inferences of 100 ns, 1000 ns apart, after a load of 500 ns; the axis begins with the load.

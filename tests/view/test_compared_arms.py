@@ -1,6 +1,6 @@
 """Which profiles are the arms of a comparison, also after some were closed."""
 
-from viewer.view.compared_arms import ChosenArm, ComparedArms
+from viewer.view.state import ChosenArm, ComparedArms
 
 ARMS = ComparedArms(ChosenArm(("a1", "a2")), ChosenArm(("b1", "b2"), (1, 2)), in_tables=False)
 

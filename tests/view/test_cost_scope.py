@@ -8,12 +8,12 @@ import pytest
 from tests.gui.events import SAMPLE
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.session import navigation
-from viewer.gui.session.feeds.costs import CostFeed
-from viewer.gui.session.inferences import pick_run, run_span_ns
+from viewer.gui.session.feeds.feed import CostFeed
+from viewer.gui.session.navigation import pick_run, run_span_ns
 from viewer.gui.session.selection import calls_of, clear, selected_span_ns
-from viewer.gui.window.frame.status_text import selection_text
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import WHOLE, TimeScope, starts_in
+from viewer.gui.window.frame.status import selection_text
+from viewer.model.figures import WHOLE, TimeScope, starts_in
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import KeyKind
 from viewer.view.state import Area, SliceRef, SliceSet
 

@@ -6,8 +6,10 @@ import pytest
 
 from tests.builders.clocked_traces import HOST, clocked_trace, groups_of
 from tests.builders.inference_trace import inference_trace
-from viewer.model.inferences.inference_views import Inferences
-from viewer.view.group_ranges import (
+from viewer.model.inference_views import Inferences
+from viewer.view.clock_groups import Tie
+from viewer.view.state import Area, Bookmark, SliceRef, StripView, ViewState
+from viewer.view.visible_ranges import (
     adapted,
     axis_moves,
     everything,
@@ -22,8 +24,6 @@ from viewer.view.group_ranges import (
     with_axes_moved,
     with_ranges,
 )
-from viewer.view.state import Area, Bookmark, SliceRef, StripView, ViewState
-from viewer.view.ties import Tie
 
 CONV = [("conv", 50), ("add", 50)]
 A = inference_trace("a", [(0, CONV), (100, CONV), (200, CONV)])

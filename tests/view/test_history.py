@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.history import LONGEST, History, Version
 from viewer.view.state import Bookmark, SliceRef, TrackView, ViewState
 

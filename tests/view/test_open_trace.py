@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from tests.builders.workspaces import opened
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view import open_trace
 from viewer.view.open_trace import OpenTrace, views_of
 from viewer.workspace.workspace import Workspace

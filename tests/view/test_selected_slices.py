@@ -4,10 +4,10 @@ import pytest
 
 from tests.builders.clocked_traces import NS, clocked_trace, shown_traces
 from tests.builders.workspaces import opened
-from viewer.model.inferences.inference_views import Inferences
-from viewer.view import selected_slices
+from viewer.model.inference_views import Inferences
+from viewer.view import selection
 from viewer.view.open_trace import OpenTrace, views_of
-from viewer.view.selected_slices import SelectedSpan, place_among
+from viewer.view.selection import SelectedSpan, place_among
 from viewer.view.state import SliceRef, SliceSet
 
 LOAD, EXECUTE, INIT, CALL = range(4)  # 900, 8000, 800 and 7000 ticks
@@ -36,7 +36,7 @@ def test_slices_on_foreign_clocks_are_not_compared(shown):
 
 
 def test_the_lengths_of_very_many_slices_are_not_compared(shown, monkeypatch):
-    monkeypatch.setattr(selected_slices, "AT_ONCE", 2)
+    monkeypatch.setattr(selection, "AT_ONCE", 2)
     assert place(shown, EXECUTE, LOAD, EXECUTE) == "longest of 2 selected"
     assert place(shown, EXECUTE, LOAD, EXECUTE, CALL) == "one of 3 selected"
 

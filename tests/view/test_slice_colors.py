@@ -8,7 +8,7 @@ from viewer.model.trace import KeyKind
 from viewer.render.color_schemes import SCHEMES
 from viewer.render.palette import PLAIN, RAMP, SLAB
 from viewer.resources import SAMPLES
-from viewer.view.slice_colors import color_classes, palette_of, scheme_key, slice_colors
+from viewer.view.open_trace import color_classes, palette_of, scheme_key, slice_colors
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.view.strip_view import HIGHEST_STRIP, LOWEST_STRIP, StripView, strip_heights
+from viewer.view.state import HIGHEST_STRIP, LOWEST_STRIP, StripView, strip_heights
 
 KEYS = ["a", "b", "c"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.view.ties import (
+from viewer.view.clock_groups import (
     Tie,
     aligned_keys,
     are_in_reach,

@@ -7,18 +7,18 @@ import pytest
 
 from tests.paths import DATA
 from viewer.analysis.links.labels import run_slices
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
-from viewer.render.axis.xmap import Axis
+from viewer.render.time_axis import Axis
 from viewer.resources import SAMPLES
 from viewer.view.clock_groups import clock_groups
 from viewer.view.open_trace import views_of
 from viewer.view.state import ViewState
-from viewer.view.visible_range import (
+from viewer.view.visible_ranges import (
     at_same_ticks,
     first_state,
     first_view,
-    limited,
+    limited_to_axis,
     run_span_ns,
     zoomed,
 )
@@ -64,7 +64,7 @@ def test_a_first_view_skips_the_load_and_the_warm_up():
     ],
 )
 def test_a_range_is_kept_inside_the_axis_and_a_tenth_around_it(asked, given):
-    assert limited(*asked, 1000) == given
+    assert limited_to_axis(*asked, 1000) == given
 
 
 def test_zooming_keeps_a_time_where_it_is_or_where_it_is_said_to_be():

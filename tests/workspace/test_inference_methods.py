@@ -6,9 +6,9 @@ from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.model.trace import Trace
 from viewer.reports.info import info
-from viewer.view.sessions.saved_choices import choices_of, kept_choices
-from viewer.workspace.inference_methods import numbers_text, parse_numbers
+from viewer.view.sessions.session_file import choices_of, kept_choices
 from viewer.workspace.link_choices import Choices, apply, chosen
+from viewer.workspace.user_choices import numbers_text, parse_numbers
 from viewer.workspace.workspace import Workspace
 
 DUMP, RECORD = (str(DATA / "pte" / f"multi3.{end}") for end in ("etdp", "etrecord"))

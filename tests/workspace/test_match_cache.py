@@ -7,8 +7,8 @@ from copy import copy
 import pytest
 
 from tests.builders.workspaces import EVENTS, STR, chosen, opened, read, with_torq
-from viewer.workspace import match_cache
-from viewer.workspace.match_cache import MatchCache
+from viewer.workspace import matches as workspace_matches
+from viewer.workspace.matches import MatchCache
 
 DUMP = "demo_str_x4.etdp"
 
@@ -22,8 +22,8 @@ def fits(monkeypatch):
         asked.append((trace.path, program.path))
         return fit(trace, program, *rest)
 
-    fit = match_cache.match_trace
-    monkeypatch.setattr(match_cache, "match_trace", count)
+    fit = workspace_matches.match_trace
+    monkeypatch.setattr(workspace_matches, "match_trace", count)
     return asked
 
 

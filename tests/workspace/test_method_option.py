@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
-from viewer.workspace.method_option import apply_methods
+from viewer.workspace.link_choices import apply_methods
 from viewer.workspace.workspace import Workspace
 
 PTE = DATA / "pte"

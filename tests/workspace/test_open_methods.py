@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.command_line import run
 from tests.builders.workspaces import workspace_of
-from viewer.model.inferences.logged_methods import series_of, times_of_methods
+from viewer.model.inference_views import series_of, times_of_methods
 
 
 @pytest.fixture

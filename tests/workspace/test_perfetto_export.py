@@ -16,7 +16,7 @@ from tests.paths import DATA
 from tests.peers.trace_processor import TraceProcessor
 from viewer.analysis.memory.plan import planned_counters
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled
-from viewer.codecs.file_stamps import CHANGED
+from viewer.codecs.file_bytes import CHANGED
 from viewer.export.perfetto.source import PerfettoBookmark
 from viewer.formats import open_file
 from viewer.model.trace import Unit
@@ -149,7 +149,7 @@ def test_flows_are_looked_up_once_for_the_size_and_the_file(monkeypatch, tmp_pat
     asked = []
 
     def count(table, only):
-        from viewer.export.perfetto.flows import flows_among
+        from viewer.export.perfetto.source import flows_among
 
         asked.append(only)
         return flows_among(table, only)

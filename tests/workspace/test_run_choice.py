@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
-from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers, of_scope
+from viewer.workspace.comparison_arms import RunChoice, all_of, of_method, of_numbers, of_scope
 from viewer.workspace.workspace import Workspace
 
 METHODS = DATA / "compare/16_methods_swapped"

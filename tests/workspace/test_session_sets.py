@@ -11,7 +11,7 @@ from tests.builders.compare_sessions import varied, write_sessions
 from tests.builders.stretched_dumps import write_arm
 from tests.paths import DATA
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.system_clocks import TIME_OF_DAY
+from viewer.model.timing import TIME_OF_DAY
 from viewer.model.trace import Clock, ClockZero, KeyKind
 from viewer.recording.run_file import SCHEMA
 from viewer.workspace.session_sets import session_sets, set_with

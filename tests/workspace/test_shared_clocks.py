@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.builders.clocked_traces import clocked_trace, space_of
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
-from viewer.model.system_clocks import BOOT, STEADY, TIME_OF_DAY, parse_zeros, zeros_text
 from viewer.model.times import tick_to_ns
+from viewer.model.timing import BOOT, STEADY, TIME_OF_DAY, parse_zeros, zeros_text
 from viewer.model.trace import Clock, ClockZero, Trace
-from viewer.view.sessions.saved_choices import SavedChoices, choices_of, kept_choices
+from viewer.view.sessions.session_file import SavedChoices, choices_of, kept_choices
+from viewer.workspace.clocks import SameClock
 from viewer.workspace.link_choices import Choices, apply, chosen
-from viewer.workspace.shared_clocks import SameClock
 from viewer.workspace.workspace import Workspace
 
 RANKS = [str(DATA / f"clocks/m{rank}.pt.trace.json") for rank in (0, 1)]

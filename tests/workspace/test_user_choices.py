@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tests.builders.workspaces import EVENTS, STR, chosen, opened, with_torq
-from viewer.program.sources.files import Substitution
+from viewer.program.source_files import Substitution
 from viewer.workspace.user_choices import UserChoices
 
 HOME = Substitution("/recorded", "/home")

@@ -30,7 +30,7 @@ from tests.paths import SAMPLES
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.program.program import Tensor
-from viewer.program.sources.files import Substitution
+from viewer.program.source_files import Substitution
 from viewer.record import DelegateInstance, write_debug_handle_map
 from viewer.workspace.workspace import Workspace
 

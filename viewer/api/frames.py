@@ -1,4 +1,4 @@
-"""Makes typed DataFrames of rows, columns, slices, counters and flows, and answers of several.
+"""Makes DataFrames of rows, columns, slices, counters and flows, and Arrow tables of these.
 
 The columns of slices are views: numbers are the arrays of the trace, texts are categories over the
 codes that it has, and what is a property of an identity or a row takes memory only when it is used.
@@ -8,26 +8,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from viewer import SCHEMA, __version__
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.api.spread_arrays import Spread, SpreadCategorical, SpreadInts, by_code, by_row
 from viewer.arrays import Ints
-from viewer.export.perfetto.flows import flows_among
+from viewer.codecs.atomic_file import replacing
+from viewer.export.perfetto.source import flows_among
+from viewer.export.table_files import storable
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
 from viewer.reports.info import Facts
-from viewer.tables.columns import SharedColumn, joined_shared
+from viewer.tables.columns import SharedColumn, TableSpec, joined_shared
 from viewer.tables.command_rows import COUNTERS, FLOWS
 from viewer.tables.slices import SLICES, Per, SliceTable
-from viewer.tables.spec import TableSpec
 from viewer.workspace.exports import common_offsets
 from viewer.workspace.snapshot import LinkedTrace, process_name
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 _STRING = pd.StringDtype("python")
 _UNKNOWN = TableSpec("", ())
@@ -324,3 +330,52 @@ def nested_answer(facts: Facts, name: str, lists: Sequence[str], head: Mapping[s
 def flat_answer(facts: Facts, lists: Sequence[str]) -> Answer:
     """Return the answer for some lists of rows."""
     return Answer(facts, {name: frame_of_rows(facts[name]) for name in lists})
+
+
+def arrow_table(frame: pd.DataFrame) -> pa.Table:
+    """Return a table with the columns of a DataFrame.
+
+    Numbers without nulls and categories share their memory with the frame, also the codes that
+    several columns have; lists and dicts become JSON.
+    """
+    import pyarrow
+
+    arrays: dict[tuple[int, int], Any] = {}
+    columns = [_array(pyarrow, frame[name], arrays) for name in frame.columns]
+    metadata = {"opscope": __version__, "schema": str(SCHEMA)}
+    return pyarrow.Table.from_arrays(columns, names=list(frame.columns), metadata=metadata)
+
+
+def write_parquet(table: pa.Table, path: str) -> None:
+    """Write a table as a Parquet file, completely or not at all."""
+    from pyarrow import parquet
+
+    with replacing(path) as out:
+        parquet.write_table(table, out, compression="zstd")
+
+
+def _array(pa: Any, column: pd.Series[Any], arrays: dict[tuple[int, int], Any]) -> Any:
+    """Return a column; made: constant codes and values by their size, which columns share."""
+    values = column.array
+    if isinstance(values, pd.Categorical):
+        codes = values.codes
+        null = codes < 0
+        mask = null if null.any() else None
+        texts = pa.array([storable(str(text)) for text in values.categories], pa.string())
+        return pa.DictionaryArray.from_arrays(pa.array(_stored(codes), mask=mask), texts)
+    if isinstance(values, pd.arrays.IntegerArray):
+        mask, numbers = column.isna().to_numpy(), values.to_numpy(np.int64, na_value=0)
+        return pa.array(_stored(numbers), mask=mask if mask.any() else None)
+    if column.dtype == object:
+        texts = [None if value is None else json.dumps(value) for value in column]
+        return pa.array(texts, pa.string())
+    if isinstance(column.dtype, np.dtype):
+        stored_values = _stored(column.to_numpy())
+        mask = np.isnan(stored_values) if stored_values.dtype.kind == "f" else None
+        return pa.array(stored_values, mask=mask if mask is not None and mask.any() else None)
+    return pa.array(column, from_pandas=True)
+
+
+def _stored(values: NDArray[Any]) -> NDArray[Any]:
+    """Return values that Arrow can use as they are: one after another in memory."""
+    return np.ascontiguousarray(values)

@@ -90,7 +90,7 @@ class Profile(ProfileTables):
         import numpy as np
 
         from viewer.analysis.search.query import parse
-        from viewer.reports.profiles.slices import ready_for
+        from viewer.reports.slices import ready_for
 
         query = parse(text)
         found = [one.matches(query) for one in ready_for(query, self._snapshot.traces)]
@@ -240,10 +240,9 @@ class Profile(ProfileTables):
             A row for each set; times in ns.
         """
         from viewer.analysis.cost.costs import Costs
-        from viewer.model.scope import TimeScope
-        from viewer.reports.inferences import numbered_inferences
-        from viewer.reports.phases import linked_phase
-        from viewer.tables.costs import cost_rows
+        from viewer.model.figures import TimeScope
+        from viewer.reports.parts import linked_phase, numbered_inferences
+        from viewer.tables.operators import cost_rows
 
         scopes = [(trace, TimeScope(warm_up=warm_up)) for trace in self.workspace.traces]
         if inference is not None:
@@ -281,7 +280,7 @@ class Profile(ProfileTables):
             The tables `methods` and `tensors`; sizes in bytes.
         """
         from viewer.api.frames import nested_answer
-        from viewer.reports.programs.memory import memory_facts
+        from viewer.reports.program_files import memory_facts
 
         facts = memory_facts(self.workspace)
         return nested_answer(facts, "methods", ("tensors",), {"file": "file", "name": "method"})
@@ -300,7 +299,7 @@ class Profile(ProfileTables):
         """
         from viewer.analysis.sizes.groups import GroupKey
         from viewer.api.frames import flat_answer, nested_answer
-        from viewer.reports.programs.sizes import sizes_facts
+        from viewer.reports.program_files import sizes_facts
 
         facts = sizes_facts(self.workspace, GroupKey(by) if by else None)
         answer = nested_answer(facts, "files", ("groups",) if by else (), {"file": "file"})
@@ -320,7 +319,7 @@ class Profile(ProfileTables):
             The tables `actions`, `operators` and `sources`.
         """
         from viewer.api.frames import flat_answer
-        from viewer.reports.estimates import estimate_facts
+        from viewer.reports.delegation import estimate_facts
         from viewer.workspace.estimates import of_workspace
 
         facts = estimate_facts(of_workspace(self.workspace))
@@ -379,7 +378,7 @@ class Profile(ProfileTables):
         Raises:
             OSError: If a file cannot be written.
         """
-        from viewer.api.arrow import arrow_table, write_parquet
+        from viewer.api.frames import arrow_table, write_parquet
 
         os.makedirs(folder, exist_ok=True)
         written = {}
@@ -402,7 +401,7 @@ class Profile(ProfileTables):
         Raises:
             KeyError: For another name.
         """
-        from viewer.api.arrow import arrow_table
+        from viewer.api.frames import arrow_table
 
         if table not in TABLES:
             raise KeyError(f"no table {table!r}; the tables are {', '.join(TABLES)}")
@@ -422,7 +421,7 @@ class Profile(ProfileTables):
             ValueError: For another suffix, or one of the open files.
         """
         from viewer.api.outputs import output_path
-        from viewer.html_report.options import PAGE_SUFFIXES, ReportOptions
+        from viewer.html_report.contents import PAGE_SUFFIXES, ReportOptions
         from viewer.html_report.report import write_report
 
         output = output_path(path, PAGE_SUFFIXES, self.files)
@@ -439,13 +438,13 @@ class Profile(ProfileTables):
             The picture; without a profile it is empty.
         """
         from viewer.api.outputs import Picture
-        from viewer.html_report.notebook import timeline_picture
+        from viewer.html_report.report import timeline_picture
 
         return Picture(timeline_picture(self.workspace, width, whole=whole))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What a notebook shows: main figures, findings, operators and the timeline."""
-        from viewer.html_report.notebook import notebook_page
+        from viewer.html_report.report import notebook_page
 
         page = notebook_page(self.workspace)
         shown = {"text/html": page} if page else {}  # without it, a notebook shows the text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from viewer.analysis.cost.costs import Costs, CostTable
 from viewer.analysis.links.link_table import LinkTable
 from viewer.tables.catalog import TABLES
-from viewer.tables.spec import TableSpec
+from viewer.tables.columns import TableSpec
 from viewer.workspace.snapshot import LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 
@@ -96,14 +96,14 @@ class ProfileTables:
     @cached_property
     def lines(self) -> pd.DataFrame:
         """The source lines with a cost."""
-        from viewer.tables.costs import line_rows
+        from viewer.tables.operators import line_rows
 
         return self._cost_rows(TABLES["lines"], line_rows)
 
     @cached_property
     def modules(self) -> pd.DataFrame:
         """The modules of the models with their cost, outer ones first."""
-        from viewer.tables.costs import module_rows
+        from viewer.tables.operators import module_rows
 
         return self._cost_rows(TABLES["modules"], module_rows)
 
@@ -115,7 +115,7 @@ class ProfileTables:
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What to improve, ranked by the most time that it could save, profile by profile."""
-        from viewer.reports.findings import findings_facts
+        from viewer.reports.summary import findings_facts
 
         return self._file_rows(TABLES["findings"], findings_facts(self.workspace), "findings")
 

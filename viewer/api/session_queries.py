@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from viewer.api.sql import sql_result
 from viewer.codecs.reading import Cancelled, UnreadableFile, never_cancelled
-from viewer.html_report.options import QueryRows
-from viewer.model.inferences.inference_views import Inferences
+from viewer.html_report.contents import QueryRows
+from viewer.model.inference_views import Inferences
 from viewer.model.text import one_line
 from viewer.query.engine import Limits, NoDuckDB, Result, WrongQuery
 from viewer.view.clock_groups import clock_groups, table_zeros

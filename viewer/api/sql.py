@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from viewer.api.charge_tables import names_charges
-from viewer.api.sql_tables import SqlTables, sql_tables
+from viewer.api.sql_tables import SqlTables, names_charges, sql_tables
 from viewer.query.engine import (
     GRACE_S,
     Limits,
@@ -210,7 +209,7 @@ def frame_of_result(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> 
 
 def write_result(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], path: str) -> None:
     """Write a result as a Parquet file. Raises OSError."""
-    from viewer.api.arrow import arrow_table, write_parquet
+    from viewer.api.frames import arrow_table, write_parquet
 
     write_parquet(arrow_table(frame_of_result(columns, rows)), path)
 

@@ -18,14 +18,12 @@ from viewer.cli.arguments import internal_error
 from viewer.codecs.atomic_file import remove_parts
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
-from viewer.fleet.engines.engine import undivided
-from viewer.fleet.engines.local import LocalProcesses
-from viewer.fleet.record_index import MOST_RECORDS, RecordIndex
-from viewer.fleet.sources import find_profiles
+from viewer.fleet.engine import LocalProcesses, undivided
+from viewer.fleet.sources import MOST_RECORDS, RecordIndex, find_profiles
 from viewer.formats import open_file
 from viewer.formats.memory import retain_freed
 from viewer.model.trace import Trace
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 from viewer.program.program import Program
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace

@@ -1,19 +1,32 @@
-"""The bytes of a file that others may write to while it is open, read when they are needed.
+"""The bytes of files that others may write to: read when needed, compared by ranges, and hashed.
 
 A file is never mapped into memory: if another program truncates it, touching a page behind its new
-end kills the process (SIGBUS). Here it is read block by block, and a file that is not the one that
-was opened is an UnreadableFile: tensors and tables of two states of it must not be mixed.
+end kills the process (SIGBUS). `FileBytes` reads it block by block, and a file that is not the one
+that was opened is an UnreadableFile: tensors and tables of two states of it must not be mixed.
+
+`equal_ranges` finds ranges with equal contents, reading as little as possible: ranges of equal size
+are first compared by samples of their bytes, which tell nearly all different ones apart; the rest
+is compared by digests of all bytes.
+
+A source file of an export is stamped when it is read, and hashed when the export is written,
+possibly hours later. If the file has changed by then, its hash would not match the exported data,
+so the export states the reason instead.
 """
 
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
-from viewer.codecs.reading import UnreadableFile
+from viewer.codecs.atomic_file import WriteCancelled
+from viewer.codecs.reading import Cancelled, UnreadableFile, never_cancelled, stop_if
 
 # Bytes that `LazyBytes` reads at once: weights between the tables of a program are left out.
 _BLOCK_BITS = 14
@@ -118,3 +131,143 @@ class LazyBytes:
             start = begin << _BLOCK_BITS
             self._file.read_into(self._whole[start : (end + 1) << _BLOCK_BITS], start)
             self._has[begin : end + 1] = True
+
+
+_SAMPLE = 512  # bytes at the start, in the middle and at the end
+_AT_ONCE = 1 << 20
+Range = tuple[int, int]  # start, size
+
+
+@dataclass(frozen=True, slots=True)
+class EqualRanges:
+    """groups: indexes of ranges with equal bytes, at least two each.
+
+    unread: how many ranges were not compared: the file has become shorter, or they overlap so that
+    all of them have more than twice the bytes of the file.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    unread: int = 0
+
+
+def equal_ranges(
+    path: str, ranges: Sequence[Range], cancelled: Cancelled = never_cancelled
+) -> EqualRanges:
+    """Return which ranges have equal bytes. Raises OSError and ReadCancelled."""
+    same_size = _groups((size, i) for i, (_, size) in enumerate(ranges))
+    if not same_size:
+        return EqualRanges(())
+    with open(path, "rb") as file:
+        reader = _Reader(file, cancelled)
+        alike: list[list[int]] = []
+        for group in same_size:
+            alike += _groups((reader.sample(*ranges[i]), i) for i in group)
+        equal: list[list[int]] = []
+        for group in alike:
+            if ranges[group[0]][1] <= 3 * _SAMPLE:  # a sample is all of it
+                equal.append([i for i in group if not reader.is_short(*ranges[i])])
+            else:
+                equal += _groups((reader.digest(*ranges[i]), i) for i in group)
+    return EqualRanges(tuple(tuple(each) for each in sorted(equal) if len(each) > 1), reader.unread)
+
+
+def _groups(keyed: Iterable[tuple[Hashable, int]]) -> list[list[int]]:
+    """Those with equal keys, at least two each, in order; keys that are None are left out."""
+    by_key: dict[Hashable, list[int]] = {}
+    for key, i in keyed:
+        if key is not None:
+            by_key.setdefault(key, []).append(i)
+    return [group for group in by_key.values() if len(group) > 1]
+
+
+class _Reader:
+    """Reads ranges of one file, at most twice its bytes."""
+
+    def __init__(self, file: BinaryIO, cancelled: Cancelled) -> None:
+        self._file = file
+        self._cancelled = cancelled
+        self._end = file.seek(0, 2)
+        self._left = 2 * self._end
+        self.unread = 0
+
+    def is_short(self, start: int, size: int) -> bool:
+        """Whether the file ends before a range does."""
+        return start + size > self._end
+
+    def sample(self, start: int, size: int) -> bytes | None:
+        """Some bytes of a range, all of a short one; None if the file ends before."""
+        if self.is_short(start, size):
+            self.unread += 1
+            return None
+        stop_if(self._cancelled)
+        if size <= 3 * _SAMPLE:
+            return self._bytes(start, size)
+        places = (start, start + (size - _SAMPLE) // 2, start + size - _SAMPLE)
+        return b"".join(self._bytes(place, _SAMPLE) for place in places)
+
+    def digest(self, start: int, size: int) -> bytes | None:
+        """The SHA-256 of a range; None if too much was read already."""
+        self._left -= size
+        if self._left < 0:
+            self.unread += 1
+            return None
+        import hashlib  # late, as in `hash_facts`
+
+        digest = hashlib.sha256()
+        for position in range(start, start + size, _AT_ONCE):
+            stop_if(self._cancelled)
+            digest.update(self._bytes(position, min(_AT_ONCE, start + size - position)))
+        return digest.digest()
+
+    def _bytes(self, start: int, size: int) -> bytes:
+        self._file.seek(start)
+        return self._file.read(size)
+
+
+GONE = "it no longer exists, or is not a regular file"
+CHANGED = "it changed after it was read"
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """Detects changes to a file: its size in bytes and modification time."""
+
+    size: int
+    mtime_ns: int
+
+
+def stamp_of(path: str) -> FileStamp | None:
+    """The stamp of a regular file, or None (missing file, pipe, folder, path with a NUL)."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return FileStamp(status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+
+def hash_facts(
+    path: str, stamp: FileStamp | None, cancelled: Cancelled = never_cancelled
+) -> dict[str, str]:
+    """`sha256` of a file in hexadecimal digits, or `sha256_missing` with the reason.
+
+    stamp: the stamp from when the file was read. Raises WriteCancelled.
+    """
+    if stamp is None:
+        return {"sha256_missing": GONE}
+    import hashlib  # 6 ms, which commands that write nothing do without
+
+    digest = hashlib.sha256()
+    try:
+        # Do not wait for a writer if a pipe has replaced the file.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            if stamp_of(path) != stamp:
+                return {"sha256_missing": CHANGED}
+            while block := file.read(_AT_ONCE):
+                if cancelled():
+                    raise WriteCancelled
+                digest.update(block)
+    except (OSError, ValueError):
+        return {"sha256_missing": GONE}
+    if stamp_of(path) != stamp:
+        return {"sha256_missing": CHANGED}
+    return {"sha256": digest.hexdigest()}

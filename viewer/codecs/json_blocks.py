@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from viewer.codecs.gzip_file import PackedFile
-from viewer.codecs.json_damage import is_event_at, starts
+from viewer.codecs.json_repairs import is_event_at, starts
 from viewer.codecs.memory_budget import allowance
+from viewer.codecs.unpacking import PackedFile
 
 BLOCK = 1 << 21
 _FIRST_BLOCK = 1 << 17  # what a file repeats is learned from a little of it

@@ -1,4 +1,4 @@
-"""Reads what is packed with Zstandard, xz or bzip2 in order, as `gzip_file` reads gzip.
+"""Reads what is packed with Zstandard, xz or bzip2 in order, as `unpacking` reads gzip.
 
 A file may have several members one after another, as `cat` and parallel packers write them, and
 zeros between them. Where it is damaged, what can be unpacked before is read, and `fault` says why.

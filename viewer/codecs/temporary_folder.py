@@ -18,8 +18,8 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 
+from viewer.codecs.atomic_file import OwnedLock
 from viewer.codecs.ending import at_end, wait_if_ending
-from viewer.codecs.file_lock import OwnedLock
 
 _PREFIX, _LOCK = "opscope-folder-", ".lock"
 _NAME = re.compile(rf"{_PREFIX}[0-9a-zA-Z_]{{8}}")

@@ -32,20 +32,22 @@ from viewer.analysis.statistics.events import event_statistics
 from viewer.codecs.atomic_file import output_fault, replacing
 from viewer.codecs.memory_budget import BUDGET, parse_limit
 from viewer.codecs.reading import UnreadableFile
+from viewer.compat.inspector import official as inspector_events
 from viewer.compat.inspector import official as official_inspector
-from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector import official_record as inspector_record
-from viewer.compat.inspector.answers import InspectorAnswers
-from viewer.compat.inspector.compare_results import (
+from viewer.compat.inspector.answers import (
+    MIXED,
     NO_REFERENCE,
+    PER_SECOND,
+    AnswerTable,
+    InspectorAnswers,
     Metrics,
     compared_results,
+    is_mixed,
     metric_lines,
     metrics_as_json,
 )
-from viewer.compat.inspector.official_errors import VERSION, InspectorError
-from viewer.compat.inspector.table import AnswerTable
-from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
+from viewer.compat.inspector.official_record import VERSION, InspectorError
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.text import one_line
 from viewer.model.times import format_rate, parse_rate

@@ -37,9 +37,14 @@ from pathlib import Path
 from viewer.codecs.atomic_file import is_same_file, replacing
 from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
 from viewer.compat.torq_logger import original as original_logger
-from viewer.compat.torq_logger.charts import MlirSource, TorqChart, compile_chart, runtime_chart
-from viewer.compat.torq_logger.names import COMPILE_PROCESS
-from viewer.compat.torq_logger.overview import TorqOverview
+from viewer.compat.torq_logger.charts import (
+    COMPILE_PROCESS,
+    MlirSource,
+    TorqChart,
+    TorqOverview,
+    compile_chart,
+    runtime_chart,
+)
 from viewer.compat.torq_logger.time_chart import (
     TYPE_SLICE_BEGIN,
     TYPE_SLICE_END,
@@ -53,7 +58,7 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Program
-from viewer.program.sources.files import short_names
+from viewer.program.source_files import short_names
 
 __all__ = [
     "TYPE_SLICE_BEGIN",

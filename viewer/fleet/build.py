@@ -1,44 +1,64 @@
-"""Builds a lake: finds profiles, runs what the lake lacks, and publishes batch after batch.
+"""Builds a lake, profiles by batches, and compacts it: many small files become few large ones.
 
 The driver alone writes to the manifest. It publishes a batch when it has the result, so whatever is
 killed costs at most the batches that run at that moment.
+
+A compaction leaves out rows of profiles that are outdated. A new file is complete before the
+manifest states that it replaces others; see the README of this package.
 """
 
 from __future__ import annotations
 
 import hashlib
+import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+import pyarrow as pa
+import pyarrow.compute
+from pyarrow import parquet
+
 from viewer import __version__
-from viewer.fleet.batch import MOST_BYTES, MOST_UNITS, Batch, BatchResult, divided, refused, work
-from viewer.fleet.dimensions import PathPattern
-from viewer.fleet.engines.engine import Engine, EngineLost
-from viewer.fleet.lake import Lake, UnusableLake, place_of
-from viewer.fleet.lake_session import LakeSession, session_of
+from viewer.fleet.engine import Engine, EngineLost
+from viewer.fleet.lake import Lake, LakeSession, UnusableLake, place_of, session_of
+from viewer.fleet.manifest import Manifest
 from viewer.fleet.manifest_lines import (
     DONE,
     FAILED,
     KEPT,
     REFUSED,
+    LakeFile,
     UnitOutcome,
     build_line,
     unit_line,
 )
-from viewer.fleet.record_index import MOST_RECORDS
 from viewer.fleet.schemas import TABLES, chosen_tables
 from viewer.fleet.sources import (
+    MOST_RECORDS,
     Found,
     FoundFile,
     FoundProfile,
     NoSource,
+    PathPattern,
     found_profiles,
     joined,
 )
-from viewer.fleet.unit import Options, Unit
+from viewer.fleet.unit import (
+    MOST_BYTES,
+    MOST_UNITS,
+    Batch,
+    BatchResult,
+    NewFile,
+    Options,
+    Unit,
+    divided,
+    refused,
+    sorted_by_place,
+    work,
+)
 
 # So many profiles are listed before they are read, and then the next ones.
 MOST_LISTED = 50_000
@@ -392,3 +412,115 @@ def _digest_of(value: object) -> str:
 
 def _stamp_of(file: FoundFile) -> str:
     return f"{file.path}\n{file.size}\n{file.changed}"
+
+
+# Files are joined up to this size; larger ones stay.
+TARGET_BYTES = 64 << 20
+_GROUP_ROWS = 200_000
+
+
+def compact(lake: Lake, report: Callable[[str, int], None], target: int = TARGET_BYTES) -> int:
+    """Join the small files of every table; returns how many files went.
+
+    report: called with a table and the number of files that one file replaced. target: bytes of a
+    file. Raises UnusableLake, OSError.
+    """
+    session = session_of(lake)
+    gone = 0
+    try:
+        faults = lake.refuse_damage()
+        outdated = lake.answer(Manifest.outdated)
+        for table in TABLES:
+            present = [
+                lake_file
+                for lake_file in lake.manifest.live_files(table)
+                if lake_file.path not in faults
+            ]
+            for files in _groups(present, target, bool(outdated)):
+                file = _joined(session, table, files, outdated)
+                if file is not None and session.replace(file, files, outdated):
+                    gone += len(files) - 1
+                    report(table, len(files))
+        session.end(least=1)
+    finally:
+        session.close()
+    return gone
+
+
+def _groups(present: Sequence[LakeFile], target: int, every: bool) -> Iterator[list[LakeFile]]:
+    """Files to join, each group of one partition, and of about the target size.
+
+    every: also single and large ones.
+    """
+    group: list[LakeFile] = []
+    size = 0
+
+    def is_due() -> bool:
+        return len(group) > 1 or (bool(group) and every)
+
+    for file in sorted(present, key=lambda lake_file: (lake_file.partition, lake_file.path)):
+        if file.size >= target and not every:
+            continue
+        if group and (size + file.size > target or group[0].partition != file.partition):
+            if is_due():
+                yield group
+            group, size = [], 0
+        group.append(file)
+        size += file.size
+    if is_due():
+        yield group
+
+
+def _joined(
+    session: LakeSession, table: str, files: Sequence[LakeFile], outdated: set[str]
+) -> LakeFile | None:
+    """Write the rows of files to one file, with the newest schema; None if one is gone."""
+    schema = TABLES[table].arrow()
+    dropped = pa.array(sorted(outdated), pa.string())
+    waiting: list[pa.Table] = []
+    name = f"compact-{secrets.token_hex(8)}"
+    partition = files[0].partition
+    new_file = NewFile(session.lake.path, session.parts, table, name, schema, partition)
+
+    def flush() -> None:
+        if waiting:
+            new_file.write(sorted_by_place(pa.concat_tables(waiting).unify_dictionaries()))
+            waiting.clear()
+
+    for file in files:
+        try:
+            for batch in _batches(session.lake, file):
+                rows = _with_schema(pa.Table.from_batches([batch]), schema)
+                if len(dropped):
+                    is_old = pa.compute.is_in(rows.column("key").cast(pa.string()), dropped)
+                    rows = rows.filter(pa.compute.invert(is_old))
+                waiting.append(rows)
+                if sum(part.num_rows for part in waiting) >= _GROUP_ROWS:
+                    flush()
+        except FileNotFoundError:
+            new_file.close()
+            return None
+    flush()
+    return new_file.close()
+
+
+def _batches(lake: Lake, file: LakeFile) -> Iterator[pa.RecordBatch]:
+    """The rows of a file. Raises FileNotFoundError, and UnusableLake if it is damaged."""
+    place = lake.places.get(file.path, file.path)
+    with lake.folder.read(place) as opened:
+        try:
+            with parquet.ParquetFile(opened, page_checksum_verification=True) as content:
+                yield from content.iter_batches(_GROUP_ROWS)
+        except (OSError, pa.ArrowException) as error:
+            raise UnusableLake(lake.damage(place, str(error))) from error
+
+
+def _with_schema(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows of an old schema with the columns of the newest one."""
+    columns = [
+        rows.column(field.name).cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from viewer.fleet.bucket_folder import BucketFolder
-from viewer.fleet.lake_folder import LakeFolder
+from viewer.fleet.lake_folder import BucketFolder, LakeFolder
 from viewer.fleet.manifest import Manifest
 from viewer.fleet.manifest_lines import LakeFile
 from viewer.fleet.schemas import BOOL, FLOAT, INT, TABLES, lake_type

@@ -34,8 +34,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from viewer.fleet.bucket_folder import BucketFolder
-from viewer.fleet.lake_folder import LakeFolder
+from viewer.fleet.lake_folder import BucketFolder, LakeFolder
 from viewer.fleet.manifest_lines import (
     DONE,
     KEPT,

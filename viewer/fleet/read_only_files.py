@@ -14,8 +14,7 @@ from typing import Any, BinaryIO
 
 from fsspec import AbstractFileSystem
 
-from viewer.fleet.bucket_folder import BucketFolder
-from viewer.fleet.lake_folder import LakeFolder
+from viewer.fleet.lake_folder import BucketFolder, LakeFolder
 
 _PROTOCOL = "opscope"
 _PREFIX = f"{_PROTOCOL}://"

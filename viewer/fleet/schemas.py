@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from viewer.tables import catalog
-from viewer.tables.spec import ColumnSpec, TableSpec
+from viewer.tables.columns import ColumnSpec, TableSpec
 
 if TYPE_CHECKING:
     import pyarrow as pa

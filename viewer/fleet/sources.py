@@ -1,21 +1,50 @@
-"""Finds profiles, and what belongs to each, in folders and at URLs.
+"""Finds profiles in folders and at URLs, what belongs to each, and where it was recorded.
 
 Next to a profile: its ETRecords and programs, which are those of its own name, otherwise all in its
 folder; and its sidecar `run.json`. Symbolic links to folders are not followed;
 hidden files, and what is not a regular file, are left out.
+
+To compare each of a hundred records with each profile would take a hundred times as long. So a
+`RecordIndex` reads each once for what it would log: its operators and delegate calls by their
+instructions, and the identifiers of its debug handle maps. Those that have most in common with what
+a profile logged are then compared in full, which decides as it does for any others.
+
+The `Dimensions` of a profile, which are device, build, model and tags, come from three places; one
+earlier in this list wins, value by value:
+
+    --labels CSV     a row per profile: its column "file", then device, build, model, tags
+    --from-path      parts of the path, such as "{device}/{build}/{name}.etdp"
+    run.json         {"device": "…", "build": "…", "model": "…", "tags": {"os": "14"}} next to the
+                     profile: NAME.run.json for one profile, run.json for all of a folder
+
+A wrong run.json, or a path that does not match, is a problem of that profile and stops nothing.
 """
 
 from __future__ import annotations
 
+import csv
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from viewer.analysis.comparison.sessions import Conditions
+from viewer.analysis.links.logged_identities import LoggedIdentities, signatures
+from viewer.analysis.nodes.instruction_nodes import kernel_name
+from viewer.analysis.nodes.xnnpack_events import types_that_log
+from viewer.analysis.nodes.xnnpack_operators import may_be_logged, operators_of
 from viewer.codecs.atomic_file import is_same_file
 from viewer.codecs.reading import UnreadableFile
-from viewer.fleet.remote import is_url, list_url, read_head
+from viewer.export.table_files import storable
+from viewer.fleet.remote import is_url, list_url, read_head, read_small
 from viewer.formats import HEAD_SIZE, LOG, PACKED, PLAIN_CSV, choose
-from viewer.recording.folder import is_system_trace
+from viewer.model.trace import Trace
+from viewer.program.executables import Executable, ExecutableMethod, InstructionKind
+from viewer.program.program import Method, Program, base_name
+from viewer.recording.plan import is_system_trace
+from viewer.recording.run_file import conditions_in
 
 # With these extensions, an unreadable file is a failure; otherwise it is not a profile.
 SURELY = (".etdp", ".etdump", ".pftrace")
@@ -272,3 +301,260 @@ def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[
     for path, below in inside:
         if leave_out is None or not is_same_file(path, leave_out):
             yield from _files_below(path, below, leave_out)
+
+
+# So many of each kind are compared with a profile in full.
+MOST_RECORDS = 8
+# An instruction and what it calls: an operator, any, or a delegate. Or, wherever it is, an
+# identifier, an operator whose node may log one, or an operator.
+_Token = tuple[int, str]
+_ANY, _DELEGATE = "", "delegate"
+_IDENTIFIER, _LOGGED, _OPERATOR = -1, -2, -3
+
+
+@dataclass(slots=True)
+class RecordIndex:
+    """What each method of some records would log."""
+
+    # Token -> the methods that have it, by their number.
+    _methods_of: dict[_Token, list[int]] = field(default_factory=dict)
+    # Of each method, the number of its record and of its tokens.
+    _record_of: list[int] = field(default_factory=list)
+    _sizes: list[int] = field(default_factory=list)
+    # Number of a record -> its kind.
+    _kinds: dict[int, str] = field(default_factory=dict)
+
+    def add(self, number: int, record: Program | Executable) -> None:
+        """Add a record under a number of its own."""
+        for method in record.methods:
+            tokens = set(_tokens_of(method))
+            for token in tokens:
+                self._methods_of.setdefault(token, []).append(len(self._sizes))
+            self._record_of.append(number)
+            self._sizes.append(len(tokens))
+        self._kinds[number] = _kind_of(record)
+
+    def closest(self, trace: Trace) -> list[int]:
+        """Return the numbers of the records that a trace may belong to, ascending.
+
+        A record without anything in common with the trace is none of them.
+        """
+        shares: dict[int, float] = {}
+        for logged in set(map(frozenset, _logged_by_scope(trace).values())):
+            common = Counter(m for token in logged for m in self._methods_of.get(token, ()))
+            for method, count in common.items():
+                share = count / (len(logged) + self._sizes[method] - count)
+                record = self._record_of[method]
+                shares[record] = max(shares.get(record, 0.0), share)
+        best = sorted(shares, key=lambda record: (-shares[record], record))
+        of_kind = [
+            [r for r in best if self._kinds[r] == kind] for kind in set(self._kinds.values())
+        ]
+        return sorted(record for records in of_kind for record in records[:MOST_RECORDS])
+
+
+def _kind_of(record: Program | Executable) -> str:
+    """What records are compared with: those of their kind, as other kinds log more or less."""
+    if isinstance(record, Executable):
+        return "program"
+    if record.delegates_only:
+        return "map"
+    has_map = any(method.handles or method.delegates for method in record.methods)
+    return "ETRecord" if has_map else "ETRecord of branches alone"
+
+
+def _logged_by_scope(trace: Trace) -> dict[int, set[_Token]]:
+    """Return what all runs of each scope logged."""
+    tokens: dict[int, set[_Token]] = {}
+    for run in signatures(trace):
+        tokens.setdefault(run.scope, set()).update(_logged(run.identities))
+    return tokens
+
+
+def _logged(identities: LoggedIdentities) -> Iterator[_Token]:
+    """Yield what a run logged."""
+    for instruction, operators in identities.kernels.items():
+        yield instruction, _ANY  # a pass may have put another kernel there
+        for operator in operators:
+            yield instruction, operator
+            yield _OPERATOR, operator
+    yield from ((instruction, _DELEGATE) for instruction in identities.delegate_calls)
+    for identifiers in identities.identifiers.values():
+        for text in map(str, identifiers):
+            yield _IDENTIFIER, text
+            yield from ((_LOGGED, name) for name in operators_of(types_that_log(text)))
+
+
+def _tokens_of(method: Method | ExecutableMethod) -> Iterator[_Token]:
+    """Yield what a method would log."""
+    if isinstance(method, ExecutableMethod):
+        for instruction in method.instructions:
+            if instruction.kind is InstructionKind.KERNEL_CALL:
+                name = kernel_name(instruction)
+                yield from ((instruction.number, _ANY), (instruction.number, name))
+                yield _OPERATOR, name
+            elif instruction.kind is InstructionKind.DELEGATE_CALL:
+                yield instruction.number, _DELEGATE
+        return
+    yield from ((_OPERATOR, name) for name in method.in_branches)
+    for number, handles in method.handles.items():
+        operators = filter(None, map(method.by_handle.get, handles))
+        names = {base_name(node.op) for operator in operators for node in operator.nodes}
+        if number in method.delegates:
+            yield from ((_LOGGED, name) for name in names if may_be_logged(name))
+            continue
+        yield number, _ANY
+        for name in names:
+            yield from ((number, name), (_OPERATOR, name))
+    for number, delegate in method.delegates.items():
+        if number >= 0:
+            yield number, _DELEGATE
+        yield from ((_IDENTIFIER, str(identifier)) for identifier in delegate.entries or ())
+
+
+NAMES = ("device", "build", "model")
+MOST_BYTES, MOST_TAGS, MOST_LENGTH = 65_536, 64, 256
+_FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,63})\}")
+_IGNORED = "name"
+
+
+class WrongDimensions(Exception):
+    """A pattern or a CSV of labels cannot be used; the message says why and what is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimensions:
+    """Where a profile was recorded; None if it is not known. problems: (kind, first) each."""
+
+    device: str | None = None
+    build: str | None = None
+    model: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[tuple[str, str], ...] = ()
+
+    def identity(self) -> list[object]:
+        """What is part of the key of a unit of work."""
+        return [self.device, self.build, self.model, sorted(self.tags.items())]
+
+
+class PathPattern:
+    """A pattern such as "{device}/{build}/{name}.etdp" for the end of paths.
+
+    {name} is ignored; a field other than device, build and model is a tag.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Raises WrongDimensions."""
+        fields = _FIELD.findall(text)
+        if not set(fields) - {_IGNORED} or len(set(fields)) < len(fields):
+            raise WrongDimensions(
+                f"--from-path {text!r}: name different fields in braces, such as "
+                '"{device}/{build}/{name}.etdp"'
+            )
+        parts = _FIELD.split(text)
+        expression = "".join(
+            f"(?P<{part}>[^/]+)" if i % 2 else re.escape(part) for i, part in enumerate(parts)
+        )
+        self.text = text
+        self._expression = re.compile(rf"(?:^|.*/){expression}", re.DOTALL)
+
+    def values(self, path: str) -> dict[str, str] | None:
+        """Return the fields of a path or URL, None if it does not match."""
+        match = self._expression.fullmatch(path.replace(os.sep, "/"))
+        if match is None:
+            return None
+        return {name: value for name, value in match.groupdict().items() if name != _IGNORED}
+
+
+def read_labels(path: str) -> dict[str, dict[str, str]]:
+    """Return the rows of a CSV of labels by their column "file". Raises WrongDimensions."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file, strict=True))
+    except (OSError, ValueError, csv.Error) as error:
+        raise WrongDimensions(f"--labels {path}: it cannot be read as CSV ({error})") from error
+    if not rows or "file" not in rows[0]:
+        raise WrongDimensions(
+            f'--labels {path}: it needs the column "file" (a path below the source, or a file '
+            "name), then device, build, model or others"
+        )
+    return {row["file"]: _filled(row) for row in rows if row["file"]}
+
+
+def _filled(row: Mapping[str, object]) -> dict[str, str]:
+    """The cells of a row that have a text; those of a row that is too long have no name."""
+    return {k: v for k, v in row.items() if k and k != "file" and isinstance(v, str) and v}
+
+
+def from_sidecar(path: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return the values of a run.json, and its problems: what is wrong, and where.
+
+    Tags have the prefix "tags.".
+    """
+    try:
+        data = read_small(path, MOST_BYTES + 1)
+    except OSError as error:
+        return {}, [("run.json cannot be read", error.strerror or str(error))]
+    if len(data) > MOST_BYTES:
+        return {}, [("run.json is larger than 64 KiB", path)]
+    try:
+        parsed = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        return {}, [("run.json is not JSON", str(error)[:MOST_LENGTH])]
+    if not isinstance(parsed, dict):
+        return {}, [("run.json is not a JSON object", type(parsed).__name__)]
+    values = {name: parsed[name] for name in NAMES if parsed.get(name) is not None}
+    problems: list[tuple[str, str]] = []
+    tags = parsed.get("tags", {})
+    if not isinstance(tags, dict):
+        problems.append(("run.json: tags are not an object", type(tags).__name__))
+        tags = {}
+    if len(tags) > MOST_TAGS:
+        problems.append((f"run.json has more than {MOST_TAGS} tags", str(len(tags))))
+        tags = dict(list(tags.items())[:MOST_TAGS])
+    values |= {f"tags.{name}": value for name, value in tags.items() if value is not None}
+    texts: dict[str, str] = {}
+    for name, value in values.items():
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            problems.append(("run.json: a value is not a text or number", name[:MOST_LENGTH]))
+        elif len(text := str(value)) > MOST_LENGTH or len(name) > MOST_LENGTH:
+            problems.append((f"run.json: a text is longer than {MOST_LENGTH}", name[:MOST_LENGTH]))
+        elif text:
+            texts[storable(name)] = storable(text)
+    return texts, problems
+
+
+def sidecar_conditions(path: str | None) -> Conditions:
+    """Return how a profile was recorded, as its run.json states it; unknown without one."""
+    if path is None:
+        return Conditions()
+    try:
+        return conditions_in(json.loads(read_small(path, MOST_BYTES).decode("utf-8-sig")))
+    except (OSError, ValueError, RecursionError):  # `from_sidecar` reports it
+        return Conditions()
+
+
+def dimensions_of(
+    path: str,
+    sidecar: str | None,
+    pattern: PathPattern | None,
+    label: Mapping[str, str] | None,
+) -> Dimensions:
+    """Return where a profile was recorded. path: of the profile."""
+    values: dict[str, str] = {}
+    problems: list[tuple[str, str]] = []
+    if sidecar is not None:
+        values, problems = from_sidecar(sidecar)
+    if pattern is not None:
+        of_path = pattern.values(path)
+        if of_path is None:
+            problems.append(("the path does not match --from-path", pattern.text))
+        values |= _named(of_path or {})
+    values |= _named(label or {})
+    tags = {k.removeprefix("tags."): v for k, v in values.items() if k.startswith("tags.")}
+    device, build, model = (values.get(name) for name in NAMES)
+    return Dimensions(device, build, model, tags, tuple(problems))
+
+
+def _named(values: Mapping[str, str]) -> dict[str, str]:
+    return {k if k in NAMES else f"tags.{k}": storable(v) for k, v in values.items()}

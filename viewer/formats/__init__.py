@@ -22,7 +22,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, size_of
-from viewer.codecs.partial_file import part_size
 from viewer.codecs.reading import (
     Cancelled,
     FileTooLarge,
@@ -32,13 +31,14 @@ from viewer.codecs.reading import (
     never_cancelled,
     no_progress,
 )
+from viewer.codecs.unpacking import part_size
 from viewer.formats.column_cache import CACHE
 from viewer.formats.metadata_parsers import register_metadata_parser, unregister_metadata_parser
 
 if TYPE_CHECKING:
     from viewer.model.building.builder import TraceBuilder
     from viewer.model.trace import Trace
-    from viewer.program.executable.executable import Executable
+    from viewer.program.executables import Executable
     from viewer.program.program import Program
 
 __all__ = [
@@ -132,8 +132,8 @@ _FORMATS = {
     "table.json_rows": (JSON_TABLE, (".json", ".jsonl"), "trace"),
     "chrome.reader": ("Chrome trace", (".json", ".json.gz"), "trace"),
     "zipped": ("ZIP archive", (".zip",), "trace"),
-    "source.mlir": ("MLIR text", (".mlir",), "program"),
-    "source.python": ("Python source", (".py",), "program"),
+    "mlir_text": ("MLIR text", (".mlir",), "program"),
+    "python_source": ("Python source", (".py",), "program"),
     "packed": (PACKED, (".zst", ".xz", ".bz2", ".gz"), "trace"),
     # Last: any table of numbers can be one.
     "table.plain_csv": (PLAIN_CSV, (".csv", ".tsv", ".txt", ".csv.gz"), "trace"),
@@ -241,7 +241,7 @@ def choose(head: bytes, path: str) -> Format:
     Raises:
         UnreadableFile: If none does; it names what the file is, where that is known.
     """
-    from viewer.formats.foreign import foreign_file
+    from viewer.formats.refusals import foreign_file
 
     stranger = foreign_file(head, path)
     if stranger is not None:
@@ -335,7 +335,7 @@ def open_file(
 
     item = CACHE.open(path, str(part), columns, read) if chosen.is_kept else read()
     if chosen.kind == "trace" and not may_be_empty:
-        from viewer.formats.contents import require_contents
+        from viewer.formats.refusals import require_contents
 
         require_contents(cast("Trace", item))
     return item

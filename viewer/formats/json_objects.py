@@ -1,6 +1,6 @@
 """Reads JSON texts whose objects are rows: an array of them, wherever it is, or one on each line.
 
-What the rows mean is of the formats that read them: `layers.json_tables` and `table.json_rows`.
+What the rows mean is of the formats that read them: `layers.tables` and `table.json_rows`.
 """
 
 from __future__ import annotations

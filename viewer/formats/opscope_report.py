@@ -6,7 +6,7 @@ nothing in it links a slice to an ETRecord. If a report has profiles of several 
 at its own zero, and a problem says so.
 
 The file is untrusted. It is never shown as HTML: only the text of one element is read, as JSON.
-`viewer.html_report.timeline_data` writes the data and describes it.
+`viewer.html_report.timelines` writes the data and describes it.
 """
 
 from __future__ import annotations

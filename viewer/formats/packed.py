@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
-from viewer.codecs.gzip_file import MAGIC, PackedFile, inflated_head
 from viewer.codecs.memory_budget import BUDGET, allowance
 from viewer.codecs.packed_stream import PackedStream, packing_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.codecs.temporary_folder import TemporaryFolder
-from viewer.codecs.unpacking import write_temporary
+from viewer.codecs.unpacking import MAGIC, PackedFile, inflated_head, write_temporary
 from viewer.formats import HEAD_SIZE, PLAIN_CSV, Format, choose, format_of, formats
 from viewer.formats.table.packed_text import encoding_of
 from viewer.formats.table.stated_columns import ColumnsNeeded

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from viewer import __version__
 from viewer.extras import how_to_install
-from viewer.mcp_server.open_files import OpenFiles
+from viewer.mcp_server.limits import OpenFiles
 from viewer.mcp_server.tools import INSTRUCTIONS, Tool, tools_for
 from viewer.model.text import one_line
 from viewer.reports.stats import NoSuchGroups

@@ -23,9 +23,11 @@ from viewer.arrays import Bools, Ints, counts_of, levels, parts_of
 from viewer.model import intervals
 from viewer.model.queries import (
     NATIVE_DURATION,
+    TrackBlock,
     Tree,
     counted_slices,
     foreign,
+    in_blocks,
     is_whole,
     self_time,
     self_times,
@@ -33,7 +35,6 @@ from viewer.model.queries import (
     tree,
 )
 from viewer.model.trace import Slices, Trace
-from viewer.model.track_blocks import TrackBlock, in_blocks
 
 _Out = TypeVar("_Out")
 

@@ -22,17 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.model.call_stacks import CallStacks
-from viewer.model.counter import Counter
-from viewer.model.names.profilers import PROFILER_STEP
-from viewer.model.work_unit import INFERENCE, WorkUnit, unit_of_series
+from viewer.model.recorded_names import PROFILER_STEP
+from viewer.model.trace_attributes import INFERENCE, CallStacks, Counter, WorkUnit, unit_of_series
 
 
 @dataclass(frozen=True, slots=True)
 class ClockZero:
     """What a system clock showed at tick 0 of a file, as the file states it.
 
-    name: of the system clock, as in `viewer.model.system_clocks`. ns: its time then, any integer.
+    name: of the system clock, as in `viewer.model.timing`. ns: its time then, any integer.
     source: what states it, such as "baseTimeNanoseconds". error_ns: how far the truth may be from
     `ns`, either way; 0 if nothing says so.
     """
@@ -336,7 +334,7 @@ class Run:
     figure of the whole trace. phase: which phase of its method it is in, "decode"; "" if there is
     only one (the file states it, `viewer.analysis.sequence.phases` decides, or the user). counts:
     False for inferences of other series in a view of one
-    (`viewer.model.inferences.logged_methods.of_series`). tokens: how many it processed, 0 if the
+    (`viewer.model.inference_views.of_series`). tokens: how many it processed, 0 if the
     file does not state it. sampling: how many of its ticks chose tokens, 0 if that is not stated.
     """
 
@@ -511,7 +509,7 @@ class Trace:
     thread on a track, (0,) for one; else empty. is_part: only the first part of the file was read.
     stated: what the file states about itself as a whole, as texts: "Initialization" -> "11.3 ms".
     rank: its place in a distributed job, if stated. only_inferences: that figures of the whole
-    trace cover nothing else, in the view that `inferences.logged_methods.only_inferences` makes.
+    trace cover nothing else, in the view that `inference_views.only_inferences` makes.
     """
 
     path: str

@@ -14,7 +14,7 @@ from dataclasses import replace
 from viewer.model.quantiles import typical
 from viewer.model.times import counted
 from viewer.model.trace import Run, RunKind, Trace
-from viewer.model.work_unit import WorkUnit
+from viewer.model.trace_attributes import WorkUnit
 
 MOST = 3  # inferences that warm up after one load
 _PART = 4  # at most one in so many warms up, so few inferences keep most of their figures

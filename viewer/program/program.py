@@ -1,9 +1,13 @@
-"""A program: the exported model, operator by operator.
+"""A program: the exported model, operator by operator, with its dispatches and delegate calls.
 
 An *operator* is one debug handle of one method, that is, one call in the model's source. It
 consists of graph nodes (one to dozens after decomposition). Colors, costs, selection and
 correlation ids are per operator. An MLIR file is also a program; there, an operator is one
 operation of the text.
+
+The delegate calls that contain an operator are from the ETRecord's maps: a DELEGATE_CALL
+instruction has the debug handles of all its operators, and the map that the delegate returned has
+the identifiers that it logs. If an identifier has several handles, these operators were fused.
 """
 
 from __future__ import annotations
@@ -17,15 +21,108 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from viewer.model.trace import Problem
+from viewer.model.trace import Problem, Unit
 from viewer.program.dataflow import MethodFlow
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap
 from viewer.program.frames import Frame, caller_of, source_of, users_line_of, without_export
-from viewer.program.rejection import Rejection
-from viewer.program.torq.dispatch import Dispatch
 
 if TYPE_CHECKING:
     from viewer.program.mlir.operations import OperationPlaces
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One step of the runtime in a dispatch.
+
+    op: "torq_hl.start_program". job: the NSS program that it starts or waits for, else None.
+    location: the text of its MLIR location, "" if not printed. start, end: cycles, None if not
+    estimated. invocation: the name of what it starts or waits for. line, col: its position in the
+    text.
+    """
+
+    id: int
+    op: str
+    job: int | None
+    location: str
+    start: int | None
+    end: int | None
+    invocation: str
+    line: int
+    col: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnitWork:
+    """One piece of work of one unit: start, ready after its duration, and end of the wait (cycles).
+
+    number: which slice unit; 0 for other units. end: None if nothing waits for it. details: for a
+    slice unit, the program that it runs, "conv2d_0".
+    """
+
+    unit: Unit
+    number: int
+    start: int | None
+    ready: int | None
+    end: int | None
+    location: str
+    details: str
+
+
+@dataclass(frozen=True, slots=True)
+class NssTask:
+    """One task of an NSS job, with the work that it starts."""
+
+    id: int
+    job: int | None
+    start: int | None
+    end: int | None
+    location: str
+    work: tuple[UnitWork, ...]
+    line: int
+    col: int
+
+
+@dataclass(frozen=True, slots=True)
+class NssJob:
+    """One started NSS program: from the start of its first task to the end of its last (cycles).
+
+    start_action, wait_action: None if no action starts it or waits for it. units: (unit, number) of
+    all units that work in it.
+    """
+
+    id: int
+    name: str
+    start_action: int | None
+    wait_action: int | None
+    tasks: tuple[int, ...]
+    units: tuple[tuple[Unit, int], ...]
+    start: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """The debug info of one dispatch: the function `name` in the text at `path`."""
+
+    path: str
+    name: str
+    actions: Mapping[int, Action] = field(default_factory=dict)
+    jobs: Mapping[int, NssJob] = field(default_factory=dict)
+    tasks: Mapping[int, NssTask] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A node, or all nodes of an operator, that a partitioner did not take.
+
+    node: its name in the graph, "aten_mean_dim"; "" if the log names only the operator. op: the
+    operator, "aten.mean.dim"; "" if the log names only the node.
+    """
+
+    node: str
+    op: str
+    reason: str
+
 
 NO_HANDLE = -1  # the debug handle of a node without one
 
@@ -430,3 +527,68 @@ def base_name(op: str) -> str:
 def library_of(op: str) -> str:
     """The library of an operator: "aten" for "aten.where.self" and "aten::conv2d"."""
     return op.partition("::")[0].partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateIdentifier:
+    """One identifier under which a delegate logs an operator. fused: its other operators."""
+
+    key: int | str
+    fused: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """One delegate call that contains an operator.
+
+    instruction: `NO_INSTRUCTION` for a map that applies to any call. others: the other operators of
+    the call, as indexes into `Program.operators`. identifiers: those of the operator, in the map's
+    order. has_map: whether the delegate returned any identifiers.
+    """
+
+    instruction: int
+    backend: str
+    others: tuple[int, ...]
+    identifiers: tuple[DelegateIdentifier, ...]
+    has_map: bool
+
+
+def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
+    """The delegate calls that contain an operator of a method, by instruction."""
+    handle = operator.debug_handle
+    lowerings = []
+    for instruction, delegate in sorted(method.delegates.items()):
+        handles = method.handles.get(instruction, ())
+        entries = delegate.entries or {}
+        identifiers = tuple(
+            DelegateIdentifier(key, _others(method, members, handle))
+            for key, members in entries.items()
+            if handle in members
+        )
+        if handle >= 0 and (handle in handles or identifiers):
+            lowerings.append(
+                Lowering(
+                    instruction,
+                    delegate.backend,
+                    _others(method, handles, handle),
+                    identifiers,
+                    delegate.is_filled,
+                )
+            )
+    return tuple(lowerings)
+
+
+def instructions_of(method: Method, operator: Operator) -> frozenset[int]:
+    """The instructions that run an operator, alone or with others."""
+    return frozenset(
+        instruction
+        for instruction, handles in method.handles.items()
+        if operator.debug_handle in handles
+    )
+
+
+def _others(method: Method, handles: tuple[int, ...], own_handle: int) -> tuple[int, ...]:
+    operators = (
+        method.by_handle.get(handle) for handle in dict.fromkeys(handles) if handle != own_handle
+    )
+    return tuple(operator.index for operator in operators if operator is not None)

@@ -13,9 +13,8 @@ import numpy as np
 
 from viewer.arrays import Ints
 from viewer.model.trace import KeyKind
-from viewer.prove.raw import Raw
+from viewer.prove.raw import Raw, Verdict, figures_in
 from viewer.prove.summary import register_runs
-from viewer.prove.verdict import Verdict, figures_in
 
 Facts = Mapping[str, Any]
 # Of method, instruction, and an event by name and number; the last two are None for a call.

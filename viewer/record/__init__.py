@@ -4,8 +4,11 @@ Needs neither torch nor executorch, and importing it loads no Qt, numpy or panda
 program does not start more slowly.
 """
 
-from viewer.record.debug_handle_map import DelegateMappingBuilder
-from viewer.record.debug_handle_map_file import DelegateInstance, write_debug_handle_map
+from viewer.record.debug_handle_map import (
+    DelegateInstance,
+    DelegateMappingBuilder,
+    write_debug_handle_map,
+)
 from viewer.record.event_tracer import EventTracer, EventTracerEntry
 
 __all__ = [

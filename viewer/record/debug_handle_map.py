@@ -1,23 +1,152 @@
-"""Builds debug handle maps: the operators behind each of a delegate's identifiers.
+"""Builds and writes debug handle maps: the operators behind each of a delegate's identifiers.
 
 A delegate's `preprocess()` registers, ahead of time, every identifier that it will log, with the
 nodes behind it. The map goes into executorch's `PreprocessResult(debug_handle_map=...)` or into a
-separate file (`viewer.record.debug_handle_map_file`). Methods and results are those of the builder
-that ExecuTorch documents (devtools, delegate debugging), so that either can replace the other. This
-one needs no torch.
+separate file. Methods and results are those of the builder that ExecuTorch documents (devtools,
+delegate debugging), so that either can replace the other. This one needs no torch: torch.fx nodes
+are read through their `meta`, so any object with such a `meta` works: `debug_handle`, and for names
+`nn_module_stack`, `stack_trace` and `torch_fn`, as set by torch.export. `viewer` graph nodes and
+operators have the same information in their fields.
+
+A file explains a delegate's identifiers for any profile. It replaces an ETRecord if there is none,
+for example for the CSV of a simulator. JSON:
+
+    {"opscope_debug_handle_map": 1,
+     "methods": {"forward": {"0": {"delegate": "ToyNpu",
+                                   "entries": [["Fancy Fusion", [1, 2]], [10, [3]]]}}},
+     "operators": {"1": {"target": "aten.addmm.default", "name": "linear", "module": "head.fc",
+                         "file": "/home/user/model.py", "line": 12}}}
+
+For each method, `methods` has delegate instances by the instruction id of their DELEGATE_CALL, or
+by "*" if it is not known or the map applies to all calls. Entries are pairs, because the
+identifiers 10 and "10" differ. `operators` describes the operator of a debug handle, with only the
+known fields: `name` is its display name, `target` the graph node's operator or a list of several,
+`module` the path of the innermost module, `file` and `line` the user's own line. Read by
+`viewer.formats.executorch.debug_handle_map`.
 """
 
 from __future__ import annotations
 
+import json
 import operator
-from collections.abc import Iterable, Mapping
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from viewer.program.debug_handles import Identifier
-from viewer.record.nodes import debug_handle, each_node, graph_nodes_of, handles_of
+from viewer.program.debug_handles import ANY_INSTRUCTION, MAP_MARK, MAP_VERSION, Identifier
 
 if TYPE_CHECKING:
     from viewer.program.program import GraphNode
+
+
+_NO_HANDLE = -1  # for operators and graph nodes of `viewer`
+_OP_NAME = re.compile(r"[\w.:]+")
+# torch's marker on nodes that a pass created outside any module.
+_NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
+
+
+def each_node(nodes: Any | Iterable[Any]) -> list[Any]:
+    """One or more nodes as a list. Raises TypeError for a str or bytes."""
+    if _is_node(nodes) or not isinstance(nodes, Iterable):
+        return [nodes]
+    if isinstance(nodes, (str, bytes)):
+        raise _no_node(nodes)
+    return list(nodes)
+
+
+def handles_of(node: Any) -> tuple[int, ...]:
+    """The debug handles of a node; empty if it has none.
+
+    Raises TypeError if it is not a node, ValueError for a negative handle.
+    """
+    if not _is_node(node):
+        try:
+            return (debug_handle(node),)
+        except TypeError:
+            raise _no_node(node) from None
+    if not hasattr(node, "meta"):
+        return () if node.debug_handle == _NO_HANDLE else (debug_handle(node.debug_handle),)
+    stated = node.meta.get("debug_handle")
+    listed = stated if isinstance(stated, (tuple, list, set, frozenset)) else (stated,)
+    return tuple(debug_handle(handle) for handle in listed if handle is not None)
+
+
+def debug_handle(value: Any) -> int:
+    """A number (numpy too) as a debug handle. Raises TypeError or ValueError if invalid."""
+    if not isinstance(value, bool):
+        try:
+            handle = operator.index(value)
+        except TypeError:
+            pass
+        else:
+            if handle < 0:
+                raise ValueError(f"{handle} is no debug handle: they are whole numbers from 0")
+            return handle
+    raise TypeError(f"{str(value)[:80]!r} is no debug handle: they are whole numbers from 0")
+
+
+def graph_nodes_of(node: Any) -> Iterator[GraphNode]:
+    """The graph nodes of a node's operators; none for a plain handle or without a target.
+
+    A fused node has handles of several operators; its target is none of them.
+    """
+    if not _is_node(node):
+        return
+    if not hasattr(node, "meta"):
+        if node.debug_handle != _NO_HANDLE:
+            yield from getattr(node, "nodes", (node,))
+        return
+    handles = handles_of(node)
+    if len(handles) == 1 and getattr(node, "target", None) is not None:
+        yield _of_fx(node, handles[0])
+
+
+def _of_fx(node: Any, handle: int) -> GraphNode:
+    # This imports numpy (0.15 s): only for callers with nodes, which have spent seconds importing
+    # torch.
+    from viewer.program.frames import parse_frames
+    from viewer.program.program import GraphNode
+
+    meta = node.meta
+    trace = meta.get("stack_trace")
+    call = meta.get("torch_fn")
+    stated = call[1] if isinstance(call, tuple) and len(call) == 2 else ""
+    return GraphNode(
+        name=str(getattr(node, "name", "")),
+        op=_target(node.target),
+        debug_handle=handle,
+        frames=parse_frames(trace) if isinstance(trace, str) else (),
+        modules=tuple(_modules(meta.get("nn_module_stack"))),
+        # "builtin_function_or_method.conv2d", "OpOverload.sym_size.int"
+        source_op=str(stated).partition(".")[2].partition(".")[0],
+    )
+
+
+def _target(target: Any) -> str:
+    """The operator's name, "aten.convolution.default", in the edge dialect or ATen."""
+    text = str(getattr(target, "_op", target))
+    return text if _OP_NAME.fullmatch(text) else str(getattr(target, "__name__", text))
+
+
+def _modules(stack: Any) -> Iterator[tuple[str, str]]:
+    """(path, type) of the modules around a node, outermost first."""
+    for entry in stack.values() if isinstance(stack, Mapping) else ():
+        if isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str):
+            path, type_ = entry
+            if path != _NO_MODULE:
+                yield path, type_.__qualname__ if isinstance(type_, type) else str(type_)
+
+
+def _is_node(node: Any) -> bool:
+    return isinstance(getattr(node, "meta", None), Mapping) or hasattr(node, "debug_handle")
+
+
+def _no_node(value: Any) -> TypeError:
+    return TypeError(
+        f"{str(value)[:80]!r} is no node: pass fx nodes, operators of a program, or debug handles"
+    )
 
 
 class DelegateMappingBuilder:
@@ -214,3 +343,107 @@ def _listed(handles: int | Iterable[int | None] | None) -> list[int]:
         raise TypeError(f"debug handles are whole numbers, not {handles!r}")
     each = handles if isinstance(handles, Iterable) else [handles]
     return [debug_handle(handle) for handle in each if handle is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateInstance:
+    """The identifiers of one delegate call, or of every call if it has no instruction.
+
+    Attributes:
+        mapping: A builder, or the result of any builder's `get_delegate_mapping()`.
+        delegate: The name of the backend.
+        method: The method of the model.
+        instruction: The id of its DELEGATE_CALL in the method; None if not known, as in the profile
+            of a simulator.
+    """
+
+    mapping: DelegateMappingBuilder | Mapping[Any, Sequence[int]]
+    delegate: str = ""
+    method: str = "forward"
+    instruction: int | None = None
+
+
+def write_debug_handle_map(
+    path: str | os.PathLike[str], *instances: DelegateInstance, nodes: Any | Iterable[Any] = ()
+) -> None:
+    """Write the map of one or more delegate instances to a file, atomically.
+
+    The operators that builders know are included.
+
+    Args:
+        path: The file to write.
+        instances: At least one.
+        nodes: More nodes (fx nodes, operators of a program) that describe operators, for example
+            for a mapping without a builder.
+
+    Raises:
+        ValueError: Without an instance, for two instances of one call, for a negative instruction,
+            or for an invalid mapping.
+        TypeError: For an invalid mapping.
+        OSError: If the file cannot be written.
+    """
+    # Its import of `secrets` takes 30 ms, which a program that only registers does not need.
+    from viewer.codecs.atomic_file import write_whole
+
+    if not instances:
+        raise ValueError("give at least one DelegateInstance: a file without any says nothing")
+    methods: dict[str, dict[str, Any]] = {}
+    nodes_of_handle: dict[int, list[GraphNode]] = {}
+    for instance in instances:
+        if instance.instruction is not None and instance.instruction < 0:
+            raise ValueError(
+                f"{instance.instruction} is no instruction id: give that of the DELEGATE_CALL, or "
+                "None where it is not known"
+            )
+        call = ANY_INSTRUCTION if instance.instruction is None else str(instance.instruction)
+        calls = methods.setdefault(instance.method, {})
+        if call in calls:
+            where = "of any call" if instance.instruction is None else f"at instruction {call}"
+            raise ValueError(
+                f"two delegate instances {where} of {instance.method}: give each its own"
+            )
+        calls[call] = {
+            "delegate": instance.delegate,
+            "entries": _pairs(instance.mapping),
+        }
+        if isinstance(instance.mapping, DelegateMappingBuilder):
+            for handle, graph_nodes in instance.mapping.graph_nodes.items():
+                nodes_of_handle.setdefault(handle, []).extend(graph_nodes)
+    for node in each_node(nodes):
+        for graph_node in graph_nodes_of(node):
+            nodes_of_handle.setdefault(graph_node.debug_handle, []).append(graph_node)
+    written: dict[str, Any] = {MAP_MARK: MAP_VERSION, "methods": methods}
+    if nodes_of_handle:
+        written["operators"] = {
+            str(handle): _operator(nodes_of_handle[handle]) for handle in sorted(nodes_of_handle)
+        }
+    write_whole(path, json.dumps(written).encode())
+
+
+def _pairs(mapping: DelegateMappingBuilder | Mapping[Any, Sequence[int]]) -> list[Any]:
+    """[identifier, [debug handles]] for each entry."""
+    stated: Mapping[Any, Sequence[int]]
+    if isinstance(mapping, DelegateMappingBuilder):
+        stated = mapping.get_delegate_mapping()
+    else:
+        stated = mapping
+    return [
+        [checked_identifier(key), [debug_handle(h) for h in handles]]
+        for key, handles in stated.items()
+    ]
+
+
+def _operator(nodes: list[GraphNode]) -> dict[str, Any]:
+    """The file's description of one debug handle's operator."""
+    from viewer.program.program import Operator
+
+    operator = Operator(0, "", nodes[0].debug_handle, tuple(nodes))
+    targets = operator.ops
+    fields: dict[str, Any] = {"name": operator.op}
+    if targets:
+        fields = {"target": targets[0] if len(targets) == 1 else list(targets), **fields}
+    if operator.module_path:
+        fields["module"] = operator.module_path
+    if operator.source is not None:
+        fields["file"], fields["line"] = operator.source.path, operator.source.line
+    return fields

@@ -1,7 +1,14 @@
-"""Reads how a session ran: `NNN.run.json`, beside its profile.
+"""Reads how a session ran, `NNN.run.json` beside its profile, and places it on the device's clock.
 
 Only what a comparison and the axis of its times need. A file that is missing, damaged or of another
 tool says nothing.
+
+ExecuTorch counts ns of CLOCK_MONOTONIC from the start of its process, so a dump does not say when
+that was. The device's time before an inference is at most that of its start, and the time after it
+at least that of its end. Each gives a bound of the offset between the two clocks; all of them
+together give an interval, which gets narrow with many inferences, as one of them is called and
+returns at once. If the bounds contradict each other, the times are of something else, and nothing
+is stated.
 """
 
 from __future__ import annotations
@@ -9,16 +16,103 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from viewer.model.trace import Trace
-from viewer.recording.device_clock import brackets_in, zero_of
+from viewer.model.times import tick_to_ns
+from viewer.model.timing import STEADY
+from viewer.model.trace import ClockZero, Trace
 
 if TYPE_CHECKING:
-    from viewer.analysis.comparison.conditions import Conditions
+    from viewer.analysis.comparison.sessions import Conditions
+
+
+# The device's ns before and after an inference; None where it is not known.
+Bracket = tuple[int | None, int | None]
+MOST_BRACKETS = 400
+SOURCE = "opscope record"
+_FARTHEST = 1 << 62
+# `logcat -v monotonic -v usec`: the runner logs it after an inference, before the next one.
+_ITERATION = re.compile(
+    r"^\s*([0-9]{1,9})\.([0-9]{6})\s.{0,80}?\bExecuTorch\s*: .{0,200}?\bIteration ([0-9]{1,6}) "
+    r"of [0-9]",
+    re.MULTILINE,
+)
+_US = 1000
+
+
+def zero_of(trace: Trace, brackets: Sequence[Bracket]) -> ClockZero | None:
+    """Return what the device's clock showed at tick 0 of a dump, and the error of that.
+
+    None if the brackets are not of its inferences, or say nothing.
+    """
+    interval = offset_of(trace, brackets)
+    if interval is None:
+        return None
+    low, high = interval
+    middle = (low + high) // 2
+    return ClockZero(STEADY, middle, SOURCE, high - middle)
+
+
+def offset_of(trace: Trace, brackets: Sequence[Bracket]) -> tuple[int, int] | None:
+    """Return the least and the most ns between tick 0 of a dump and 0 of the device's clock.
+
+    None if the brackets are not of its inferences, in their order, or contradict each other.
+    """
+    runs, rate = list(trace.inferences()), trace.clock.ns_per_tick
+    is_cut = len(brackets) == MOST_BRACKETS
+    if len(brackets) != len(runs) and not (is_cut and len(runs) > MOST_BRACKETS):
+        return None
+    if any(b.start < a.end for a, b in pairwise(runs)):
+        return None  # the clock restarted, or they are of several threads
+    lows, highs = [], []
+    for run, (before, after) in zip(runs, brackets, strict=False):
+        # Ticks and ns are rounded down: the truth is up to one of them later.
+        if before is not None:
+            lows.append(before - tick_to_ns(run.start + 1, rate) - 1)
+        if after is not None and run.finished:
+            highs.append(after + 1 - tick_to_ns(run.end, rate))
+    if not lows or not highs or max(lows) > min(highs):
+        return None
+    return max(lows), min(highs)
+
+
+def brackets_in(value: object) -> list[Bracket]:
+    """Return the brackets in a part of a `run.json`; none if any is no bracket."""
+    if not isinstance(value, list):
+        return []
+    brackets: list[Bracket] = []
+    for pair in value[:MOST_BRACKETS]:
+        if not isinstance(pair, list) or len(pair) != 2 or not all(map(_is_time, pair)):
+            return []
+        brackets.append((pair[0], pair[1]))
+    return brackets
+
+
+def _is_time(value: object) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _FARTHEST
+
+
+def logged_brackets(output: str, count: int) -> list[Bracket]:
+    """Return the brackets of `count` inferences in the log of a runner, as Android stamps it.
+
+    Each line lies between the end of an inference and the start of the next one.
+    """
+    stamps: dict[int, int] = {}
+    for seconds, us, number in _ITERATION.findall(output):
+        stamps[int(number)] = int(seconds) * 10**9 + int(us) * _US
+    if not stamps:
+        return []
+    after = {number: ns + _US - 1 for number, ns in stamps.items()}  # it is rounded down
+    return [(stamps.get(i - 1), after.get(i)) for i in range(1, min(count, MOST_BRACKETS) + 1)]
+
 
 SCHEMA = "opscope-run/1"
 SUFFIX = ".run.json"
@@ -69,7 +163,7 @@ def _facts_of(profile: str) -> object:
 
 def conditions_in(facts: object) -> Conditions:
     """Return the conditions in the contents of such a file; unknown ones for another file."""
-    from viewer.analysis.comparison.conditions import Conditions  # of a comparison only
+    from viewer.analysis.comparison.sessions import Conditions  # of a comparison only
 
     if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
         return Conditions()

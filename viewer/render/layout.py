@@ -1,6 +1,9 @@
-"""Positions of rows: `TimelineLayout` maps the rows of the timeline to lines. Pure and exact.
+"""Positions on the canvas: rows as lines, and logical pixels as device pixels. Pure and exact.
 
-All drawing, labeling and hit testing uses it, so that a slice and its label always align.
+All drawing, labeling and hit testing uses `TimelineLayout`, so that a slice and its label always
+align. Rows are rasterized in device pixels, so that slices stay sharp at 125 or 200 %. Texts and
+outlines are painted in logical pixels, which Qt scales. `Canvas` converts between the two: a column
+is a device pixel.
 """
 
 from __future__ import annotations
@@ -182,3 +185,34 @@ class TimelineLayout:
         own_bands = bands[self.track[bands] >= 0]
         pairs = np.unique(np.column_stack([self.trace[own_bands], self.track[own_bands]]), axis=0)
         return frozenset((trace, track) for trace, track in pairs.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """A size in logical pixels, and the number of device pixels per logical pixel."""
+
+    width: int
+    height: int
+    ratio: float = 1.0
+
+    @property
+    def columns(self) -> int:
+        """Its width in device pixels, at least 1."""
+        return max(round(self.width * self.ratio), 1)
+
+    @property
+    def lines(self) -> int:
+        """Its height in device pixels, at least 1."""
+        return max(round(self.height * self.ratio), 1)
+
+    def x(self, column: float) -> float:
+        """Return where a column starts, in logical pixels from the left."""
+        return column / self.ratio
+
+    def column(self, x: float) -> float:
+        """Return the fractional column at a logical x."""
+        return x * self.ratio
+
+    def device(self, pixels: float) -> int:
+        """Return a length in logical pixels as whole device pixels."""
+        return round(pixels * self.ratio)

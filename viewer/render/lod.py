@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.intervals import durations
+from viewer.model.queries import on_two_threads
 from viewer.model.trace import DrawnRows, Slices
-from viewer.model.track_blocks import on_two_threads
 
 # Rows with fewer slices than this are drawn from the slices themselves at any zoom.
 MIN_SLICES = 512

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.render.axis.xmap import Axis, XMap
+from viewer.render.arrangement import TrackList
 from viewer.render.layout import BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices
 from viewer.render.raster import RowRaster
-from viewer.render.track_table import TrackList
+from viewer.render.time_axis import Axis, XMap
 
 # Names are compared up to this number of slices, so that the cost of a frame stays limited.
 MOST_COMPARED = 4096

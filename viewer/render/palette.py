@@ -29,7 +29,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.names.torq import NSS_START, NSS_WAIT, job_name
+from viewer.model.recorded_names import NSS_START, NSS_WAIT, job_name
 
 Palette = NDArray[np.uint8]
 Pixels = NDArray[np.uint32]

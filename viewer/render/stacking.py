@@ -13,7 +13,7 @@ from enum import Enum
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.render.arrangement import Arrangement, TrackView, arrange
+from viewer.render.arrangement import Arrangement, TrackList, TrackView, arrange
 from viewer.render.layout import (
     COMPACT_ROW,
     COUNTER_HEIGHT,
@@ -26,7 +26,6 @@ from viewer.render.layout import (
     BandKind,
     TimelineLayout,
 )
-from viewer.render.track_table import TrackList
 
 LOWEST_COUNTER, LOWEST_ZERO_STRIP = 16, 8  # px
 LEAST_KERNEL = 12  # px in compact rows, so that labels fit; lower rows have kernels in proportion

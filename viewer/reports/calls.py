@@ -2,7 +2,8 @@
 
 The data is a stable contract for scripts; the text and the stacks are derived from it. Every
 profile is reported in ticks of its own clock, and in nanoseconds (rounded down, at the workspace's
-rate); nothing is summed over files. No Qt.
+rate); nothing is summed over files. `--svg` has a flame graph of each profile, or of each of its
+inferences. No Qt.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.call_tree import KEYS, CallTree, check_key
 from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.links.labels import run_label
-from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import GroupKeys
+from viewer.model import figures as figure_terms
+from viewer.model.figures import STEADY, WHOLE, TimeScope, counted_in, left_out, whole_scope_text
 from viewer.model.queries import foreign
-from viewer.model.scope import STEADY, WHOLE, TimeScope, counted_in, left_out
 from viewer.model.text import one_line
-from viewer.model.times import WEIGHTS, counted, group_digits, plain_spaces
+from viewer.model.times import WEIGHTS, counted, format_span, group_digits, plain_spaces
 from viewer.model.timing import is_sampled
 from viewer.model.trace import Trace
-from viewer.program.sources.files import short_names
-from viewer.reports.columns import aligned_times, column_lines
-from viewer.reports.inferences import numbered_inferences
+from viewer.program.source_files import short_names
+from viewer.render.flame_graph.boxes import FlameGraph, flame_graph, least_ticks
 from viewer.reports.info import HEAD, Facts, clock_facts
+from viewer.reports.parts import aligned_times, column_lines, numbered_inferences
 from viewer.reports.stats import NoSuchGroups, file_lines, ticks_within
 from viewer.tables.statistics import cut_facts, in_ticks_and_ns, is_below_rounding, time_text
 from viewer.workspace.workspace import Workspace
@@ -73,7 +74,7 @@ def calls(workspace: Workspace, options: CallOptions) -> Facts:
 
     `rows` has the paths file by file, in preorder, siblings by descending time. A path lists the
     names of process, thread and frames; bottom-up those of a frame, its callers, its thread and its
-    process. Raises `NoSuchGroups`, and `NoSuchRun` of `viewer.reports.inferences`.
+    process. Raises `NoSuchGroups`, and `NoSuchRun` of `viewer.reports.parts`.
     """
     files, rows = list[Facts](), list[Facts]()
     for tree in call_trees(workspace, options):
@@ -119,7 +120,7 @@ class ProfileCalls:
 def call_trees(workspace: Workspace, options: CallOptions) -> Iterator[ProfileCalls]:
     """Return the call trees of all profiles, one at a time, because each may be large.
 
-    Raises `NoSuchGroups`, `NoSuchRun` of `viewer.reports.inferences`, and ValueError for a key that
+    Raises `NoSuchGroups`, `NoSuchRun` of `viewer.reports.parts`, and ValueError for a key that
     is not in `KEYS`.
     """
     check_key(options.key)
@@ -390,3 +391,54 @@ def folded(facts: Facts) -> str:
 
 def _frame(name: str) -> str:
     return one_line(_LINE_ENDS.sub(" ", name)).replace(";", ":") or _UNNAMED
+
+
+def flame_graphs(workspace: Workspace, options: CallOptions) -> tuple[list[FlameGraph], Facts]:
+    """Return the flame graphs of all profiles that have a tree by the key, and `files` of `calls`.
+
+    `options.most` is ignored. Raises as `viewer.reports.calls.calls` does.
+    """
+    names = short_names(trace.path for trace in workspace.traces)
+    graphs, files = [], []
+    for tree in call_trees(workspace, options):
+        files.append(tree.facts)
+        if tree.table is not None:
+            graphs.append(_flame_graph(tree, tree.table, options, names[tree.trace.path]))
+    return graphs, {"files": files}
+
+
+def _flame_graph(
+    tree: ProfileCalls, table: CallTable, options: CallOptions, name: str
+) -> FlameGraph:
+    whole = int(table.total[table.depth == 0].sum())
+    if options.inverted:
+        # Callers of what is not drawn are not drawn either, and there may be very many.
+        call_table = bottom_up(table, options.depth, least_ticks(whole))
+        call_table = call_table.sorted_by(call_table.self_ticks)
+        call_table = call_table.kept(call_table.self_ticks * 100.0 >= whole * options.least)
+    else:
+        call_table, _ = reported_rows(table, options)
+    title, *notes = file_lines(tree.facts | {"path": name})
+    notes += uncounted_texts(tree.facts)
+    direction = ", bottom-up" if options.inverted else ""
+    return flame_graph(
+        call_table,
+        title,
+        f"Call tree by {options.key}{direction}, {_scope_text(tree, options)}",
+        [_sentence(note.strip()) for note in notes],
+        ns_per_tick=tree.ns_per_tick,
+        bottom_up=options.inverted,
+        whole=whole,
+    )
+
+
+def _scope_text(tree: ProfileCalls, options: CallOptions) -> str:
+    if tree.scope.run is not None:
+        return str(tree.facts["inference"])
+    if options.span is not None:
+        return f"range {format_span(*options.span)}"
+    return whole_scope_text(tree.trace, loads=True)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -14,22 +14,20 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from viewer.analysis.comparison.arms import Arm, drift_exceeds
-from viewer.analysis.comparison.changes.path_changes import comparison_by
+from viewer.analysis.comparison.arms import Arm, Noise, drift_exceeds
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
-from viewer.analysis.comparison.conditions import Conditions
-from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.levels import CALLS
-from viewer.analysis.comparison.noise import Noise
+from viewer.analysis.comparison.operator_pairs import Row
+from viewer.analysis.comparison.path_changes import comparison_by
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
-from viewer.analysis.comparison.wall_rates import WallRate, wall_rate
+from viewer.analysis.comparison.sessions import Conditions
+from viewer.analysis.comparison.spread import WallRate, wall_rate
 from viewer.codecs.reading import UnreadableFile
 from viewer.model.warm_up import MOST
 from viewer.program.program import NO_HANDLE, Program
 from viewer.reports.compare_text import DRIFT
 from viewer.reports.info import Facts
-from viewer.workspace.comparison_arms import arm_of, arm_problem, order_note
-from viewer.workspace.run_choice import RunChoice
+from viewer.workspace.comparison_arms import RunChoice, arm_of, arm_problem, order_note
 from viewer.workspace.workspace import Workspace
 
 COMPARE_SCHEMA = "opscope-compare/1"

@@ -1,25 +1,42 @@
-"""A comparison as text for a terminal, and as Markdown for a pull request. No Qt."""
+"""A comparison in words: as text for a terminal, as Markdown, and in sentences. No Qt.
+
+Markdown is for pull requests. The sentences have the answer first, then the rows that explain it.
+The changes of call paths are words, and a flame graph to save.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from viewer.analysis.comparison.arms import Arm, drift_exceeds
-from viewer.analysis.comparison.changes.path_changes import BETWEEN
-from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
-from viewer.analysis.comparison.conditions import UNKNOWN, celsius_text, clock_text
-from viewer.analysis.comparison.joined import Row
-from viewer.analysis.comparison.levels import PATH
-from viewer.analysis.comparison.operator_pairs import Grade
+import numpy as np
+
+from viewer.analysis.comparison.arms import Arm, drift_exceeds, figures_text, is_one_file
+from viewer.analysis.comparison.comparison import (
+    CHANGED,
+    LARGE,
+    VERDICTS,
+    Compared,
+    Comparison,
+    Doubt,
+    Verdict,
+)
+from viewer.analysis.comparison.levels import CALLS, IDENTITIES, NAME, PATH
+from viewer.analysis.comparison.operator_pairs import Grade, Row
+from viewer.analysis.comparison.path_changes import BETWEEN, PathChanges
+from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
-from viewer.analysis.comparison.steps import CHANGED
-from viewer.analysis.comparison.wall_rates import WallRate, wall_rate
-from viewer.analysis.findings.sequence import BETWEEN_SHARE
-from viewer.model.text import markdown_text, one_line
-from viewer.model.times import MINUS, counted, format_time, plain_spaces
-from viewer.model.work_unit import INFERENCE, WorkUnit
-from viewer.reports.columns import aligned_times, column_lines
+from viewer.analysis.comparison.sessions import UNKNOWN, celsius_text, clock_text
+from viewer.analysis.comparison.spread import WallRate, wall_rate
+from viewer.analysis.findings.inferences import BETWEEN_SHARE
+from viewer.model.text import capped, markdown_text, one_line
+from viewer.model.times import MINUS, counted, format_time, group_digits, plain_spaces
+from viewer.model.trace_attributes import INFERENCE, WorkUnit
+from viewer.render.flame_graph.boxes import FlameGraph, flame_graph
+from viewer.render.flame_graph.changed_calls import ChangedCalls
+from viewer.render.palette import COLORS_OF_CHANGES, FASTER_MARK, SLOWER_MARK
+from viewer.reports.parts import aligned_times, column_lines
 
 _TITLES = ("Δ", "change", "95 % interval", "A", "B", "verdict", "pair", "what")
 WORDS = {
@@ -366,3 +383,271 @@ def _tail(comparison: Comparison, left: Sequence[ListedRow]) -> list[str]:
             "program can differ by 20 % although nothing changed."
         )
     return lines
+
+
+# Changed rows that the second sentence names.
+_MOST_NAMED = 3
+NEEDED = f"{LEAST_SESSIONS} + {LEAST_SESSIONS} needed"
+
+
+def headline(comparison: Comparison) -> str:
+    """Return the answer: "3 of 40 operators changed; together they take 17.6 µs less".
+
+    Events inside delegate calls do not count, as their calls do; they are named if they changed
+    and no call did.
+    """
+    if comparison.inference.doubt is Doubt.DIFFERENT_CLOCKS:
+        return "A and B have different clocks. Set the rate of the cycles to compare their times."
+    rows = _rows(comparison)
+    changed = [compared for _, compared in rows if compared.verdict in CHANGED]
+    what = _noun(comparison)
+    if not changed:
+        if min(len(comparison.a.sessions), len(comparison.b.sessions)) < LEAST_SESSIONS:
+            return _untested(comparison)
+        whole = comparison.inference
+        # The words are about all rows, as the verdicts next to them and the exit code of --fail-if.
+        but = _changed_events(comparison)
+        if whole.verdict in CHANGED:
+            word = whole.verdict.value
+            return f"B is {_size(whole)} {word} than A; no single {what} explains it{but}."
+        return f"No {what} is proven to have changed{but}."
+    total = sum(compared.change_ns for compared in changed)
+    verb = "together they take" if len(changed) > 1 else "it takes"
+    return (
+        f"{len(changed)} of {counted(len(rows), what)} changed; {verb} {_longer(total)} per "
+        f"{whole_name(comparison)}."
+    )
+
+
+def explanation(comparison: Comparison) -> str:
+    """Return the largest proven changes in words, "" if there are none.
+
+    Those of delegate events, if no other row changed.
+    """
+    for events in (False, True):
+        rows = _rows(comparison, events=events)
+        if changed := [each for each in rows if each[1].verdict in CHANGED]:
+            break
+    changed.sort(key=lambda each: -abs(each[1].change_ns))
+    parts = [
+        f"{label}: {_size(compared)} {compared.verdict.value}"
+        for label, compared in changed[:_MOST_NAMED]
+    ]
+    return "; ".join(parts)
+
+
+def whole_name(comparison: Comparison) -> str:
+    """Return what the arms are compared by as a whole: "inference" or "step"; else "profile"."""
+    return "profile" if are_files(comparison) else comparison.unit.noun
+
+
+def whole_inference(compared: Compared, drift: float | None = None) -> tuple[str, str]:
+    """Return the verdict on the inference, and its figures. drift: within its sessions."""
+    parts = []
+    if compared.a_ns is not None and compared.b_ns is not None:
+        times = f"{format_time(round(compared.a_ns))} → {format_time(round(compared.b_ns))}"
+        parts.append(
+            f"{times}, {change_text(compared)}." if compared.change is not None else f"{times}."
+        )
+    if compared.interval is not None:
+        parts.append(f"95 % interval {interval_text(compared)}.")
+    if compared.doubt is not None:
+        parts.append(f"Why: {reason_text(compared.doubt)}.")
+    if drifting := drift_text(drift, compared):
+        parts.append(f"{drifting[:1].upper()}{drifting[1:]}.")
+    return WORDS[compared.verdict], " ".join(parts)
+
+
+def whole_and_rows(comparison: Comparison, a_ns: float, b_ns: float) -> str:
+    """Return why the whole inference differs from the sum of its rows; "" if it hardly does.
+
+    a_ns, b_ns: the sums of the medians of the rows of A and of B. It is about the arm where they
+    differ more.
+    """
+    whole_a, whole_b = comparison.inference.a_ns, comparison.inference.b_ns
+    if not (whole_a and whole_b and a_ns > 0 and b_ns > 0):
+        return ""
+    in_a, in_b = (max(x, y) / min(x, y) for x, y in ((whole_a, a_ns), (whole_b, b_ns)))
+    if max(in_a, in_b) <= LARGE:
+        return ""
+    whole, rows_ns, name, arm = (
+        (whole_a, a_ns, "A", comparison.a) if in_a >= in_b else (whole_b, b_ns, "B", comparison.b)
+    )
+    parts = "its rows" if _is_one_run(arm) else "the medians of its rows"
+    of_rows = f"the sum of {parts} ({format_time(round(rows_ns))} in {name})"
+    if whole < rows_ns:
+        return f"Shorter than {of_rows}: rows run at the same time."
+    if _is_one_run(arm):
+        return f"Longer than {of_rows}: it includes the time between them."
+    typical, rest = format_time(round(rows_ns)), format_time(round(whole - rows_ns))
+    return (
+        f"The typical parts of {name} add up to {typical}; the other {rest} are "
+        "single calls that ran long, or time between calls."
+    )
+
+
+def _rows(comparison: Comparison, *, events: bool = False) -> list[tuple[str, Compared]]:
+    """Return the labels and figures of rows: of all but events of delegates, or of these."""
+    pairs = zip(comparison.rows, comparison.compared, strict=True)
+    return [
+        (row.label, compared) for row, compared in pairs if (row.level == DELEGATE_EVENT) is events
+    ]
+
+
+def _changed_events(comparison: Comparison) -> str:
+    """Return ", but 1 of 9 delegate events changed", "" if none is proven to have changed."""
+    events = _rows(comparison, events=True)
+    changed = sum(compared.verdict in CHANGED for _, compared in events)
+    return f", but {changed} of {counted(len(events), 'delegate event')} changed" if changed else ""
+
+
+def _noun(comparison: Comparison) -> str:
+    level = comparison.a.level
+    if level in (NAME, *IDENTITIES):
+        return level
+    if any(_has_several_operators(comparison, row) for row in comparison.rows):
+        return "row"
+    return "operator" if comparison.a.program is not None or level != CALLS else "call"
+
+
+def _has_several_operators(comparison: Comparison, row: Row) -> bool:
+    """Whether operators share the time of a row, such as those of a delegate call."""
+    sides = (comparison.a, row.a), (comparison.b, row.b)
+    of_sides = (
+        {i for part in indexes for i in arm.parts[part].operators} for arm, indexes in sides
+    )
+    return row.level == CALLS and any(len(operators) > 1 for operators in of_sides)
+
+
+def _size(compared: Compared) -> str:
+    text = change_text(compared)
+    return text.lstrip("+\N{MINUS SIGN}-") or difference_text(compared.change_ns)
+
+
+def _untested(comparison: Comparison) -> str:
+    """Return a fact of two recordings or estimates, else why nothing can be said.
+
+    Never both: what the arms take is stated below the headline.
+    """
+    whole, a, b = comparison.inference, comparison.a, comparison.b
+    by = f" ({change_text(whole)})" if round(whole.change_ns) and whole.change is not None else ""
+    if whole.doubt is Doubt.NOT_MEASURED:
+        takes = "as long in B as in A"
+        if round(whole.change_ns):
+            takes = f"{_longer(whole.change_ns)} in B"
+        return f"The {whole_name(comparison)} is estimated to take {takes}{by}."
+    if not is_one_file(a, b):
+        return (
+            f"Not enough sessions for a verdict ({len(a.sessions)} + {len(b.sessions)}; {NEEDED})."
+        )
+    if not (_is_one_run(a) and _is_one_run(b)):
+        return f"Parts of one file are not sessions, so there is no verdict ({NEEDED})."
+    took = f"as long as {a.choice}"
+    if round(whole.change_ns):
+        took = f"{_longer(whole.change_ns)} than {a.choice}"
+    return f"{b.choice[:1].upper()}{b.choice[1:]} took {took}{by}."
+
+
+def _is_one_run(arm: Arm) -> bool:
+    """Whether an arm is one inference, or one file without any."""
+    return [len(session.runs) for session in arm.sessions] == [1]
+
+
+def _longer(ns: float) -> str:
+    """A difference in words: "1.9 ms more"."""
+    return f"{format_time(round(abs(ns)))} {'more' if ns > 0 else 'less'}"
+
+
+MARKS = {Verdict.SLOWER: SLOWER_MARK, Verdict.FASTER: FASTER_MARK}
+# What a graph shows, by whether A has paths that B does not have.
+_WHOSE = {False: "B", True: "B, and what only A has"}
+WIDTH = "its time in B; of a call that only A has, in A"
+
+
+def medians_text(changes: PathChanges) -> str:
+    """Return what the figures are: "medians of 7 + 7 sessions"."""
+    calls = changes.calls
+    return figures_text(calls.a, calls.b, relative=calls.is_relative)
+
+
+def counts_text(changes: PathChanges) -> str:
+    """Return how many paths have which verdict: "40 paths: 2 slower, 1 faster"."""
+    count = Counter(changes.verdict.tolist())
+    only_a, only_b = (int(mask.sum()) for mask in changes.only)
+    parts = [
+        f"{group_digits(count[i])} {WORDS[verdict]}"
+        for i, verdict in enumerate(VERDICTS)
+        if verdict in MARKS and count[i]
+    ]
+    parts += [f"{group_digits(n)} only in {arm}" for n, arm in ((only_a, "A"), (only_b, "B")) if n]
+    paths = counted(len(changes), "path")
+    return f"{paths}: {', '.join(parts)}" if parts else f"{paths}, no proven change"
+
+
+def mark_of(changes: PathChanges, path: int) -> str:
+    """Return the mark before the name in a box: "▲" if it is slower, "▼" if faster, else ""."""
+    return MARKS.get(changes.compared(path).verdict, "")
+
+
+def box_text(changes: PathChanges, path: int) -> str:
+    """Return the text behind the name in a box: the change if it is proven, else the time."""
+    compared = changes.compared(path)
+    if compared.b_ns is None:
+        return f"{format_time(round(compared.a_ns or 0))} only in A"
+    if compared.a_ns is None:
+        return f"{format_time(round(compared.b_ns))} only in B"
+    if compared.verdict in MARKS:
+        return difference_text(round(compared.change_ns))
+    return format_time(round(compared.b_ns))
+
+
+def path_lines(changes: PathChanges, path: int) -> list[str]:
+    """Return what is known about a path, in lines, without its name."""
+    compared, lines, mark = changes.compared(path), list[str](), mark_of(changes, path)
+    change = ", ".join(
+        filter(None, (difference_text(round(compared.change_ns)), change_text(compared)))
+    )
+    lines.append(f"{mark} {change}" if mark else change)
+    grade, why = changes.grade(path)
+    is_alone = grade in (Grade.ONLY_A, Grade.ONLY_B)
+    for title, total, self_ns in zip("AB", changes.total_ns, changes.own_ns, strict=True):
+        if np.isfinite(total[path]):
+            self_time = round(float(np.nan_to_num(self_ns[path])))
+            text = f"{title} {format_time(round(float(total[path])))}"
+            lines.append(f"{text}, self {format_time(self_time)}")
+    why = one_line(capped(why[:1].upper() + why[1:]))
+    lines.append(why if is_alone else verdict_text(compared))
+    if grade not in (Grade.SAME, Grade.BY_NAME) and not is_alone:
+        lines.append(why)
+    around = changes.names_of(path)[:-1]
+    if grade is Grade.ONLY_A and around:
+        lines.append(one_line(capped(f"Called by {BETWEEN.join(around)}")))
+    return lines
+
+
+def picture_of(calls: ChangedCalls, title: str) -> FlameGraph:
+    """Return the differential flame graph for a file. title: such as the names of the arms."""
+    changes = calls.changes
+    graph = flame_graph(
+        calls.table,
+        title,
+        f"{_WHOSE[bool(changes.only[0].any())]}, {medians_text(changes)}",
+        (counts_text(changes), COLORS_OF_CHANGES),
+        first_frame=0,
+        colors=calls.color,
+    )
+    paths = calls.number[graph.nodes].tolist()
+    marks = [mark_of(changes, p) if p >= 0 else "" for p in paths]
+    return replace(
+        graph,
+        names=tuple(
+            f"{mark} {name}".strip() for mark, name in zip(marks, graph.names, strict=True)
+        ),
+        details=tuple(tuple(path_lines(changes, p)) if p >= 0 else (ONLY_A_TIP,) for p in paths),
+        behind=tuple(box_text(changes, p) if p >= 0 else "" for p in paths),
+        hatched=True,
+        width_of=WIDTH,
+    )
+
+
+ONLY_A_TIP = "Calls that B does not have, with their time in A. They are in no box of B."

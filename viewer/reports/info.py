@@ -6,6 +6,7 @@ The data is a stable contract for scripts; the text is derived from it. No Qt.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from math import isfinite
@@ -19,9 +20,9 @@ from viewer.analysis.links.labels import run_label, run_number
 from viewer.analysis.links.link_table import REASONS, LinkState, LinkTable
 from viewer.analysis.links.match import UNCHECKABLE, Match, mean_match
 from viewer.analysis.links.pairing import Candidate
-from viewer.analysis.sequence.rates import gaps_of
+from viewer.analysis.sequence.wall_time import gaps_of
 from viewer.model.queries import unattributed_time
-from viewer.model.text import distinct_names, one_line
+from viewer.model.text import bytes_text, distinct_names, one_line
 from viewer.model.times import (
     ClockRate,
     RateOrigin,
@@ -32,9 +33,8 @@ from viewer.model.times import (
 )
 from viewer.model.trace import Problem, Run, RunKind, Trace, UntimedKind
 from viewer.model.untimed import counts_text
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Delegate, Executable, ExecutableMethod, InstructionKind
 from viewer.program.program import Program
-from viewer.reports.executables import executable_facts, executable_lines, plain_count
 from viewer.tables.command_rows import INFERENCES, PROBLEMS
 from viewer.workspace.session_sets import SessionSet, session_sets
 from viewer.workspace.workspace import Workspace
@@ -44,6 +44,97 @@ if TYPE_CHECKING:
 
 
 Facts = dict[str, Any]
+
+_MOST_TOLD = 10  # delegates of a method, and types of nodes, that the text lists
+
+
+def executable_facts(executable: Executable) -> Facts:
+    """Return what is known of a program file only; sizes are in bytes.
+
+    methods: name -> instruction counts by kind, `planned_bytes` with each memory by its id, and
+    delegates with their nodes; `debug_handle` is None for a node that XNNPACK inserted. sizes:
+    bytes by kind of part.
+    """
+    return {
+        "size": executable.size,
+        "methods": {method.name: _method(method) for method in executable.methods},
+        "sizes": {str(kind): size for kind, size in executable.part_sizes().items()},
+        "parts": [
+            {"kind": str(part.kind), "name": part.name, "size": part.size}
+            for part in executable.parts
+        ],
+    }
+
+
+def _method(method: ExecutableMethod) -> Facts:
+    return {
+        "instructions": {kind.name.lower(): n for kind, n in _counts(method).items()},
+        "tensors": len(method.tensors),
+        "planned_bytes": method.planned_bytes,
+        "memories": list(method.buffer_sizes),
+        "delegates": [_delegate(delegate) for delegate in method.delegates],
+    }
+
+
+def _delegate(delegate: Delegate) -> Facts:
+    return {
+        "backend": delegate.backend,
+        "size": delegate.size,
+        "nodes": [
+            {"type": n.type, "debug_handle": None if n.is_inserted else n.debug_handle}
+            for n in delegate.nodes
+        ],
+        "unread": delegate.unread,
+    }
+
+
+def executable_lines(executable: Executable) -> list[str]:
+    """Return the facts about one program file for people, a line each."""
+    lines = []
+    for method in executable.methods:
+        counts = ", ".join(
+            plain_count(n, kind.name.lower().replace("_", " "))
+            for kind, n in _counts(method).items()
+        )
+        lines += [
+            f"  {one_line(method.name)}: {plain_count(len(method.instructions), 'instruction')}"
+            + (f" ({counts})" if counts else ""),
+            f"    planned memory: {bytes_text(method.planned_bytes)} for "
+            f"{plain_count(len(method.tensors), 'tensor')}",
+        ]
+        delegates = method.delegates[:_MOST_TOLD]
+        lines += [f"    delegate {i}: {delegate_text(each)}" for i, each in enumerate(delegates)]
+        rest = len(method.delegates) - len(delegates)
+        lines += [f"    and {plain_count(rest, 'delegate')} more"] if rest else []
+    sizes = ", ".join(f"{k} {bytes_text(n)}" for k, n in executable.part_sizes().items())
+    lines.append(f"  {bytes_text(executable.size)}: {sizes}")
+    return [plain_spaces(line) for line in lines]
+
+
+def delegate_text(delegate: Delegate) -> str:
+    """Return "XnnpackBackend, 1.2 kB, 3 nodes: 2 XNNConv2d, XNNAdd"."""
+    text = f"{one_line(delegate.backend)}, {bytes_text(delegate.size)}"
+    if delegate.unread:
+        return f"{text}, nodes could not be read: {delegate.unread}"
+    if not delegate.nodes:
+        return text
+    types = Counter(node.type for node in delegate.nodes).most_common()
+    type_texts = [name if n == 1 else f"{n} {name}" for name, n in types[:_MOST_TOLD]]
+    more = [f"{len(types) - _MOST_TOLD} more types"] if len(types) > _MOST_TOLD else []
+    return f"{text}, {plain_count(len(delegate.nodes), 'node')}: {', '.join([*type_texts, *more])}"
+
+
+def _counts(method: ExecutableMethod) -> dict[InstructionKind, int]:
+    """How many instructions there are of each kind that occurs."""
+    kind_counts = Counter(instruction.kind for instruction in method.instructions)
+    return {kind: kind_counts[kind] for kind in InstructionKind if kind_counts[kind]}
+
+
+def plain_count(count: int, thing: str) -> str:
+    """Return a count with its noun, without separators: "1234 slices"."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
 # What every answer starts with.
 HEAD: Facts = {"opscope": __version__, "schema": SCHEMA}
 
@@ -394,7 +485,7 @@ def format_words(format: str, generation: str) -> str:
 
 
 def _trace_text(workspace: Workspace, trace: Trace) -> str:
-    from viewer.reports.phases import phase_lines
+    from viewer.reports.parts import phase_lines
 
     clock = workspace.clocks.rate(trace)
     span = tick_to_ns(trace.end - trace.start, clock.ns_per_tick)

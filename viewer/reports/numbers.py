@@ -11,17 +11,15 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 
-from viewer.analysis.numbers.compared import ComparedValue, grows_most
-from viewer.analysis.numbers.logged_calls import METHOD, LoggedInference
-from viewer.analysis.numbers.logged_values import Value
-from viewer.analysis.numbers.pairing import ONLY_A, ONLY_B
-from viewer.analysis.numbers.summary import Summary, summary_of
+from viewer.analysis.numbers.compared import ONLY_A, ONLY_B, ComparedValue, grows_most
+from viewer.analysis.numbers.logged_values import METHOD, LoggedInference, Value
+from viewer.analysis.numbers.tensor_summary import Summary, summary_of
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.logged_profile import LoggedProfile
 from viewer.model.text import one_line
 from viewer.model.times import counted, group_digits, plain_spaces
-from viewer.reports.columns import row_lines
 from viewer.reports.info import HEAD, Facts
+from viewer.reports.parts import row_lines
 
 _VALUE_TITLES = ("value", "what", "min", "max", "mean", "sd", "NaN", "Inf", "zeros")
 _GAP_TITLES = ("operator", "what", "SNR dB", "MSE", "max error", "at", "cosine", "error", "grows")

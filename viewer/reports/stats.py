@@ -15,15 +15,19 @@ from typing import Any
 from viewer.analysis.findings.finding import joined
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS, keys_named
 from viewer.analysis.statistics.group_table import GroupTable, clock_title
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.analysis.statistics.pivot import PivotTable, cell_medians, pivot, refused
-from viewer.analysis.statistics.run_medians import medians_per_inference
-from viewer.model.figure_base import FigureBase, figure_base
-from viewer.model.inferences.logged_methods import only_inferences
-from viewer.model.scope import STEADY, LeftOut, left_out
+from viewer.analysis.statistics.pivot import (
+    PivotTable,
+    cell_medians,
+    medians_per_inference,
+    pivot,
+    refused,
+)
+from viewer.model import figures
+from viewer.model.figures import STEADY, FigureBase, LeftOut, figure_base, left_out
+from viewer.model.inference_views import only_inferences
 from viewer.model.text import name_text, one_line
 from viewer.model.times import (
     NARROW_SPACE,
@@ -36,12 +40,16 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.model.trace import Run, Trace
-from viewer.model.work_unit import INFERENCE, WorkUnit, common_unit
-from viewer.program.sources.files import short_names
-from viewer.reports.columns import aligned_times, column_lines
-from viewer.reports.inferences import numbered_inferences
+from viewer.model.trace_attributes import INFERENCE, WorkUnit, common_unit
+from viewer.program.source_files import short_names
 from viewer.reports.info import HEAD, Facts, clock_facts, format_words
-from viewer.reports.phases import linked_phase, phase_names
+from viewer.reports.parts import (
+    aligned_times,
+    column_lines,
+    linked_phase,
+    numbered_inferences,
+    phase_names,
+)
 from viewer.tables.statistics import (
     DELEGATE_NS,
     LENGTHS,
@@ -98,7 +106,7 @@ def stats(
     stated have lengths in ns alone, and `delegate_ns`. By `kernel`, rows on another clock name it,
     and `clocks` of the file has what each timed: no part of the whole. By two keys, the rows are
     those of the first one divided by the second (`then`), and `totals` has those of the first.
-    Raises NoSuchGroups, `NoSuchRun` of `viewer.reports.inferences`, also for a phase, and
+    Raises NoSuchGroups, `NoSuchRun` of `viewer.reports.parts`, also for a phase, and
     ValueError for what is no key.
     """
     if not workspace.traces:
@@ -542,7 +550,7 @@ def _number_columns(rows: list[Facts], chosen: str, noun: WorkUnit) -> list[tupl
             title = base.summed(column.title) if name == "count" else column.title
             columns.append((title, cells(name, group_digits)))
     if per:
-        columns.append(times(base.summed(figure_terms.TOTAL.title), SUM_NS))
+        columns.append(times(base.summed(figures.TOTAL.title), SUM_NS))
     return [(title, texts) for title, texts in columns if any(texts)]
 
 
@@ -561,4 +569,4 @@ def _share_title(rows: list[Facts], noun: WorkUnit, *, is_of_one: bool) -> str:
     """Return the title of the shares, with their base."""
     bases = {row["share_of"] for row in rows if "share_of" in row}
     of = FigureBase(Fraction(1), int(is_of_one), unit=noun)
-    return figure_terms.share(bases.pop(), of=of).title if len(bases) == 1 else "Share, %"
+    return figures.share(bases.pop(), of=of).title if len(bases) == 1 else "Share, %"

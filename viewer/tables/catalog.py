@@ -12,8 +12,7 @@ from viewer.tables.command_rows import (
     LINKS,
     PROBLEMS,
 )
-from viewer.tables.costs import COSTS, LINES, MODULES
-from viewer.tables.operators import NODES, OPERATORS
+from viewer.tables.operators import COSTS, LINES, MODULES, NODES, OPERATORS
 from viewer.tables.slices import SLICES
 from viewer.tables.statistics import STATISTICS
 

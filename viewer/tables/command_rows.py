@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from viewer.model.times import plain_spaces, tick_to_ns
-from viewer.tables.spec import DERIVED, METHOD, OF_FILE, ColumnSpec, TableSpec, ticks_and_ns
+from viewer.tables.columns import DERIVED, METHOD, OF_FILE, ColumnSpec, TableSpec, ticks_and_ns
 
 # A row has a run, its label, its start and end on the axis of its clock, and its methods.
 INFERENCES = TableSpec("inferences", (

@@ -27,14 +27,13 @@ from itertools import accumulate
 from operator import sub
 from typing import Any
 
-from viewer.analysis.statistics import figure_terms
-from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import Group, Groups, GroupTable
 from viewer.analysis.statistics.pivot import PivotTable
-from viewer.model.figure_base import FigureBase
+from viewer.model import figures
+from viewer.model.figures import FigureBase, FigureTerm
 from viewer.model.times import format_bounded, format_in, tick_to_ns
 from viewer.model.timing import ROUNDING_TICKS
-from viewer.tables.spec import OF_FILE, ColumnSpec, TableSpec, ticks_and_ns
+from viewer.tables.columns import OF_FILE, ColumnSpec, TableSpec, ticks_and_ns
 
 _MOST_EXACT = 1 << 49  # float64 tells tenths up to it
 LENGTHS = ("mean", "min", "max", "p50", "p90")
@@ -59,18 +58,18 @@ STATISTICS = TableSpec("stats", (
     ColumnSpec("label", "string", "The group, as displayed", "label"),
     ColumnSpec("share", "float64", "Share of wall time, 0 to 1",
         lambda group: round(group.share, 6), title="Share"),
-    *ticks_and_ns("total", "Time of its outermost slices", term=figure_terms.TOTAL),
+    *ticks_and_ns("total", "Time of its outermost slices", term=figures.TOTAL),
     *ticks_and_ns("self", "Time without slices of other groups inside", None, "Int64",
-        term=figure_terms.SELF),
-    ColumnSpec("count", "Int64", "Number of its slices", term=figure_terms.COUNT),
-    *_length("mean", "Mean duration of its slices", figure_terms.MEAN),
-    *_length("min", "Shortest duration", figure_terms.MIN),
-    *_length("max", "Longest duration", figure_terms.MAX),
-    *_length("p50", "Median duration", figure_terms.MEDIAN),
-    *_length("p90", "90th percentile of the durations", figure_terms.P90),
+        term=figures.SELF),
+    ColumnSpec("count", "Int64", "Number of its slices", term=figures.COUNT),
+    *_length("mean", "Mean duration of its slices", figures.MEAN),
+    *_length("min", "Shortest duration", figures.MIN),
+    *_length("max", "Longest duration", figures.MAX),
+    *_length("p50", "Median duration", figures.MEDIAN),
+    *_length("p90", "90th percentile of the durations", figures.P90),
     ColumnSpec("share_of", "category", "What the share is of"),
     *ticks_and_ns("wall", "Each instant of a thread once; groups add up", None, "Int64",
-        term=figure_terms.WALL),
+        term=figures.WALL),
 ))  # fmt: skip
 # Of rows of several inferences, if these are of one phase.
 PER_INFERENCE = TableSpec("per_inference", (

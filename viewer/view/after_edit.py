@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from viewer.model.inferences.inference_views import Inferences
-from viewer.view import group_ranges
+from viewer.model.inference_views import Inferences
+from viewer.render.arrangement import TrackView
+from viewer.view import visible_ranges
 from viewer.view.clock_groups import ClockGroups, clock_groups, group_key
 from viewer.view.history import History, Version
 from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.saved_view import MOST_SLICES, kept_view, shown_view
-from viewer.view.state import SliceRef, SliceSet, TrackView, ViewState
+from viewer.view.state import SliceRef, SliceSet, ViewState
 from viewer.workspace.open_paths import OpenFile
 from viewer.workspace.user_choices import ChosenPhases
 from viewer.workspace.workspace import Workspace
@@ -25,16 +26,16 @@ def view_after_opening(
     before, now: all open traces.
     """
     groups = clock_groups(now)
-    moves = group_ranges.axis_moves(before, now)
+    moves = visible_ranges.axis_moves(before, now)
     state = replace(state, slice=None, others=(), operators=None, area=None)
     # Whether a statement about clocks came with the files that were opened.
     keys = [[group_key(open_trace) for open_trace in some] for some in (before, now[: len(before)])]
     if keys[0] != keys[1] or any(open_trace.place.reason for open_trace in now[len(before) :]):
         history.clear()  # earlier states are of other axes
-        state = group_ranges.regrouped(state, groups, before, now)
+        state = visible_ranges.regrouped(state, groups, before, now)
     else:
-        state = group_ranges.with_axes_moved(state, groups, moves)
-    state = group_ranges.opened(state, groups, now)
+        state = visible_ranges.with_axes_moved(state, groups, moves)
+    state = visible_ranges.opened(state, groups, now)
     # A trace that was linked again keeps its slices, and so the identity of their array.
     starts = [id(t.file.slices.start) for t in now[: len(before)]]
     if starts != [id(t.file.slices.start) for t in before]:
@@ -42,7 +43,7 @@ def view_after_opening(
         history.clear()
         tracks = TrackView(filter=state.tracks.filter, order=state.tracks.order)
         return replace(state, run=None, file=None, tracks=tracks)
-    history.adapt(lambda past: group_ranges.adapted(past, state, groups, moves))
+    history.adapt(lambda past: visible_ranges.adapted(past, state, groups, moves))
     if any(t.file is not previous.file for t, previous in zip(now, before, strict=False)):
         history.adapt(_without_view_slices)  # of other phases, other inferences are typical
     if any(
@@ -159,7 +160,7 @@ def view_after_reload(
     )
     view_state = _with_same_slices(view_state, state, before, now)
     view_state = _with_same_operators(view_state, before, now)
-    return group_ranges.restored(view_state, groups, now)
+    return visible_ranges.restored(view_state, groups, now)
 
 
 def _with_same_slices(

@@ -15,15 +15,27 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.arrays import Ints
-from viewer.model.scope import TimeScope, starts_in
+from viewer.model.figures import TimeScope, starts_in
 from viewer.model.times import format_time
 from viewer.model.trace import Run, RunKind
-from viewer.view.clock_groups import ClockGroup, axis_spans
-from viewer.view.group_ranges import limited_range, with_ranges
+from viewer.view.clock_groups import (
+    ClockGroup,
+    Tie,
+    aligned_keys,
+    are_in_reach,
+    axis_spans,
+    moved_together,
+    offset_ns,
+)
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef, ViewState
-from viewer.view.ties import Tie, aligned_keys, are_in_reach, moved_together, offset_ns
-from viewer.view.visible_range import run_in_view, run_span_ns, with_margin
+from viewer.view.visible_ranges import (
+    limited_range,
+    run_in_view,
+    run_span_ns,
+    with_margin,
+    with_ranges,
+)
 
 BY_HAND = "by hand"
 _RUN = re.compile(r"start of [a-z]+ \d+")

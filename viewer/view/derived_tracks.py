@@ -15,9 +15,9 @@ import numpy as np
 
 from viewer.arrays import Bools, Ints
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.counter import stated_counter
 from viewer.model.text import one_line
 from viewer.model.trace import Clock, KeyKind, Trace
+from viewer.model.trace_attributes import stated_counter
 
 STARTS, LENGTHS, VALUE, PIVOT = ("start_ns", "ts"), ("dur_ns", "dur"), "value", "pivot"
 NAMES = ("name", "label", "operator")

@@ -1,4 +1,4 @@
-"""The window's data on each open trace: labels, costs, and alternative views of its inferences.
+"""The window's data on each open trace: labels, costs, colors, and views of its inferences.
 
 Everything is computed from a workspace and frozen columns. So the session computes it outside the
 GUI thread for large traces, and shows the result when it is ready.
@@ -14,26 +14,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.thread_time import ThreadTime
+from viewer.analysis.cost.event_times import ThreadTime
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.labels import series_names, slice_labels, track_name
 from viewer.analysis.links.link_table import Link, LinkTable
 from viewer.analysis.memory.logged_allocations import LoggedAllocations, logged_allocations
+from viewer.analysis.statistics.group_keys import ARGUMENT
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.analysis.statistics.slice_keys import ARGUMENT
 from viewer.arrays import Codes, Ints
-from viewer.model.counter import Counter
-from viewer.model.figure_base import FigureBase, figure_base
-from viewer.model.inferences.inference_views import Inferences, has_run_views, view_of
-from viewer.model.inferences.logged_methods import (
+from viewer.model.figures import EVERY_PHASE, FigureBase, LeftOut, TimeScope, figure_base, left_out
+from viewer.model.inference_views import (
+    Inferences,
     Series,
+    has_run_views,
     of_series,
     only_inferences,
     series_of,
+    view_of,
 )
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
-from viewer.model.scope import EVERY_PHASE, LeftOut, TimeScope, left_out
 from viewer.model.times import (
     NARROW_SPACE,
     ClockRate,
@@ -44,26 +44,33 @@ from viewer.model.times import (
 )
 from viewer.model.timing import ROUNDING_TICKS, Timing, is_rounded_zero, timing_of
 from viewer.model.trace import Trace
+from viewer.model.trace_attributes import Counter
 from viewer.model.warm_up import counted_inferences
-from viewer.render.argument_colors import ArgumentRange, range_of
-from viewer.render.axis.xmap import Axis
+from viewer.render.arrangement import Busy, TrackTable, busy_of_tracks, table_of
 from viewer.render.color_schemes import (
     DEFAULT,
     ERROR,
+    NAMES,
     SCHEMES,
+    ArgumentRange,
     Classes,
     LengthRange,
     Turns,
+    classes_of,
+    classes_of_keys,
     lengths_of,
+    lengths_together,
     operator_colors,
+    range_of,
+    ranges_together,
     why_not,
 )
-from viewer.render.frames.counter_raster import CounterRaster
-from viewer.render.palette import PLAIN, RAMP, Palette
+from viewer.render.color_shares import Ranked, chosen_colors, expensive_names, turns_of
+from viewer.render.frame import CounterRaster
+from viewer.render.palette import PLAIN, RAMP, Palette, by_name
 from viewer.render.raster import RowRaster
-from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
-from viewer.view.color_turns import Ranked, expensive_names, turns_of
-from viewer.workspace.shared_clocks import ClockPlace
+from viewer.render.time_axis import Axis
+from viewer.workspace.clocks import ClockPlace
 from viewer.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -502,3 +509,106 @@ class TickFacts:
         """Scheme -> why it does not apply, for the schemes that do not."""
         reasons = {scheme.id: why_not(scheme.id, self._table) for scheme in SCHEMES}
         return {scheme: why for scheme, why in reasons.items() if why}
+
+
+def slice_colors(
+    open_trace: OpenTrace,
+    i: int,
+    operators: Sequence[int],
+    scheme: str,
+    lengths: LengthRange | None = None,
+) -> tuple[int, ...]:
+    """The palette indices of the swatch of slice i: its own color on the timeline.
+
+    A slice shared by several operators is gray in the schemes of operators; its swatch has the
+    colors of these operators.
+    """
+    classes = color_classes(open_trace, scheme, lengths)
+    if classes.by_operator and len(operators) > 1:
+        colors = open_trace.operator_colors(scheme)
+        return tuple(int(colors[k]) for k in operators)
+    return (int(classes.palette(open_trace.trace, np.array([i]))[0]),)
+
+
+def scheme_key(open_trace: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> str:
+    """What a trace is actually colored by: the scheme or names.
+
+    For durations with the ramp, for errors with their version, for arguments with their values.
+    """
+    actual = NAMES if open_trace.why_not_by(scheme) else scheme
+    if actual.startswith(ARGUMENT):
+        values = (lengths or ramp_of([open_trace], scheme)).values
+        return f"{actual} {hash(values)}"
+    if actual == ERROR and open_trace.errors is not None:
+        return f"{actual} {open_trace.errors.version}"
+    if actual != "duration":
+        return actual
+    ramp = lengths or ramp_of([open_trace])
+    return f"{actual} {ramp.least} {ramp.most} {open_trace.axis.ns_per_tick}"
+
+
+def ramp_of(traces: Sequence[OpenTrace], scheme: str = "") -> LengthRange:
+    """The range of durations in ns that the ramp covers, and what the argument of a scheme has."""
+    together = lengths_together(
+        None
+        if open_trace.lengths is None
+        else open_trace.lengths.times(open_trace.axis.ns_per_tick)
+        for open_trace in traces
+    )
+    if not scheme.startswith(ARGUMENT):
+        return together
+    return replace(together, values=ranges_together(t.facts.argument_range(scheme) for t in traces))
+
+
+def palette_of(open_trace: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> Palette:
+    """The palette index of every slice under a scheme; cached.
+
+    `lengths` is the range of the duration ramp over everything open, by default over this trace.
+    """
+    key = scheme_key(open_trace, scheme, lengths)
+    if key not in open_trace.palettes:
+        open_trace.palettes[key] = color_classes(open_trace, scheme, lengths).palette(
+            open_trace.trace
+        )
+        _forget_others(open_trace, key)
+    return open_trace.palettes[key]
+
+
+def color_classes(
+    open_trace: OpenTrace, scheme: str, lengths: LengthRange | None = None
+) -> Classes:
+    """The classes of a trace's color scheme; cached."""
+    key = scheme_key(open_trace, scheme, lengths)
+    if key not in open_trace.classes and key.startswith(ERROR) and open_trace.errors is not None:
+        from viewer.analysis.numbers.compared import STEP_TITLES
+
+        # The steps of a scale of errors, and what was not compared.
+        steps = [(title, RAMP + i) for i, title in enumerate(STEP_TITLES)]
+        of_key = [open_trace.errors.step(link.operators) for link in open_trace.table.links]
+        classes = [("Not compared", PLAIN) if step < 0 else steps[step] for step in of_key]
+        open_trace.classes[key] = classes_of_keys(open_trace.table, classes, first=steps)
+    elif key not in open_trace.classes:
+        ranges = lengths or ramp_of([open_trace], scheme)
+        by_argument = key.startswith(ARGUMENT)
+        actual = scheme if by_argument else key.partition(" ")[0]
+        turns = _turns_of(ranges.values) if by_argument else open_trace.turns.get(key, {})
+        open_trace.classes[key] = classes_of(
+            actual, open_trace.table, ranges, open_trace.axis.ns_per_tick
+        ).taking(turns)
+    return open_trace.classes[key]
+
+
+def _turns_of(values: ArgumentRange) -> dict[str, int]:
+    """The colors of frequent values that do not keep theirs."""
+    texts = [text for text, _ in values.texts]
+    return chosen_colors([tuple(zip(texts, by_name(texts).tolist(), strict=True))])
+
+
+def _forget_others(open_trace: OpenTrace, key: str) -> None:
+    """Drop cached ramps over other ranges or clock rates, arguments, and other errors."""
+    is_argument = key.startswith(ARGUMENT)
+    scheme = ARGUMENT if is_argument else key.partition(" ")[0]
+    if is_argument or scheme in ("duration", ERROR):
+        for cache in (open_trace.palettes, open_trace.classes):
+            for other in [k for k in cache if k.startswith(scheme) and k != key]:
+                del cache[other]

@@ -2,14 +2,17 @@
 
 No Qt. Times are ns of the axis of a clock group (see `viewer.view.clock_groups`), which is named by
 its key. Visible ranges are places on screen: times with the gaps before them that a comparison has
-put there (`viewer.render.axis.gaps`); without gaps, both are the same. Slices, tracks and runs
+put there (`viewer.render.time_axis`); without gaps, both are the same. Slices, tracks and runs
 refer to the position of their trace among the open ones, so a state is only valid for the currently
 open files.
+
+The arms of a comparison name profiles by path, so a choice stays valid when other files are opened
+or closed. Strips name groups by their keys; keys of closed groups are ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
@@ -17,18 +20,154 @@ from typing import overload
 
 import numpy as np
 
+from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.arrays import Codes, Ints
-from viewer.model.inferences.inference_views import Inferences
-from viewer.render.arrangement import TrackOrder as TrackOrder
-from viewer.render.arrangement import TrackView as TrackView
-from viewer.render.axis.gaps import NO_GAPS, Gaps
-from viewer.view.compared_arms import ComparedArms
+from viewer.model.inference_views import Inferences
+from viewer.render.arrangement import TrackView
+from viewer.render.time_axis import NO_GAPS, Gaps
+from viewer.view.clock_groups import Range, Ranges, Ties, moved_together
 from viewer.view.derived_tracks import DerivedTrack, QueryChart
-from viewer.view.strip_view import StripView as StripView
-from viewer.view.ties import Range, Ranges, Ties, moved_together
-from viewer.workspace.clocks import ClockRates, DelegateRates
-from viewer.workspace.shared_clocks import SameClock
+from viewer.workspace.clocks import ClockRates, DelegateRates, SameClock
 from viewer.workspace.user_choices import ChosenPhases, UserChoices
+
+LOWEST_STRIP = 60  # px, of the rows of a strip whose height the user chose
+HIGHEST_STRIP = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class StripView:
+    """The user's arrangement of strips.
+
+    order: keys of groups from top to bottom; groups that it lacks follow in order of opening.
+    collapsed: groups of which only the header is shown. heights: the height of the rows of some
+    groups in px, which the user chose. only: the groups that have
+    strips, from top to bottom, while others have none; () for all.
+    """
+
+    order: tuple[str, ...] = ()
+    collapsed: frozenset[str] = frozenset()
+    heights: Mapping[str, int] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+
+    def ordered(self, keys: Sequence[str]) -> list[str]:
+        """Return the keys of the open groups from top to bottom."""
+        chosen = [key for key in self.order if key in keys]
+        return [*chosen, *(key for key in keys if key not in chosen)]
+
+    def shown(self, keys: Sequence[str]) -> list[str]:
+        """Return the keys of the open groups that have strips, from top to bottom; at least one."""
+        return [key for key in self.only if key in keys] or self.ordered(keys)
+
+    def with_only(self, only: tuple[str, ...]) -> StripView:
+        """Return a copy with strips of some groups; () for all."""
+        return replace(self, only=only)
+
+    def toggled(self, key: str) -> StripView:
+        """Return a copy with a strip collapsed, or expanded if it was."""
+        return replace(self, collapsed=self.collapsed ^ {key})
+
+    def placed_before(self, key: str, before: str | None, keys: Sequence[str]) -> StripView:
+        """Return a copy with a strip moved before another one, or to the end; keys: all groups."""
+        if key == before:
+            return self
+        rest = [other for other in self.ordered(keys) if other != key]
+        index = rest.index(before) if before in rest else len(rest)
+        return replace(self, order=(*rest[:index], key, *rest[index:]))
+
+    def renamed(self, names: Mapping[str, str], keys: Collection[str]) -> StripView:
+        """Return a copy for groups with other keys, by the old ones; only those kept stay as set.
+
+        The first of several that became one gives it its place. All groups have strips again.
+        """
+        return StripView(
+            tuple(dict.fromkeys(names.get(key, key) for key in self.order)),
+            self.collapsed & frozenset(keys),
+            {key: px for key, px in self.heights.items() if key in keys},
+        )
+
+    def with_height(self, key: str, height: int | None) -> StripView:
+        """Return a copy with another height of a strip's rows in px; None: as tall as its rows."""
+        heights = {other: px for other, px in self.heights.items() if other != key}
+        if height is not None:
+            heights[key] = min(max(height, LOWEST_STRIP), HIGHEST_STRIP)
+        return replace(self, heights=heights)
+
+
+def strip_heights(
+    wanted: Sequence[int], chosen: Sequence[int | None], room: int, least: int
+) -> list[int]:
+    """Return the height of the rows of each strip in px.
+
+    wanted: the height at which all rows of a strip are visible; 0 for a collapsed one, which stays
+    at 0. chosen: heights that the user chose, else None. room: the px that all of them share; if
+    they want more, the tallest of the others give way, but none below `least`.
+    """
+    heights = [w if pick is None or not w else pick for w, pick in zip(wanted, chosen, strict=True)]
+    flexible = [n for n, pick in enumerate(chosen) if pick is None and heights[n] > least]
+    over = sum(heights) - room
+    while over > 0 and flexible:
+        tallest = max(heights[n] for n in flexible)
+        top = [n for n in flexible if heights[n] == tallest]
+        lower = [heights[n] for n in flexible if heights[n] < tallest]
+        floor = max([least, *lower])
+        cut = min(over, (tallest - floor) * len(top))
+        each, rest = divmod(cut, len(top))
+        for place, n in enumerate(top):
+            heights[n] -= each + (place < rest)
+        over -= cut
+        flexible = [n for n in flexible if heights[n] > least]
+    return heights
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenArm:
+    """One arm: the paths of its profiles.
+
+    numbers: only inferences with these numbers, also those that warm up; () for all that count.
+    scope: the name of the scope in which they are numbered, "" if the profiles have only one.
+    """
+
+    paths: tuple[str, ...]
+    numbers: tuple[int, ...] = ()
+    scope: str = ""
+
+    def among(self, paths: Collection[str]) -> ChosenArm:
+        """Return the arm without profiles that are not open."""
+        return replace(self, paths=tuple(path for path in self.paths if path in paths))
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedArms:
+    """The two arms of a comparison; both may be inferences of the same profiles.
+
+    in_tables: whether the panels show changes, instead of the costs of one profile. relative:
+    whether the times of rows are relative to the inference. by_hand: the pairs that the user made
+    or separated. stretched: whether the strips of both arms have gaps so that paired calls begin
+    together, instead of the inferences alone.
+    """
+
+    a: ChosenArm
+    b: ChosenArm
+    in_tables: bool = True
+    by_hand: HandPairs = NO_PAIRS
+    relative: bool = False
+    stretched: bool = False
+
+    @property
+    def swapped(self) -> ComparedArms:
+        """The same comparison the other way around."""
+        return replace(self, a=self.b, b=self.a, by_hand=self.by_hand.swapped)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The profiles of both arms."""
+        return tuple(dict.fromkeys((*self.a.paths, *self.b.paths)))
+
+    def among(self, paths: Collection[str]) -> ComparedArms | None:
+        """Return the arms without profiles that are not open; None if an arm has none left."""
+        left = replace(self, a=self.a.among(paths), b=self.b.among(paths))
+        return left if left.a.paths and left.b.paths else None
+
 
 # Of a bookmark's name and note, in characters.
 LONGEST_NAME, LONGEST_NOTE = 200, 4000

@@ -17,11 +17,10 @@ import numpy as np
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 from viewer.program.mlir.locations import unescape
 from viewer.program.program import Program
-from viewer.program.sources.files import Substitution, file_name, local_paths
-from viewer.program.sources.named_files import is_readable
+from viewer.program.source_files import Substitution, file_name, is_readable, local_paths
 
 SUFFIX = ".mlir"
 # A text opened automatically must not cost seconds; a larger one can be opened manually.

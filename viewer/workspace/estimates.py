@@ -6,7 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from viewer.analysis.torq.compiled import ASSUMED_CYCLES
+from viewer.analysis.torq.measured_actions import ASSUMED_CYCLES
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 

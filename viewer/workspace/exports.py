@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viewer.analysis.delegates.handle_maps import HandleMaps, recorded_rows
-from viewer.analysis.links.untimed_links import HOW_TO_LOG
+from viewer.analysis.links.labels import HOW_TO_LOG
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.codecs.atomic_file import NothingToExport as NothingToExport
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
-from viewer.export.tables.delimited import write_table
+from viewer.export.table_files import write_table
 from viewer.formats.column_cache import CACHE
 from viewer.model.trace import Column
 from viewer.tables.columns import SharedColumn, joined_shared
-from viewer.tables.handle_maps import handle_map_columns
-from viewer.tables.operators import costed_operator_columns, operator_columns
-from viewer.tables.slices import SliceTable, SliceTableSource, shared_slice_columns
+from viewer.tables.operators import costed_operator_columns, handle_map_columns, operator_columns
+from viewer.tables.slices import SliceTable, SliceTableSource, shared_slice_columns, untimed_columns
 from viewer.tables.statistics import statistics_columns
-from viewer.tables.untimed import untimed_columns
 from viewer.workspace.snapshot import NO_TIMES, LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 

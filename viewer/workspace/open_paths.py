@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from viewer.codecs.file_stamps import FileStamp
+from viewer.codecs.file_bytes import FileStamp
 from viewer.model.trace import Trace
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 from viewer.program.program import Program
 
 if TYPE_CHECKING:

@@ -17,10 +17,8 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.measured_actions import jobs_of_keys
 from viewer.arrays import Ints
 from viewer.codecs.atomic_file import NothingToExport
-from viewer.codecs.file_stamps import hash_facts
+from viewer.codecs.file_bytes import hash_facts
 from viewer.codecs.reading import Cancelled, Progress
-from viewer.export.perfetto.flows import flows_among
-from viewer.export.perfetto.metadata import inputs_of
 from viewer.export.perfetto.source import (
     ExportTrack,
     FlowEdges,
@@ -29,10 +27,11 @@ from viewer.export.perfetto.source import (
     PerfettoSource,
     TimesTooFarApart,
     TraceExtras,
+    flows_among,
 )
-from viewer.export.perfetto.writer import FileSize, export_perfetto, size_of_perfetto
-from viewer.model.provenance import is_of_one_file
+from viewer.export.perfetto.writer import FileSize, export_perfetto, inputs_of, size_of_perfetto
 from viewer.model.trace import Trace
+from viewer.model.trace_attributes import is_of_one_file
 from viewer.tables.slices import operator_names
 from viewer.workspace.estimates import of_snapshot
 from viewer.workspace.snapshot import NO_TIMES, Snapshot

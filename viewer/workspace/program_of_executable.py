@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viewer.analysis.links.executable_match import match_with_executable
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 from viewer.program.program import Program
 from viewer.workspace.workspace import Workspace
 

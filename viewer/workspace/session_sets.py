@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewer.model.trace import Trace
-from viewer.workspace.shared_clocks import time_of_day_ns
+from viewer.workspace.clocks import time_of_day_ns
 from viewer.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from viewer.analysis.links.link_table import LinkTable
-from viewer.codecs.file_stamps import FileStamp
+from viewer.codecs.file_bytes import FileStamp
 from viewer.model.times import ClockRate
 from viewer.model.trace import Trace
-from viewer.program.executable.executable import Executable
-from viewer.program.program import Program
-from viewer.program.torq.dispatch import Dispatch
-from viewer.workspace.shared_clocks import ClockPlace
+from viewer.program.executables import Executable
+from viewer.program.program import Dispatch, Program
+from viewer.workspace.clocks import ClockPlace
 from viewer.workspace.workspace import Workspace
 
 NO_TIMES = "Nothing to export: a program file has no timing data. Also open its ETDump"

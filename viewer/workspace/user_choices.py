@@ -1,18 +1,31 @@
-"""The user's choices in a workspace, as one immutable value. No Qt.
+"""The user's choices in a workspace, and what inferences have by them. No Qt.
 
 `Choices` in `link_choices` is the request of a command line or a session file, which may apply to
-all open files or to none. These are the choices in effect, file by file.
+all open files or to none. These are the choices in effect, file by file, as one immutable value.
+
+The user chooses the methods of single inferences where their instructions are the same;
+`viewer.analysis.links.split_scopes` derives the trace that has them. The phases of a method are
+chosen where its input sizes can vary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import count, pairwise
+from typing import TYPE_CHECKING
 
-from viewer.program.sources.files import Substitution
-from viewer.workspace.clocks import ClockRates, DelegateRates
-from viewer.workspace.shared_clocks import SameClock
+from viewer.model.inference_views import Series, series_of
+from viewer.model.trace import Run, Trace
+from viewer.program.executables import Dynamism, ExecutableMethod
+from viewer.program.program import Method
+from viewer.program.source_files import Substitution
+from viewer.workspace.clocks import ClockRates, DelegateRates, SameClock
+
+if TYPE_CHECKING:
+    from viewer.analysis.sequence.phases import ScopePart
+
 
 # For one profile: a tuple with its program; by program the methods chosen for scopes, and those
 # chosen for single inferences.
@@ -184,3 +197,221 @@ def _with_or_without(
     """Return the methods with those of a pair replaced; without the pair if it has none left."""
     others = {other: known for other, known in methods.items() if other != pair}
     return {**others, pair: own} if own else others
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitTrace:
+    """A trace, the parts into which its scopes were split, and the result."""
+
+    source: Trace
+    parts: tuple[ScopePart, ...]
+    trace: Trace
+
+    def methods(
+        self, whole: Mapping[int, str], single: Mapping[tuple[int, int], str]
+    ) -> dict[int, str]:
+        """Return the methods chosen for the scopes of the result, for one program.
+
+        whole: scope of the source -> method. single: (scope, number) -> method, which takes
+        precedence; the inferences of a part have the same.
+        """
+        methods = dict(whole)
+        for scope, part in enumerate(self.parts, len(self.source.scopes)):
+            method = single.get((part.scope, min(part.numbers))) or whole.get(part.scope)
+            if method is not None:
+                methods[scope] = method
+        return methods
+
+
+def split_by(source: Trace, choices: UserChoices, before: SplitTrace | None) -> SplitTrace | None:
+    """Return a trace split as chosen, None if no inference has a choice; `before` if it is equal.
+
+    Inferences with the same choice for every program are one part.
+    """
+    chosen: dict[tuple[int, int], list[tuple[str, str]]] = {}
+    for program, scope, number, method in _choices_for(source, choices):
+        chosen.setdefault((scope, number), []).append((program, method))
+    if not chosen:
+        return None
+    from viewer.analysis.sequence.phases import ScopePart, split_scopes
+
+    groups: dict[tuple[int, tuple[tuple[str, str], ...]], set[int]] = {}
+    for (scope, number), methods_of in sorted(chosen.items()):
+        groups.setdefault((scope, tuple(sorted(methods_of))), set()).add(number)
+    parts = tuple(
+        ScopePart(scope, frozenset(inferences)) for (scope, _), inferences in groups.items()
+    )
+    if not parts:
+        return None
+    if before is not None and before.source is source and before.parts == parts:
+        return before
+    return SplitTrace(source, parts, split_scopes(source, parts))
+
+
+def check_inferences(trace: Trace, scope: str, numbers: Collection[int], name: str) -> None:
+    """Raise ValueError if a scope does not have inferences of these numbers.
+
+    name: the name of the trace in the error.
+    """
+    recorded = {run.number for run in trace.inferences() if trace.scopes[run.scope].name == scope}
+    unknown = sorted(set(numbers) - recorded)
+    if unknown:
+        there_are = f"they are numbered {numbers_text(recorded)}" if recorded else "it has none"
+        raise ValueError(f"{scope} of {name} has no inference {numbers_text(unknown)}: {there_are}")
+
+
+def numbers_text(numbers: Collection[int]) -> str:
+    """Format numbers as "1-3,7": ascending, with consecutive ones joined."""
+    ordered = sorted(set(numbers))
+    ends = [0, *(i for i, (a, b) in enumerate(pairwise(ordered), 1) if b > a + 1), len(ordered)]
+    spans = [(ordered[lo], ordered[hi - 1]) for lo, hi in pairwise(ends) if hi > lo]
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+def parse_numbers(text: str, most: int) -> tuple[int, ...]:
+    """Return the numbers of "1-3,7", ascending; ValueError for anything else, or above `most`."""
+    numbers: set[int] = set()
+    for part in text.split(","):
+        ends = [end.strip() for end in part.split("-")]
+        if len(ends) > 2 or not all(
+            end.isascii() and end.isdigit() and len(end) < 10 for end in ends
+        ):
+            raise ValueError(f'{text!r} is not a list of inference numbers: write it as "1-3,7"')
+        first, last = int(ends[0]), int(ends[-1])
+        if first > last:
+            raise ValueError(
+                f"{part.strip()!r} is not a range: its first number is larger than its last"
+            )
+        if last > most:
+            raise ValueError(f"there is no inference {last}: they are numbered 1-{most}")
+        numbers.update(range(first, last + 1))
+    return tuple(sorted(numbers))
+
+
+def single_choices(trace: Trace, choices: UserChoices) -> list[tuple[str, tuple[int, ...], str]]:
+    """Return (scope, numbers, method) of the inferences with a choice, whatever the program."""
+    groups: dict[tuple[int, str], set[int]] = {}
+    for _, scope, number, method in _choices_for(trace, choices):
+        groups.setdefault((scope, method), set()).add(number)
+    return [
+        (trace.scopes[scope].name, tuple(sorted(numbers)), method)
+        for (scope, method), numbers in groups.items()
+    ]
+
+
+def _choices_for(trace: Trace, choices: UserChoices) -> Iterator[tuple[str, int, int, str]]:
+    """Yield (program, scope, number, method) of each inference of a trace that has a choice."""
+    for (profile, program), methods in choices.inference_methods.items():
+        if profile == trace.path:
+            for (scope, number), method in methods.items():
+                if scope < len(trace.scopes):  # fewer than when chosen, if the file has changed
+                    yield program, scope, number, method
+
+
+FIRST = "phase 1"  # the inferences before a split that are of no phase yet
+
+
+def sizes_vary(ran: Sequence[ExecutableMethod], recorded: Method | None) -> bool | None:
+    """Return whether the sizes of a method's tensors can vary, None if no file shows it.
+
+    ran: those of a program file that may have run; they decide. recorded: the one of an ETRecord.
+    """
+    if ran:
+        return any(
+            bool((executable_method.tensors.dynamism != Dynamism.STATIC).any())
+            for executable_method in ran
+        )
+    shapes = [
+        value.shape
+        for operator in (recorded.operators if recorded is not None else ())
+        for node in operator.nodes
+        for value in (*node.inputs, *node.outputs)
+        if value.shape is not None
+    ]
+    if not shapes:
+        return None
+    return any(isinstance(size, str) for shape in shapes for size in shape)
+
+
+def chosen_phases(trace: Trace, choices: UserChoices) -> list[tuple[str, tuple[int, ...], str]]:
+    """Return (scope, numbers, phase) of the inferences whose phase was chosen."""
+    groups: dict[tuple[int, str], list[int]] = {}
+    for (scope, number), phase in sorted(choices.phases.get(trace.path, {}).items()):
+        if scope < len(trace.scopes):  # fewer than when chosen, if the file has changed
+            groups.setdefault((scope, phase), []).append(number)
+    return [
+        (trace.scopes[scope].name, tuple(numbers), phase)
+        for (scope, phase), numbers in groups.items()
+    ]
+
+
+def with_phase(
+    choices: UserChoices, trace: Trace, scope: str, phase: str, numbers: Collection[int]
+) -> UserChoices:
+    """Return choices in which inferences of a scope (some, or all) are of a phase, "" for none.
+
+    Raises ValueError for a trace without such inferences.
+    """
+    names = [instruction_scope.name for instruction_scope in trace.scopes]
+    if scope not in names:
+        known = ", ".join(dict.fromkeys(names))
+        raise ValueError(f"{trace.path} has no {scope!r}; it has {known}")
+    check_inferences(trace, scope, numbers, trace.path)
+    wanted = names.index(scope)
+    chosen = (
+        i
+        for i, run in enumerate(trace.runs)
+        if run.number and run.scope == wanted and (not numbers or run.number in numbers)
+    )
+    return in_phases(choices, trace, dict.fromkeys(chosen, phase))
+
+
+def in_phases(choices: UserChoices, trace: Trace, phases: Mapping[int, str]) -> UserChoices:
+    """Return choices in which inferences, by their positions in `Trace.runs`, are of phases.
+
+    The other inferences of their methods keep the phases that they have now.
+    """
+    methods = {_method(trace, trace.runs[i]) for i in phases}
+    chosen = choices.phases.get(trace.path, {})  # the trace may not show the last of them yet
+    phase_of = {
+        (run.scope, run.number): phases.get(i, chosen.get((run.scope, run.number), run.phase))
+        for i, run in enumerate(trace.runs)
+        if run.number and _method(trace, run) in methods
+    }
+    return choices.with_phases(trace.path, phase_of)
+
+
+def of_same_phase(trace: Trace, run: int) -> list[int]:
+    """Return the inferences of the phase of one, in order of time."""
+    series = series_of(trace, trace.runs[run])
+    every = enumerate(trace.runs)
+    members = [i for i, run in every if run.number and series_of(trace, run) == series]
+    return sorted(members, key=lambda i: trace.runs[i].start)
+
+
+def phases_beside(trace: Trace, run: int) -> list[str]:
+    """Return the phases of the method of an inference, without its own, in order of time."""
+    this = trace.runs[run]
+    every = sorted(trace.inferences(), key=lambda run: run.start)
+    names = (run.phase for run in every if _method(trace, run) == _method(trace, this))
+    return [name for name in dict.fromkeys(names) if name and name != this.phase]
+
+
+def split_before(trace: Trace, run: int, name: str) -> dict[int, str]:
+    """Return phases in which the inferences of a phase from one on have a name of their own.
+
+    Those before it keep theirs; without one they are "phase 1".
+    """
+    members = of_same_phase(trace, run)
+    later = members[members.index(run) :]
+    return dict.fromkeys(members, trace.runs[run].phase or FIRST) | dict.fromkeys(later, name)
+
+
+def new_name(trace: Trace, run: int) -> str:
+    """Return a name that no phase of the method of an inference has: "phase 2"."""
+    taken = {*phases_beside(trace, run), trace.runs[run].phase or FIRST}
+    return next(name for n in count(2) if (name := f"phase {n}") not in taken)
+
+
+def _method(trace: Trace, run: Run) -> Series:
+    return series_of(trace, replace(run, phase=""))

@@ -13,21 +13,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from viewer.analysis.links.debug_info_locations import located, same_identities, states_locations
 from viewer.analysis.links.delegate_clocks import (
     clock_names,
     clocks_text,
     timed_clocks,
+    with_backends,
     with_clock_rates,
 )
-from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import unlinked
 from viewer.analysis.links.match import TraceMatch
+from viewer.analysis.links.mlir_locations import located, same_identities, states_locations
 from viewer.analysis.links.pairing import (
     Candidate,
     decided,
     doubts_of_linked,
+    identified_by,
     is_aside,
     mismatch,
     rank,
@@ -38,32 +39,43 @@ from viewer.analysis.links.pairing import (
     warnings_of_linked,
     what_ran,
 )
-from viewer.analysis.sequence.layout import evidence_of, with_phases
-from viewer.codecs.file_stamps import FileStamp, stamp_of
+from viewer.analysis.sequence.phases import evidence_of, with_phases
+from viewer.codecs.file_bytes import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import open_file
-from viewer.model.inferences.logged_methods import with_methods
-from viewer.model.names.profilers import may_record_operators
+from viewer.model.inference_views import with_methods
+from viewer.model.recorded_names import may_record_operators
 from viewer.model.trace import KeyKind, RunKind, Trace
-from viewer.program.executable.executable import Executable
-from viewer.program.program import Program
-from viewer.program.sources.files import SourceFile, Substitution
-from viewer.program.torq.dispatch import Dispatch
-from viewer.workspace.clocks import DEBUG_INFO, Clocks, check_length
-from viewer.workspace.identifier_choice import (
+from viewer.program.executables import Executable
+from viewer.program.program import Dispatch, Program
+from viewer.program.source_files import SourceFile, Sources, Substitution
+from viewer.workspace.clocks import (
+    DEBUG_INFO,
+    Clocks,
+    SameClock,
+    check_length,
+    recorded_together,
+    states_time_of_day,
+)
+from viewer.workspace.matches import (
     ChosenBy,
     IdentifierColumn,
     Identifiers,
+    MatchCache,
     check_column,
     form_of,
     key_kinds,
 )
-from viewer.workspace.inference_methods import SplitTrace, check_inferences, split_by
-from viewer.workspace.inference_phases import sizes_vary, with_phase
-from viewer.workspace.match_cache import MatchCache
 from viewer.workspace.open_paths import OpenFile, find_path, with_file
-from viewer.workspace.shared_clocks import SameClock, recorded_together, states_time_of_day
-from viewer.workspace.user_choices import ChosenLinks, UserChoices
+from viewer.workspace.user_choices import (
+    ChosenLinks,
+    SplitTrace,
+    UserChoices,
+    check_inferences,
+    sizes_vary,
+    split_by,
+    with_phase,
+)
 
 _OF_RECORDS = {
     KeyKind.OPERATOR_CALL,
@@ -102,7 +114,6 @@ class Workspace:
     """
 
     def __init__(self, choices: UserChoices | None = None) -> None:
-        from viewer.program.sources.named_files import Sources
 
         self.choices = choices or UserChoices()
         self.traces: Sequence[Trace] = []
@@ -140,7 +151,6 @@ class Workspace:
 
         found_for, stamp: see `OpenFile`; without a stamp, that of the file on disk now.
         """
-        from viewer.program.sources.named_files import Sources
         from viewer.recording.run_file import clocked
 
         item, system_trace = clocked(item) if isinstance(item, Trace) else (item, None)
@@ -327,7 +337,6 @@ class Workspace:
 
     def choose(self, choices: UserChoices) -> None:
         """Replace the choices; only what depends on them changes."""
-        from viewer.program.sources.named_files import Sources
 
         before, self.choices = self.choices, choices
         if _shown_for(before) != _shown_for(choices):
@@ -523,7 +532,6 @@ class Workspace:
 
     def links(self, trace: Trace) -> LinkTable:
         """Return the links of a trace to the program that belongs to it, or to none."""
-        from viewer.analysis.links.delegate_timing import with_backends
 
         rates = self.choices.rates_of_delegates(trace.path)
         made_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace)

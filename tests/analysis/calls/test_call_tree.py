@@ -19,8 +19,8 @@ from viewer.analysis.profiled_program.program import recorded_links
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.figures import STEADY, WHOLE, TimeScope
 from viewer.model.queries import counted_slices, foreign, parent_of
-from viewer.model.scope import STEADY, WHOLE, TimeScope
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from viewer.analysis.calls.paths import CallPaths, call_paths
 from viewer.analysis.statistics.group_keys import KeyGroups
-from viewer.model import track_blocks
+from viewer.model import queries
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace
 
@@ -49,5 +49,5 @@ def test_blocks_have_the_paths_of_the_trace(seed, processes, merges):
         return columns(call_paths(trace, threads, groups, left_out, merges=merges))
 
     expected = found(None), found(left_out)
-    with patch.object(track_blocks, "BLOCK", 1):
+    with patch.object(queries, "BLOCK", 1):
         assert (found(None), found(left_out)) == expected

@@ -5,8 +5,8 @@ import random
 
 import numpy as np
 
-from viewer.analysis.comparison import alignment
-from viewer.analysis.comparison.alignment import aligned, ascending, best_alignment
+from viewer.analysis.comparison import evidence
+from viewer.analysis.comparison.evidence import aligned, ascending, best_alignment
 
 
 def pairs(a, b):
@@ -80,5 +80,5 @@ def test_pairs_that_cross_others_are_left_out():
 
 
 def test_sequences_too_long_for_a_table_pair_equal_items_by_their_number(monkeypatch):
-    monkeypatch.setattr(alignment, "_LARGEST", 3)
+    monkeypatch.setattr(evidence, "_LARGEST", 3)
     assert pairs("xaab", "yaaab") == [(1, 1), (2, 2), (3, 4)]

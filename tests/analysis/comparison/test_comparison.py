@@ -10,8 +10,7 @@ from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.analysis.comparison.arms import Arm, drift_exceeds
 from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
-from viewer.workspace.comparison_arms import arm_of
-from viewer.workspace.run_choice import of_numbers
+from viewer.workspace.comparison_arms import arm_of, of_numbers
 
 BASE = {"conv.out": 100_000, "add.out": 20_000, "mul.out": 30_000, "tiny.out": 1}
 NOISE = [0.0, 0.01, -0.01, 0.02]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.compare_sessions import arm, varied, write_sessions
 from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
-from viewer.analysis.comparison.conditions import Conditions, differences
+from viewer.analysis.comparison.sessions import Conditions, differences
 from viewer.model.times import plain_spaces
 from viewer.recording.run_file import SCHEMA
 from viewer.reports.compare_text import session_lines

@@ -3,10 +3,10 @@
 import numpy as np
 
 from tests.builders.nested_program import nested_program
-from viewer.analysis.comparison.evidence import PairedOperator
-from viewer.analysis.comparison.module_names import (
+from viewer.analysis.comparison.evidence import (
     ModuleNames,
     NamedCalls,
+    PairedOperator,
     equal_elements,
     outer_paths,
 )

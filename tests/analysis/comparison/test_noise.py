@@ -6,8 +6,8 @@ import pytest
 from tests.analysis.comparison.test_comparison import BASE, by_label, sessions
 from tests.builders.compare_sessions import arm, write_sessions
 from tests.paths import DATA
+from viewer.analysis.comparison.arms import Noise, noise_of, type_of_parts
 from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
-from viewer.analysis.comparison.noise import Noise, noise_of, type_of_parts
 
 
 def test_noise_is_the_deviation_of_log_medians_by_type(tmp_path):

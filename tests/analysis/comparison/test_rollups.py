@@ -16,7 +16,7 @@ from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.measured_actions import identified_slices
 from viewer.formats import open_file
 from viewer.model import intervals
-from viewer.model.names.torq import ACTION, LOCATION, TASK
+from viewer.model.recorded_names import ACTION, LOCATION, TASK
 from viewer.program.program import type_of
 
 

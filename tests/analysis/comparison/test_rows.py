@@ -13,7 +13,7 @@ from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
 from viewer.analysis.comparison.levels import CALLS, LEVELS, LINE, MODULE, NAME, SET, TYPE
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
-from viewer.model.names.torq import ACTION, LOCATION, TASK
+from viewer.model.recorded_names import ACTION, LOCATION, TASK
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.workspace import Workspace
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.analysis.comparison.test_rows import arms
 from viewer.analysis.comparison.comparison import Comparison
-from viewer.analysis.comparison.slice_rows import rows_of_slices
+from viewer.analysis.comparison.rows import rows_of_slices
 from viewer.model.trace import KeyKind
 
 

@@ -5,9 +5,14 @@ import pytest
 from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.inference_trace import inference_trace
-from viewer.analysis.comparison.comparison import Comparison, Verdict
+from viewer.analysis.comparison.comparison import (
+    MOST_STEPS,
+    SINGLE_CALLS,
+    Comparison,
+    Verdict,
+    steps_of,
+)
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
-from viewer.analysis.comparison.steps import MOST_STEPS, SINGLE_CALLS, steps_of
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.workspace import Workspace
 

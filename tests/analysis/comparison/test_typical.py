@@ -3,8 +3,7 @@
 from tests.builders.compare_sessions import INFERENCES, arm, write_session, write_sessions
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
-from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.typical import typical_run
+from viewer.analysis.comparison.arms import Arm, typical_run
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.workspace import Workspace
 

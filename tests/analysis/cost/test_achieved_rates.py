@@ -8,7 +8,7 @@ import pytest
 from viewer.analysis.cost.achieved_rates import TimedNodes, timed_by, timed_in
 from viewer.analysis.links.linker import link
 from viewer.formats import open_file
-from viewer.model.inferences.inference_views import aligned_runs, mean_run
+from viewer.model.inference_views import aligned_runs, mean_run
 from viewer.model.queries import run_of_slices, starts_in_run
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import DelegateMap

@@ -14,7 +14,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.scope import WHOLE, TimeScope
+from viewer.model.figures import WHOLE, TimeScope
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 from viewer.program.program import GraphNode, Method, Operator, Program
 

@@ -1,7 +1,7 @@
 """Costs of source lines: own, shared, and that nothing is lost."""
 
 from viewer.analysis.cost.costs import CostRow, CostTable
-from viewer.analysis.cost.lines import (
+from viewer.analysis.cost.source_costs import (
     first_lines,
     line_costs,
     lines_text,

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from viewer.analysis.cost.costs import CostRow, Costs, CostTable
-from viewer.analysis.cost.modules import module_costs, run_medians
+from viewer.analysis.cost.source_costs import module_costs, run_medians
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link
 from viewer.formats import open_file
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.program import module_tree as program_module_tree

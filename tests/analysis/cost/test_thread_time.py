@@ -7,17 +7,16 @@ import pytest
 
 from tests.builders.chrome_cases import read, slice_event
 from tests.paths import DATA
-from viewer.analysis.cost.thread_time import ThreadTime
-from viewer.analysis.cost.work_time import WorkTime
+from viewer.analysis.cost.event_times import ThreadTime, WorkTime
 from viewer.analysis.findings.finding import Family, SliceKeys
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences.inference_views import aligned_runs, mean_run, typical_run
-from viewer.model.names.profilers import PROFILER_STEP
-from viewer.model.scope import WHOLE, TimeScope
+from viewer.model.figures import WHOLE, TimeScope
+from viewer.model.inference_views import aligned_runs, mean_run, typical_run
+from viewer.model.recorded_names import PROFILER_STEP
 from viewer.model.times import plain_spaces
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.builders.delegation_cases import DUMPS, OTHERS, linked, name_of, spans, within
-from viewer.analysis.cost.work_time import WorkPart, WorkTime
+from viewer.analysis.cost.event_times import WorkPart, WorkTime
 from viewer.analysis.links.linker import unlinked
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope
 from viewer.model.trace import KeyKind
 
 WORK = (

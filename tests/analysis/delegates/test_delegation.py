@@ -25,8 +25,8 @@ from viewer.analysis.links.link_table import LinkState, Reason
 from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
+from viewer.model.figures import STEADY, TimeScope
 from viewer.model.queries import unattributed_time
-from viewer.model.scope import STEADY, TimeScope
 from viewer.model.trace import KeyKind
 from viewer.model.warm_up import warm_up_inferences
 from viewer.program.debug_handles import DelegateMap

@@ -11,7 +11,7 @@ from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.delegates.handle_maps import HandleMaps, IdentifierStatus, recorded_rows
 from viewer.analysis.links.linker import link, unlinked
 from viewer.formats import open_file
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import GraphNode, Method, Operator, Program

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.paths import DATA
-from viewer.analysis.delegates.delegation import recorded
-from viewer.analysis.delegates.lowering_counts import LoweringCounts, lowering_counts
+from viewer.analysis.delegates.delegation import LoweringCounts, lowering_counts, recorded
 from viewer.formats import open_file
 from viewer.resources import SAMPLES
 

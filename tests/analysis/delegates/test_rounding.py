@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders.etdump_cases import read, read_path
 from tests.builders.etdump_writer import Run, delegate, framework, operator, write_dump
-from viewer.analysis.delegates.rounding import RoundingLoss, rounding_loss
+from viewer.analysis.delegates.delegation import RoundingLoss, rounding_loss
 from viewer.model.queries import children_of, parent_of
 from viewer.model.trace import KeyKind, Trace
 

@@ -8,8 +8,7 @@ from tests.paths import DATA
 from viewer.analysis.delegates.delegation import recorded
 from viewer.analysis.delegates.why_outside import NOT_KNOWN, WhyOutside, logged_reasons
 from viewer.program.debug_handles import DelegateMap
-from viewer.program.program import GraphNode, Method, Operator, Program, Tensor
-from viewer.program.rejection import Rejection
+from viewer.program.program import GraphNode, Method, Operator, Program, Rejection, Tensor
 from viewer.reports.delegation import delegation_facts, delegation_text
 from viewer.workspace.workspace import Workspace
 

@@ -4,10 +4,9 @@ import pytest
 
 from tests.analysis.findings.test_findings import CALL, DELEGATE, KERNEL, dump, found, program, text
 from tests.paths import DATA
-from viewer.analysis.findings.finding import Family
-from viewer.analysis.findings.severity import Severity
+from viewer.analysis.findings.finding import Family, Severity
 from viewer.model.times import plain_spaces
-from viewer.reports.findings import findings_facts
+from viewer.reports.summary import findings_facts
 from viewer.workspace.workspace import Workspace
 
 

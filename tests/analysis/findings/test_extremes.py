@@ -21,7 +21,7 @@ from viewer.analysis.findings.finding import Family, Finding, NotReported
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import unlinked
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.names.torq import JOB_ID
+from viewer.model.recorded_names import JOB_ID
 from viewer.model.trace import Clock, KeyKind, Unit
 from viewer.program.program import GraphNode, Method, Operator, Program
 

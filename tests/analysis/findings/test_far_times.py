@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tests.builders.clocked_traces import NS, clocked_trace
 from tests.builders.delegation_cases import DATA, SAMPLES
-from viewer.analysis.findings.far_times import FEW, TIMES, FarTimes, far_times
 from viewer.analysis.findings.finding import Family, Finding, TimeView
 from viewer.analysis.findings.findings import FindingsAnalysis
+from viewer.analysis.findings.gaps import FEW, TIMES, FarTimes, far_times
 from viewer.analysis.links.linker import unlinked
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.scope import WHOLE
+from viewer.model.figures import WHOLE
 from viewer.model.times import LAP, plain_spaces
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 

@@ -5,7 +5,7 @@ import pytest
 from tests.paths import DATA, ROOT
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.codecs.reading import UnreadableFile
-from viewer.model.scope import STEADY
+from viewer.model.figures import STEADY
 from viewer.workspace.workspace import Workspace
 
 FILES = sorted([*DATA.rglob("*.etdp"), *(ROOT / "resources" / "samples").rglob("*.etdp")])

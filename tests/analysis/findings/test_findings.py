@@ -11,16 +11,22 @@ from hypothesis import strategies as st
 
 from tests.builders.delegation_cases import DATA, DUMPS, OTHERS, SAMPLES, linked, name_of, spans
 from viewer.analysis.delegates.delegation import Delegation
-from viewer.analysis.findings.finding import Family, OperatorSets, PanelRef, RunRef, TimeSpan
+from viewer.analysis.findings.finding import (
+    Family,
+    OperatorSets,
+    PanelRef,
+    RunRef,
+    Severity,
+    TimeSpan,
+)
 from viewer.analysis.findings.findings import MOST, FindingsAnalysis
-from viewer.analysis.findings.severity import Severity
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
-from viewer.analysis.torq.compiled import ASSUMED_CYCLES
 from viewer.analysis.torq.estimates import ActionRow, Estimates, Measured
+from viewer.analysis.torq.measured_actions import ASSUMED_CYCLES
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.names.torq import JOB_ID
-from viewer.model.scope import STEADY, WHOLE, TimeScope
+from viewer.model.figures import STEADY, WHOLE, TimeScope
+from viewer.model.recorded_names import JOB_ID
 from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Unit
 from viewer.program.debug_handles import DelegateMap

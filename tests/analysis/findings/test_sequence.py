@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.builders.inference_trace import inference_trace
-from viewer.reports.findings import findings_facts
+from viewer.reports.summary import findings_facts
 from viewer.workspace.workspace import Workspace
 
 

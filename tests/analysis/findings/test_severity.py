@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.analysis.findings.severity import Severity, severity_of
+from viewer.analysis.findings.finding import Severity, severity_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from viewer.analysis.flows.neighborhood import MOST_EDGES, Direction, neighborhood
+from viewer.analysis.flows.dataflow import MOST_EDGES, Direction, neighborhood
 from viewer.program.dataflow import NO_GRAPH, NO_INPUTS, Dataflow, MethodFlow, joined
 
 # A residual block: 0 feeds 1, 2 and the sum 4; 3 is on the way; 5 takes the sum; 6 is apart.

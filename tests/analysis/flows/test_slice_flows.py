@@ -15,7 +15,7 @@ from viewer.analysis.links.linker import link, unlinked
 from viewer.formats import open_file
 from viewer.model import trace as model
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.names.torq import NSS_START, NSS_WAIT
+from viewer.model.recorded_names import NSS_START, NSS_WAIT
 from viewer.model.trace import Clock, KeyKind, RunKind, Unit
 from viewer.program.program import GraphNode, Method, MethodFlow, Operator, Program
 from viewer.workspace.workspace import Workspace

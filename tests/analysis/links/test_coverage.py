@@ -10,7 +10,7 @@ from viewer.analysis.links.coverage import (
 )
 from viewer.analysis.links.linker import unlinked
 from viewer.formats import open_file
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope
 from viewer.model.trace import KeyKind
 
 DEMO = DUMPS[1]

@@ -7,8 +7,12 @@ import pytest
 
 from tests.builders.command_line import run
 from tests.builders.workspaces import workspace_of
-from viewer.analysis.links.data_types import Precision, contradictions, precision_of
-from viewer.analysis.links.logged_identities import LoggedIdentities
+from viewer.analysis.links.logged_identities import (
+    LoggedIdentities,
+    Precision,
+    contradictions,
+    precision_of,
+)
 from viewer.program.program import GraphNode, Method, Operator, Tensor
 
 FLOAT, DYNAMIC, STATIC = (

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders.torq_host_trace import DISPATCH, EXECUTION, host_trace, recompiled, renamed
-from viewer.analysis.links.debug_info_locations import dispatch_of_scopes, located, misfit
 from viewer.analysis.links.link_table import Reason
+from viewer.analysis.links.mlir_locations import dispatch_of_scopes, located, misfit
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.program import Program

@@ -10,9 +10,9 @@ from tests.builders.workspaces import workspace_of
 from viewer.analysis.links.executable_match import (
     decided_by,
     match_with_executable,
+    methods_that_ran,
     replaced_instructions,
 )
-from viewer.analysis.links.executable_runs import methods_that_ran
 from viewer.analysis.links.logged_identities import signatures
 from viewer.analysis.links.match import match_trace
 from viewer.workspace.workspace import Workspace

@@ -6,10 +6,10 @@ import pytest
 
 from tests.builders.etdump_writer import Run, delegate, framework, operator, write_dump
 from tests.builders.pte_cases import MODELS
-from viewer.analysis.links.executable_runs import methods_that_ran
+from viewer.analysis.links.executable_match import methods_that_ran
 from viewer.analysis.links.logged_identities import signatures
 from viewer.formats import open_file
-from viewer.program.executable.executable import (
+from viewer.program.executables import (
     XNNPACK,
     Delegate,
     Executable,

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from tests.paths import DATA
-from viewer.analysis.links.identifier_columns import (
+from viewer.analysis.links.link_table import Reason
+from viewer.analysis.links.linker import link
+from viewer.analysis.links.pairing import (
     MOST_TEXT,
     MOST_VALUES,
     ColumnMatch,
@@ -17,8 +19,6 @@ from viewer.analysis.links.identifier_columns import (
     sure_column,
     takes_column,
 )
-from viewer.analysis.links.link_table import Reason
-from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace

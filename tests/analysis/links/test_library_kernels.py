@@ -6,7 +6,7 @@ import pytest
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.linker import link
 from viewer.formats import open_file
-from viewer.model.names.executorch import is_library_kernel, kernel_operator
+from viewer.model.recorded_names import is_library_kernel, kernel_operator
 from viewer.model.trace import KeyKind
 
 

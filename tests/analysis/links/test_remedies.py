@@ -3,9 +3,9 @@
 import pytest
 
 from tests.builders.delegation_cases import DATA
+from viewer.analysis.links.coverage import remedy
 from viewer.analysis.links.link_table import LinkState, Reason
 from viewer.analysis.links.linker import NO_RECORD
-from viewer.analysis.links.remedies import remedy
 from viewer.formats import open_file
 
 DUMP = open_file(str(DATA / "etdump/cnn_portable_x1.etdp"))

@@ -9,9 +9,9 @@ from tests.paths import DATA
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.linker import link
 from viewer.analysis.links.match import match_trace
-from viewer.analysis.links.split_scopes import ScopePart, split_scopes
+from viewer.analysis.sequence.phases import ScopePart, split_scopes
 from viewer.formats import open_file
-from viewer.model.inferences.logged_methods import with_methods
+from viewer.model.inference_views import with_methods
 from viewer.model.trace import RunKind, Trace
 from viewer.model.warm_up import with_warm_up
 from viewer.program.program import Program

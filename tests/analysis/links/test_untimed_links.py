@@ -6,8 +6,8 @@ import pytest
 
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
+from viewer.analysis.links.labels import NO_CALL, OUTSIDE, keys_of, link_reason, runs_of
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.untimed_links import NO_CALL, OUTSIDE, keys_of, link_reason, runs_of
 from viewer.model.untimed import value_text
 
 

@@ -19,7 +19,7 @@ from viewer.analysis.memory.plan import (
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind
-from viewer.program.executable.executable import ExecutableMethod
+from viewer.program.executables import ExecutableMethod
 
 
 def test_live_bytes_the_peak_and_what_holds_it():

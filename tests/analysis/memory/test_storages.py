@@ -1,8 +1,8 @@
 """From which instruction to which planned tensors are in use, and which of them share bytes."""
 
 from tests.builders.planned_methods import delegate, jump, kernel, move, planned_method
-from viewer.analysis.memory.storages import BEFORE, storages_of
-from viewer.program.executable.executable import Delegate
+from viewer.analysis.memory.plan import BEFORE, storages_of
+from viewer.program.executables import Delegate
 
 
 def lives(method):

@@ -7,14 +7,9 @@ import numpy as np
 import pytest
 
 from tests.builders.workspaces import workspace_of
-from viewer.analysis.nodes.branch_instructions import branch_nodes
+from viewer.analysis.nodes.instruction_nodes import branch_nodes
 from viewer.model.trace import KeyKind
-from viewer.program.executable.executable import (
-    ExecutableMethod,
-    Instruction,
-    InstructionKind,
-    Tensors,
-)
+from viewer.program.executables import ExecutableMethod, Instruction, InstructionKind, Tensors
 from viewer.program.program import GraphNode, Method, Operator, Program
 
 KERNEL, MOVE, JUMP = (

@@ -1,12 +1,12 @@
 """The calls of a program file."""
 
-from viewer.analysis.nodes.executable_calls import (
+from viewer.analysis.nodes.instruction_nodes import (
     delegate_of,
     in_control_flow,
     kernel_name,
     kind_at,
 )
-from viewer.program.executable.executable import (
+from viewer.program.executables import (
     Delegate,
     ExecutableMethod,
     Instruction,

@@ -11,7 +11,7 @@ from viewer.analysis.links.link_table import Reason
 from viewer.analysis.nodes.executed_program import view_nodes
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
-from viewer.program.executable.executable import INSERTED
+from viewer.program.executables import INSERTED
 
 
 @pytest.fixture

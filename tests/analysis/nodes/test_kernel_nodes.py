@@ -8,10 +8,9 @@ import pytest
 
 from tests.builders.workspaces import workspace_of
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.lines import line_costs
-from viewer.analysis.cost.modules import module_costs
+from viewer.analysis.cost.source_costs import line_costs, module_costs
 from viewer.analysis.links.linker import link
-from viewer.analysis.nodes.kernel_nodes import KernelNodes, calls_of_nodes
+from viewer.analysis.nodes.instruction_nodes import KernelNodes, calls_of_nodes
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder

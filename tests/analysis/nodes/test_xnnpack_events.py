@@ -10,8 +10,7 @@ from tests.builders.xnnpack_graphs import Described, xnnpack_graph
 from viewer.analysis.nodes.xnnpack_events import align, call_events, may_have_logged
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
-from viewer.program.executable.executable import INSERTED, XnnpackNode
-from viewer.program.executable.xnnpack_dataflow import DataType
+from viewer.program.executables import INSERTED, DataType, XnnpackNode
 
 
 def nodes(*types):

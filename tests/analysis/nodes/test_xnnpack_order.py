@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from viewer.analysis.nodes.xnnpack_order import (
+from viewer.analysis.nodes.xnnpack_events import (
     TOO_DIFFERENT,
     TOO_LARGE,
     Choice,

@@ -10,7 +10,7 @@ import pytest
 from tests.builders.xnnpack_graphs import xnnpack_graph
 from tests.builders.xnnpack_runtime import Graph, Logged, logged_by, random_graph
 from viewer.analysis.nodes.xnnpack_events import Alignment, align, may_have_logged
-from viewer.program.executable.executable import XnnpackNode
+from viewer.program.executables import XnnpackNode
 
 RELEASES = (2024, 2025, 2026)
 REMOVABLE = ("Transpose", "Static Reshape", "Clamp", "Convert", "Copy", "Square", "Multiply",

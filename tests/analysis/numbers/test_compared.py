@@ -9,11 +9,14 @@ from tests.analysis.numbers.test_pairing import real
 from viewer.analysis.numbers.compared import (
     EDGES,
     NOT_COMPARED,
+    ONLY_A,
     OTHER_SHAPES,
+    RESULT,
     STEP_TITLES,
     Gap,
     Growth,
     OperatorErrors,
+    Pair,
     compared,
     gap_of,
     grows_most,
@@ -21,7 +24,6 @@ from viewer.analysis.numbers.compared import (
     largest_growth,
 )
 from viewer.analysis.numbers.logged_values import Value, value_of
-from viewer.analysis.numbers.pairing import ONLY_A, RESULT, Pair
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import BLOCK, StoredTensor, TensorLayout
 

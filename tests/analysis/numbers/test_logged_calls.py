@@ -3,7 +3,7 @@
 from tests.builders.etdump_writer import F32, Run, Tensor, delegate, framework, operator, write_dump
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
-from viewer.analysis.numbers.logged_calls import METHOD, LoggedCalls, logged_inferences
+from viewer.analysis.numbers.logged_values import METHOD, LoggedCalls, logged_inferences
 
 
 def linked(*paths):

@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 
 from tests.builders.logged_runs import LoggedRun, floats
-from viewer.analysis.numbers.logged_calls import LoggedCalls, logged_inferences
-from viewer.analysis.numbers.logged_values import OVERLAP, LoggedTensors, LoggedValues, results_of
+from viewer.analysis.numbers.logged_values import (
+    OVERLAP,
+    LoggedCalls,
+    LoggedTensors,
+    LoggedValues,
+    logged_inferences,
+    results_of,
+)
 from viewer.codecs.tensor_values import TensorLayout
-from viewer.formats.executorch.etdump.debug_tensors import read_debug_tensors
+from viewer.formats.executorch.debug_buffer import read_debug_tensors
 from viewer.workspace.workspace import Workspace
 
 

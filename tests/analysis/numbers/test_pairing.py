@@ -8,17 +8,17 @@ import pytest
 from tests.builders.logged_runs import LoggedRun, floats
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
-from viewer.analysis.numbers.compared import compared
-from viewer.analysis.numbers.logged_values import unreadable, value_of
-from viewer.analysis.numbers.pairing import (
+from viewer.analysis.numbers.compared import (
     ONLY_A,
     ONLY_B,
     RESULT,
+    compared,
     key_text,
     paired_arrays,
     paired_outputs,
     paired_runs,
 )
+from viewer.analysis.numbers.logged_values import unreadable, value_of
 from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats.executorch.logged_profile import array_values, logged_profile
 from viewer.formats.npz import NpzFile

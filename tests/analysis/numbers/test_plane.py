@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viewer.analysis.numbers.plane import PlaneShape, Shown, plane_of
+from viewer.analysis.numbers.tensor_summary import PlaneShape, Shown, plane_of
 from viewer.codecs.tensor_values import StoredTensor, TensorLayout
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viewer.analysis.numbers.summary import BINS, histogram_of, summary_of
+from viewer.analysis.numbers.tensor_summary import BINS, histogram_of, summary_of
 from viewer.codecs.tensor_values import BLOCK, StoredTensor, TensorLayout
 
 

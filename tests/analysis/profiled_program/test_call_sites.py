@@ -1,7 +1,7 @@
 """Call sites: the Python calls and modules around a slice, the backward pass, and GPU kernels."""
 
 from tests.builders.chrome_cases import event, read, slice_event
-from viewer.analysis.profiled_program import call_sites
+from viewer.analysis.profiled_program import program
 
 
 def python(name, ts, dur):
@@ -65,7 +65,7 @@ def test_calls_with_other_shapes_or_from_other_places_are_other_sites(tmp_path):
 
 
 def test_with_too_many_sites_shapes_are_not_told_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr(call_sites, "MOST_SITES", 3)
+    monkeypatch.setattr(program, "MOST_SITES", 3)
     adds = [operator("aten::add", 10 * i, 2, [[i + 1]]) for i in range(5)]
     trace = read(tmp_path, *adds)
     assert len(trace.keys) == 1

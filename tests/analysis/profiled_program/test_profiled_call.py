@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.analysis.profiled_program.profiled_call import frame_of, module_of
+from viewer.analysis.profiled_program.runtime_nodes import frame_of, module_of
 
 
 @pytest.mark.parametrize(

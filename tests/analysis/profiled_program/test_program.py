@@ -9,11 +9,10 @@ import pytest
 
 from tests.builders.chrome_cases import DATA, read, slice_event
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.lines import line_costs, most_expensive_lines
-from viewer.analysis.cost.modules import module_costs
+from viewer.analysis.cost.source_costs import line_costs, module_costs, most_expensive_lines
 from viewer.analysis.flows.dataflow import dataflow_of
-from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkState, Reason
+from viewer.analysis.links.pairing import identified_by
 from viewer.analysis.profiled_program.program import function_calls, recorded_links
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.workload.operator_work import figures_of

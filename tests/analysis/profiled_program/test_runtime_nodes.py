@@ -12,7 +12,7 @@ from viewer.analysis.links.labels import key_labels
 from viewer.analysis.profiled_program.program import recorded_links
 from viewer.analysis.profiled_program.runtime_nodes import onnx_runtime_calls, runtime_calls
 from viewer.formats import open_file
-from viewer.program.node_paths import MOST_MODULES
+from viewer.program.module_tree import MOST_MODULES
 
 
 def node(name, op, provider="CPUExecutionProvider", ts=0, **arguments):

@@ -2,7 +2,11 @@
 
 import pytest
 
-from viewer.analysis.profiled_program.tensors import input_tensors, output_tensors, settings_of
+from viewer.analysis.profiled_program.runtime_nodes import (
+    input_tensors,
+    output_tensors,
+    settings_of,
+)
 from viewer.program.program import Tensor
 
 

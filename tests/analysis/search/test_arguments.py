@@ -10,8 +10,7 @@ from tests.analysis.statistics.test_pivot import generated
 from tests.builders.clocked_traces import space_of
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.linker import unlinked
-from viewer.analysis.search.arguments import Argument
-from viewer.analysis.search.query import LONGEST, parse
+from viewer.analysis.search.query import LONGEST, Argument, parse
 from viewer.analysis.search.search import SearchedTrace, refusal
 from viewer.api.profile import Profile
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.analysis.links.labels import run_label, track_name
-from viewer.analysis.links.text_positions import positions_of
+from viewer.analysis.links.mlir_locations import positions_of
 from viewer.analysis.search.query import (
     DEEPEST,
     LONGEST,
@@ -26,7 +26,7 @@ from viewer.analysis.search.query import (
 from viewer.analysis.search.search import SearchedTrace
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.queries import self_time_of
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.resources import SAMPLES

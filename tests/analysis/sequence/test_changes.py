@@ -6,9 +6,9 @@ import pytest
 from tests.builders.inference_trace import inference_trace
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
-from viewer.analysis.cost.work_time import WorkTime
+from viewer.analysis.cost.event_times import WorkTime
 from viewer.analysis.sequence.changes import Change, change_of
-from viewer.analysis.sequence.rates import sequences
+from viewer.analysis.sequence.wall_time import sequences
 from viewer.model.trace import Trace
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.builders.inference_trace import inference_trace
-from viewer.analysis.sequence.layout import evidence_of, with_phases
+from viewer.analysis.sequence.phases import evidence_of, with_phases
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences.logged_methods import times_of_methods
+from viewer.model.inference_views import times_of_methods
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.builders import inference_sequences as made
-from viewer.analysis.sequence.levels import Course, course_of, theil_sen
+from viewer.analysis.sequence.changes import Course, course_of, theil_sen
 
 
 def course(one: made.Sequence) -> Course:

@@ -8,7 +8,7 @@ import pytest
 from tests.builders.inference_trace import inference_trace
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
-from viewer.analysis.sequence.rates import gaps_of, rate_of, sequences
+from viewer.analysis.sequence.wall_time import gaps_of, rate_of, sequences
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 

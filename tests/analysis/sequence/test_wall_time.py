@@ -7,11 +7,10 @@ import pytest
 
 from tests.paths import DATA
 from viewer.analysis.sequence.wall_time import TokenCount, tokens_of, wall_time
-from viewer.analysis.summary.medians import wall_of
+from viewer.analysis.summaries import wall_of
 from viewer.formats import open_file
-from viewer.model.inferences.logged_methods import series_of
-from viewer.reports.course import course_lines, wall_text
-from viewer.reports.findings import findings_facts
+from viewer.model.inference_views import series_of
+from viewer.reports.summary import course_lines, findings_facts, wall_text
 from viewer.workspace.workspace import Workspace
 
 

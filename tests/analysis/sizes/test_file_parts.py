@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.builders.pte_cases import MODELS
 from tests.builders.pte_writer import DELEGATE, KERNEL, Method, write_program, xnnpack_graph
 from tests.paths import DATA
-from viewer.analysis.sizes.file_parts import assigned_bytes, file_parts
-from viewer.analysis.sizes.stored_items import ItemKind
+from viewer.analysis.sizes.file_parts import ItemKind, assigned_bytes, file_parts
 from viewer.formats import open_file
 
 FILES = DATA / "pte"

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.paths import DATA
-from viewer.analysis.sizes.stored_items import ItemKind, stored_items
+from viewer.analysis.sizes.file_parts import ItemKind, stored_items
 from viewer.formats import open_file
 
 FILES = DATA / "pte"

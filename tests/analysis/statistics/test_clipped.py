@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.model.test_queries import parents, slices, trace_of
-from viewer.analysis.statistics.clipped import clipped, cut_count, outermost, self_time_within
+from viewer.analysis.statistics.occurrences import clipped, cut_count, outermost, self_time_within
 
 ranges = st.none() | st.tuples(st.integers(0, 40), st.integers(0, 40)).map(sorted)
 numbers = st.sets(st.integers(0, 13))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.paths import DATA, SAMPLES
-from viewer.analysis.cost.stated_time import stated_alone
+from viewer.analysis.cost.event_times import stated_alone
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.model.queries import counted_slices, foreign

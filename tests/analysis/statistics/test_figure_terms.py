@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.analysis.statistics.figure_terms import SELF, TERMS, TOTAL, share
+from viewer.model.figures import SELF, TERMS, TOTAL, share
 
 
 def test_a_title_has_one_definition_of_one_sentence():

@@ -9,8 +9,8 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
-from viewer.model.inferences.inference_views import aligned_runs
-from viewer.model.scope import WHOLE, TimeScope
+from viewer.model.figures import WHOLE, TimeScope
+from viewer.model.inference_views import aligned_runs
 
 
 def names(trace, scope=WHOLE) -> GroupTable:

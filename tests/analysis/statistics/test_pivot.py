@@ -9,6 +9,7 @@ import pytest
 
 from tests.analysis.statistics.test_grouping import PAIRS, linked
 from viewer.analysis.links.linker import unlinked
+from viewer.analysis.statistics.group_keys import PLACES
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.pivot import (
     cell_starts,
@@ -17,7 +18,6 @@ from viewer.analysis.statistics.pivot import (
     refused,
     slices_of_cell,
 )
-from viewer.analysis.statistics.slice_keys import PLACES
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.queries import parent_of
 from viewer.model.trace import Clock, Column, KeyKind, Rank, RunKind, Trace

@@ -7,13 +7,12 @@ import pytest
 
 from tests.builders.stepped_traces import counted_spans, self_times, stepped
 from tests.paths import DATA
-from viewer.analysis.statistics.pivot import cell_medians, pivot
-from viewer.analysis.statistics.run_medians import medians_per_inference
+from viewer.analysis.statistics.pivot import cell_medians, medians_per_inference, pivot
 from viewer.api.profile import Profile
 from viewer.formats import open_file
 from viewer.gui.panels.base.group_rows import group_contents
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import STEADY
+from viewer.model.figures import STEADY
+from viewer.model.inference_views import Inferences
 from viewer.model.times import format_time, plain_spaces
 from viewer.reports.stats import NoSuchGroups, stats, stats_text
 from viewer.tables.statistics import statistics_columns

@@ -7,7 +7,7 @@ from tests.builders.torq_host_trace import EXECUTION, host_trace
 from tests.paths import DATA
 from viewer.analysis.torq.measured_actions import identified_slices, states
 from viewer.formats import open_file
-from viewer.model.names.torq import ACTION, JOB, LOCATION, TASK
+from viewer.model.recorded_names import ACTION, JOB, LOCATION, TASK
 
 
 def groups(trace, level):

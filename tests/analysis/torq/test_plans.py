@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.builders.torq_host_trace import DISPATCH, EXECUTION, host_trace, recompiled
-from viewer.analysis.torq.plans import plans_of_tracks
+from viewer.analysis.torq.measured_actions import plans_of_tracks
 from viewer.formats import open_file
 from viewer.model.times import plain_spaces
 from viewer.model.trace import Trace, Unit

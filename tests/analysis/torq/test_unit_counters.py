@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from viewer.analysis.torq.unit_counters import MOST_PROCESSES, MOST_WINDOWS, unit_counters
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.counter import stated_counter
 from viewer.model.trace import Clock, Column, KeyKind, Unit
+from viewer.model.trace_attributes import stated_counter
 
 CYCLES = Clock("cycle", Fraction(5, 4), assumed=True)
 THREADS = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.analysis.workload.flop_rules import count_operations
 from viewer.analysis.workload.operator_tensors import NotKnown
+from viewer.analysis.workload.operator_work import count_operations
 from viewer.program.program import GraphNode, Tensor
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.analysis.workload.mlir_tensors import with_tensors
+from viewer.analysis.workload.mlir_work import with_tensors
 from viewer.analysis.workload.operator_work import figures_of_nodes
 from viewer.formats import open_file
 from viewer.program.program import GraphNode, Operator, Program, Tensor

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.paths import ROOT
-from viewer.analysis.workload.mlir_tensors import with_tensors
+from viewer.analysis.workload.mlir_work import with_tensors
 from viewer.analysis.workload.operator_work import MovedBytes, figures_of, figures_of_nodes
 from viewer.formats import open_file
 from viewer.program.program import GraphNode, Operator, Tensor

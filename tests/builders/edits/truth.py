@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from tests.builders.edits.constants import is_trivial
 from tests.builders.edits.exported import Exported, Stage
 from tests.builders.edits.source import TWIN
-from viewer.analysis.comparison.joined import Joined
+from viewer.analysis.comparison.operator_pairs import Joined
 from viewer.program.program import Operator
 
 Pair = tuple[int, int]

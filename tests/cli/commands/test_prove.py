@@ -8,7 +8,7 @@ import pytest
 from tests.builders.command_line import run
 from tests.paths import DATA, SAMPLES
 from viewer.analysis.calls import call_tree
-from viewer.reports import proved_statistics
+from viewer.reports import proof
 
 FILE = str(SAMPLES / "plain_csv" / "demo_str_x4.csv")
 
@@ -16,7 +16,7 @@ FILE = str(SAMPLES / "plain_csv" / "demo_str_x4.csv")
 @pytest.fixture
 def by_name(monkeypatch):
     """Statistics are checked by names alone: what a command does with the answer is the point."""
-    monkeypatch.setattr(proved_statistics, "KEYS", ("name",))
+    monkeypatch.setattr(proof, "KEYS", ("name",))
 
 
 @pytest.mark.slow

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
+from viewer.codecs.protobuf.fields import LENGTH_DELIMITED, VARINT, MessageLayouts, Wanted
 from viewer.codecs.protobuf.reader import PaddedBytes, padded
-from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.codecs.protobuf.writer import tag, varint
 
 ARGUMENT = 4 << 3 | LENGTH_DELIMITED

@@ -6,10 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.codecs.protobuf.fields import Fields
-from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
+from viewer.codecs.protobuf.fields import (
+    FIXED64,
+    LENGTH_DELIMITED,
+    VARINT,
+    Fields,
+    MessageLayouts,
+    Wanted,
+)
 from viewer.codecs.protobuf.reader import PaddedBytes, padded
-from viewer.codecs.protobuf.wire import FIXED64, LENGTH_DELIMITED, VARINT
 from viewer.codecs.protobuf.writer import tag, varint
 
 ANY = Wanted(range(8, 4000))

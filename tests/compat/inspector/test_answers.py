@@ -11,9 +11,8 @@ import pytest
 from tests.builders.etdump_writer import delegate, framework, operator
 from tests.compat.inspector.test_official import DATA, TABLES, cells, official, record_path
 from viewer.analysis.statistics.events import event_statistics
-from viewer.compat.inspector.answers import InspectorAnswers
-from viewer.compat.inspector.official_errors import InspectorError
-from viewer.compat.inspector.table import NUMBERS
+from viewer.compat.inspector.answers import NUMBERS, InspectorAnswers
+from viewer.compat.inspector.official_record import InspectorError
 from viewer.workspace.workspace import Workspace
 
 

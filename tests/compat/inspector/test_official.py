@@ -15,10 +15,10 @@ import pytest
 from tests.builders.etdump_writer import Run, delegate, framework, operator, write_dump
 from tests.compat.inspector.test_reference_outputs import saved
 from tests.paths import TESTS
+from viewer.compat.inspector import official as inspector_events
 from viewer.compat.inspector import official as official_inspector
-from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector import official_record as inspector_record
-from viewer.compat.inspector.official_errors import InspectorError
+from viewer.compat.inspector.official_record import InspectorError
 
 DATA = TESTS / "data"
 GOLDEN = DATA / "inspector"

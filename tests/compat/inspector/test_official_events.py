@@ -6,8 +6,8 @@ import pytest
 from tests.builders.etdump_writer import delegate, framework, operator
 from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
-from viewer.compat.inspector import official_events as inspector_events
-from viewer.compat.inspector.official_errors import InspectorError
+from viewer.compat.inspector import official as inspector_events
+from viewer.compat.inspector.official_record import InspectorError
 from viewer.formats.executorch.etdump import events as etdump_events
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock

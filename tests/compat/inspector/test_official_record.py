@@ -8,7 +8,7 @@ import pytest
 from tests import paths
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector import official_record as inspector_record
-from viewer.compat.inspector.official_errors import InspectorError
+from viewer.compat.inspector.official_record import InspectorError
 
 DATA = paths.DATA / "etrecord"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from viewer.compat.inspector.reference_outputs import NoReferenceOutputs, counts_of, read_member
+from viewer.compat.inspector.official_record import NoReferenceOutputs, counts_of, read_member
 
 
 class Storage:

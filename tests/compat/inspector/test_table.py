@@ -3,7 +3,7 @@
 import csv
 import io
 
-from viewer.compat.inspector.table import AnswerTable, shown_ops
+from viewer.compat.inspector.answers import AnswerTable, shown_ops
 
 
 def tsv(sheet: AnswerTable) -> str:

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from viewer.compat.inspector.time_scales import PER_SECOND, is_mixed, ratio
+from viewer.compat.inspector.answers import PER_SECOND, is_mixed, ratio
 
 
 def test_ratios_are_exact():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.compat.torq_logger.names import duration_text, layer_name, percent, short_location
+from viewer.compat.torq_logger.charts import duration_text, layer_name, percent, short_location
 
 
 @pytest.mark.parametrize(

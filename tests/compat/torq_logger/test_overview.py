@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.compat.torq_logger.overview import all_units, runtime_overview, two_units
+from viewer.compat.torq_logger.charts import all_units, runtime_overview, two_units
 
 spans = st.lists(
     st.tuples(st.integers(0, 40), st.integers(0, 9)).map(lambda s: (s[0], s[0] + s[1])), max_size=6

@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders.workspaces import workspace_of
 from viewer.analysis.flows.slice_flows import FlowIndex
-from viewer.export.perfetto.flows import flows_among
+from viewer.export.perfetto.source import flows_among
 from viewer.model.trace import Unit
 from viewer.resources import SAMPLES
 

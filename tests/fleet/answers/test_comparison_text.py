@@ -6,11 +6,14 @@ from dataclasses import replace
 import pytest
 
 from viewer.analysis.comparison.comparison import Doubt, Verdict
-from viewer.analysis.comparison.wall_rates import WallRate
+from viewer.analysis.comparison.spread import WallRate
 from viewer.cli import main
 from viewer.fleet.answers.arms import parse_arm
-from viewer.fleet.answers.comparison import compare_lake
-from viewer.fleet.answers.comparison_text import lake_comparison_facts, lake_comparison_text
+from viewer.fleet.answers.comparison import (
+    compare_lake,
+    lake_comparison_facts,
+    lake_comparison_text,
+)
 from viewer.fleet.lake import Lake
 
 A, B = parse_arm("build=9"), parse_arm("build=10")

@@ -3,8 +3,8 @@
 import pytest
 
 from viewer.analysis.comparison.operator_pairs import Grade
-from viewer.fleet.answers.paired_rows import LINE, MODULE, TYPE, paired_methods, paired_rows
-from viewer.fleet.answers.times import LakePart, ListedOperator
+from viewer.fleet.answers.arms import LakePart, ListedOperator
+from viewer.fleet.answers.comparison import LINE, MODULE, TYPE, paired_methods, paired_rows
 
 NONE = ({}, {})
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from viewer.fleet.answers.arms import lake_profiles
-from viewer.fleet.answers.trends import (
+from viewer.fleet.answers.report import (
     MOST_LINES,
     Trend,
     TrendPoint,

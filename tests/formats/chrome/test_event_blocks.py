@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from tests.builders.chrome_cases import problems
 from tests.builders.chrome_damage import LAYOUTS, event, written
-from viewer.codecs.json_columns.objects import Objects
-from viewer.codecs.json_damage import Repair
-from viewer.codecs.json_repairs import RepairedObjects
+from viewer.codecs.json_pieces import Objects
+from viewer.codecs.json_repairs import Repair, RepairedObjects
 from viewer.formats import open_file
 from viewer.formats.chrome import event_blocks
 

@@ -22,12 +22,12 @@ from viewer.analysis.profiled_program.program import recorded_links
 from viewer.analysis.statistics.events import event_statistics
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
-from viewer.formats.chrome import inferences
-from viewer.formats.chrome.inferences import EMPTY, OVERLAPS, TOO_MANY
+from viewer.formats.chrome import frameworks
+from viewer.formats.chrome.frameworks import EMPTY, OVERLAPS, TOO_MANY
 from viewer.model.charging import sum_per_key
-from viewer.model.inferences.inference_views import aligned_runs, mean_run, typical_run
+from viewer.model.figures import TimeScope, starts_in, whole_scope_text
+from viewer.model.inference_views import aligned_runs, mean_run, typical_run
 from viewer.model.queries import run_of_slices
-from viewer.model.scope import TimeScope, starts_in, whole_scope_text
 from viewer.model.times import plain_spaces
 from viewer.model.trace import KeyKind, RunKind
 from viewer.workspace.exports import export
@@ -256,7 +256,7 @@ def test_steps_that_overlap_or_have_no_duration_are_no_inferences(tmp_path):
 
 
 def test_too_many_steps_are_slices_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(inferences, "MOST_RUNS", 20)
+    monkeypatch.setattr(frameworks, "MOST_RUNS", 20)
     trace = read(tmp_path, *(step(n, 10 * n, 5) for n in range(21)))
     assert trace.runs == ()
     assert problems(trace) == {TOO_MANY: 21}

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.builders.chrome_kinds import named, other, torch
-from viewer.codecs.json_columns.objects import Objects
-from viewer.formats.chrome import arguments, pieces
+from viewer.codecs.json_pieces import Objects
+from viewer.formats.chrome import event_fields, pieces
 from viewer.formats.chrome.events import EventColumns
 from viewer.formats.chrome.pieces import PieceReader, ReadEvents
 from viewer.model.building.builder import TraceBuilder
@@ -90,7 +90,7 @@ def test_a_number_within_an_argument_is_no_place_to_split_at():
 
 
 def test_arguments_with_ever_other_names_are_left(monkeypatch):
-    monkeypatch.setattr(arguments, "MAX_KINDS", 2)
+    monkeypatch.setattr(event_fields, "MAX_KINDS", 2)
     events = [
         {"ph": "X", "ts": i, "args": {name: "x"}} for i in range(300) for name in ("a", "b", "c")
     ]

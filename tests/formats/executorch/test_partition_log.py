@@ -7,8 +7,7 @@ import pytest
 
 from tests.paths import DATA
 from viewer.formats import open_file
-from viewer.program.program import Program
-from viewer.program.rejection import Rejection
+from viewer.program.program import Program, Rejection
 
 LOGS = DATA / "partition_log"
 

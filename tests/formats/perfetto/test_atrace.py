@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders.android_traces import APP, RENDER, AndroidTrace
 from viewer.formats import open_file
-from viewer.formats.begin_end import BEGIN, END, POINT
+from viewer.formats.event_pairs import BEGIN, END, POINT
 from viewer.formats.perfetto.atrace import mark_of
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.formats.perfetto.test_reader import CLEARED, INSTANT, NEEDS, Writer
+from viewer.codecs.protobuf.fields import varint_at
 from viewer.codecs.protobuf.reader import PaddedBytes
-from viewer.codecs.protobuf.wire import varint_at
 from viewer.formats import open_file
 from viewer.formats.perfetto import damage, packets
 from viewer.formats.perfetto.damage import DAMAGED, REST_LOST, packet_at

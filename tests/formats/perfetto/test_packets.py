@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tests.codecs.protobuf.test_reader import tag, varint
-from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
+from viewer.codecs.protobuf.fields import LENGTH_DELIMITED, VARINT
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.perfetto import packets
 from viewer.formats.perfetto.packets import packets_of

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from viewer.formats.samples.whole_file import until_the_next
+from viewer.formats.samples.stacks import until_the_next
 
 FIRST, LAST = -(1 << 63), (1 << 63) - 1
 

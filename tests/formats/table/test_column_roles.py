@@ -6,10 +6,10 @@ from tests.builders.csv_variants import TRUTH, variants
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.formats.table.column_roles import preview_of
-from viewer.formats.table.column_units import UNITS
 from viewer.formats.table.layout import layout_of
 from viewer.formats.table.packed_text import head_text
 from viewer.formats.table.stated_columns import NOTHING_STATED, parse_columns
+from viewer.formats.table.time_texts import UNITS
 
 PLAIN = [variant for variant in variants() if not variant.suffix.endswith(".zip")]
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.formats.table import csv_blocks, csv_lines
-from viewer.formats.table.csv_blocks import blocks
-from viewer.formats.table.csv_rows import UNCLOSED, CsvBlock, Shape
+from viewer.formats.table import csv_rows
+from viewer.formats.table.csv_rows import UNCLOSED, CsvBlock, Shape, blocks
 
 SHAPE = Shape(",", 3, (1,), (0, 2))
 TEXTS = [
@@ -79,11 +78,11 @@ def rows_of_block(block: CsvBlock | None):
 def test_the_rows_are_those_of_its_lines(text):
     if not text:
         return
-    found = csv_blocks.parsed(text.encode(), SHAPE)
+    found = csv_rows.parsed(text.encode(), SHAPE)
     if found is None:
         assert '"' in text  # quotes that do not fit, or may not
     else:
-        assert rows_of_block(found) == rows_of_block(csv_lines.block_of(text, SHAPE))
+        assert rows_of_block(found) == rows_of_block(csv_rows.block_of(text, SHAPE))
 
 
 @pytest.mark.parametrize(
@@ -99,13 +98,13 @@ def test_the_rows_are_those_of_its_lines(text):
     ids=["plain", "a comma too many", "a cell too few", "quoted", "hexadecimal", "no whole number"],
 )
 def test_lines_are_not_needed(text, monkeypatch):
-    expected = rows_of_block(csv_lines.block_of(text, SHAPE))
-    monkeypatch.setattr(csv_blocks, "block_of", None)
-    assert rows_of_block(csv_blocks.parsed(text.encode(), SHAPE)) == expected
+    expected = rows_of_block(csv_rows.block_of(text, SHAPE))
+    monkeypatch.setattr(csv_rows, "block_of", None)
+    assert rows_of_block(csv_rows.parsed(text.encode(), SHAPE)) == expected
 
 
 def test_a_hexadecimal_number_is_no_time():
-    block = csv_blocks.parsed(b"a,1,b\na,0x10,b\n", SHAPE)
+    block = csv_rows.parsed(b"a,1,b\na,0x10,b\n", SHAPE)
     assert block is not None
     assert block.numbers[1][1].tolist() == [True, False]
     assert block.odd == {1: (1, "0x10")}
@@ -113,11 +112,11 @@ def test_a_hexadecimal_number_is_no_time():
 
 @pytest.mark.parametrize("text", ['a,1,"b\n', '"a\n', 'a,1,b\na,1,"b,,,,,\n', '"a"\n"b'])
 def test_a_quote_open_at_the_end_is_noticed(text):
-    assert csv_blocks.parsed(text.encode(), SHAPE) is None
+    assert csv_rows.parsed(text.encode(), SHAPE) is None
 
 
 def test_invalid_bytes_are_counted():
-    block = csv_blocks.parsed(b"a\xff,1,b\xfe\xef\xbf\xbd\n", SHAPE)
+    block = csv_rows.parsed(b"a\xff,1,b\xfe\xef\xbf\xbd\n", SHAPE)
     assert block is not None
     assert block.replaced == 2
     assert block.texts[0].distinct == ["a\ufffd"]
@@ -172,34 +171,34 @@ def test_rows_are_those_of_the_csv_module(size, rows):
         for row in csv.reader(io.StringIO(text, newline=""))
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_blocks, "BLOCK", size)
+        patch.setattr(csv_rows, "BLOCK", size)
         assert rows_of(text.encode()) == expected
 
 
 def test_a_column_of_distinct_texts_is_read_the_same(monkeypatch):
-    monkeypatch.setattr(csv_blocks, "BLOCK", 256)
+    monkeypatch.setattr(csv_rows, "BLOCK", 256)
     text = "".join(f"{n:03},{n},same\n" for n in range(200))
     assert rows_of(text.encode()) == [(f"{n:03}", n, "same", False) for n in range(200)]
 
 
 @pytest.mark.parametrize("block", [1, 100, 1 << 20])
 def test_a_cell_in_quotes_is_in_one_block(monkeypatch, block):
-    monkeypatch.setattr(csv_blocks, "BLOCK", block)
-    monkeypatch.setattr(csv_blocks, "block_in_order", lambda *_: None)
+    monkeypatch.setattr(csv_rows, "BLOCK", block)
+    monkeypatch.setattr(csv_rows, "block_in_order", lambda *_: None)
     note = "line 1\nline, 2\n"
     text = "".join(f'"op {n}",{n},"{note}"\n' for n in range(50))
     assert rows_of(text.encode()) == [(f"op {n}", n, note, False) for n in range(50)]
 
 
 def test_a_quote_that_is_only_a_character_may_be_anywhere(monkeypatch):
-    monkeypatch.setattr(csv_blocks, "BLOCK", 100)
+    monkeypatch.setattr(csv_rows, "BLOCK", 100)
     text = "".join(f'5" disk,{n},"a, b"\n' for n in range(51))
     assert rows_of(text.encode()) == [('5" disk', n, "a, b", False) for n in range(51)]
 
 
 @pytest.mark.parametrize("block", [1, 100, 1 << 20])
 def test_a_quote_that_is_never_closed_costs_its_row(monkeypatch, block):
-    monkeypatch.setattr(csv_blocks, "BLOCK", block)
+    monkeypatch.setattr(csv_rows, "BLOCK", block)
     text = "a,1,c\n" * 60 + 'a,1,"c\n' + "a,1,c\n" * 60
     found = list(blocks(InOrder(text.encode()), "file.csv", SHAPE))
     faults = np.concatenate([part.faults for part, _ in found])
@@ -208,7 +207,7 @@ def test_a_quote_that_is_never_closed_costs_its_row(monkeypatch, block):
 
 
 def test_the_place_behind_each_block_is_told(monkeypatch):
-    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    monkeypatch.setattr(csv_rows, "BLOCK", 64)
     text = b"ab,1,c\n" * 50
     places = [at for _, at in blocks(InOrder(text), "file.csv", SHAPE)]
     assert places == sorted(places)
@@ -217,7 +216,7 @@ def test_the_place_behind_each_block_is_told(monkeypatch):
 
 
 def test_the_place_of_what_was_read_ahead_is_told(monkeypatch):
-    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    monkeypatch.setattr(csv_rows, "BLOCK", 64)
     text = b'5" disk,1,c\n' * 51
     found = list(blocks(InOrder(text), "file.csv", SHAPE))
     assert sum(block.rows for block, _ in found) == 51

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.formats.table.column_units import split_unit
 from viewer.formats.table.layout import layout_of
+from viewer.formats.table.time_texts import split_unit
 
 
 @pytest.mark.parametrize(

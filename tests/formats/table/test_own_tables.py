@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
-from viewer.analysis.cost.thread_time import ThreadTime
+from viewer.analysis.cost.event_times import ThreadTime
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import Trace
 from viewer.workspace.exports import export

@@ -8,8 +8,8 @@ import pytest
 from tests.builders.csv_cases import damaged
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import choose, open_file
-from viewer.formats.row_reader import UNCLOSED
 from viewer.formats.table.reader import FORMAT, ROW_IN_HEADER, TIME_LIMIT
+from viewer.formats.text_rows import UNCLOSED
 from viewer.model.trace import KeyKind, Trace
 
 HEADER = "process,thread,name,start_ns,dur_ns"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.formats.table.column_units import EXPONENTS
 from viewer.formats.table.time_cells import Numbers
+from viewer.formats.table.time_texts import EXPONENTS
 
 SPACES = (" ", "\u00a0", "\u202f", "\u2009", "'", "’", "_")
 UNITS = st.sampled_from(tuple(EXPONENTS))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.torq import compile_csv as torq_compile_csv
-from viewer.formats.torq.compile_blocks import split_block
+from viewer.formats.torq.compile_csv import split_block
 
 HEADER = "taskId, elapsed_time(us), timestamp(us), event, location, bytes\n"
 

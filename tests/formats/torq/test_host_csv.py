@@ -14,7 +14,7 @@ from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.linker import unlinked
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.torq.host_csv import FORMAT
-from viewer.model.inferences.inference_views import aligned_runs, has_run_views, mean_run
+from viewer.model.inference_views import aligned_runs, has_run_views, mean_run
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import KeyKind, RunKind, Trace, Unit
 

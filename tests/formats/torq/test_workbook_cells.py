@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.workbooks import workbook
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats.torq.workbook_cells import MOST_COLUMNS, NoSheet, number_text, rows_of_sheet
+from viewer.formats.torq.annotated_xlsx import MOST_COLUMNS, NoSheet, number_text, rows_of_sheet
 
 ROWS = [["name", "a < b & c"], ["x", 1.5, None, True], [], ["", None, -3, False]]
 

@@ -9,8 +9,8 @@ from PySide6.QtGui import QImage
 
 from tests.gui.events import put_away
 from viewer.gui.app import application as app
+from viewer.gui.window.frame import start_page
 from viewer.gui.window.main_window import MainWindow
-from viewer.gui.window.start_page import page as start_page
 from viewer.resources import SAMPLES
 from viewer.workspace.link_choices import Choices
 

@@ -9,7 +9,7 @@ from tests.gui.app.test_windows import CSV, DEMO, names, take
 from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import settle
 from tests.view.sessions.test_recent_sessions import crash, session
-from viewer.gui.app.crash_restore import LATER, RESTORING, CrashRestore, offer_text
+from viewer.gui.app.windows import LATER, RESTORING, CrashRestore, offer_text
 from viewer.view.sessions.recent_sessions import LeftSession, RecentSessions
 
 NOW = datetime(2026, 11, 23, 18, 5)

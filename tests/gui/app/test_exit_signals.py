@@ -11,7 +11,7 @@ import pytest
 PROGRAM = """
 import sys
 from PySide6.QtCore import QCoreApplication, QTimer
-from viewer.gui.app.exit_signals import ExitSignals
+from viewer.gui.app.windows import ExitSignals
 app = QCoreApplication([])
 signals = ExitSignals(app)
 signals.received.connect(lambda: print("received", flush=True))

@@ -22,9 +22,9 @@ from viewer.gui.app.handover_request import (
     hand_over,
     place,
 )
-from viewer.program.sources.files import Substitution
+from viewer.program.source_files import Substitution
+from viewer.workspace.clocks import SameClock
 from viewer.workspace.link_choices import Choices
-from viewer.workspace.shared_clocks import SameClock
 
 
 def test_a_request_arrives_as_it_was_sent():

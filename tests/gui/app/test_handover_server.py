@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from viewer.gui.app import handover_server as instance_server
+from viewer.gui.app import windows as instance_server
 from viewer.gui.app.handover_request import LONGEST, TAKEN, HandoverRequest, encoded, hand_over
-from viewer.gui.app.handover_server import HandoverServer
+from viewer.gui.app.windows import HandoverServer
 
 
 @pytest.fixture

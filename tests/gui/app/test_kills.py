@@ -87,7 +87,7 @@ def work(windows, window, session, autosave):
 # Says which work came back: the text of the offer, and after Restore the bookmarks.
 RESTORE = """
 def work(windows, window, session, autosave):
-    from viewer.gui.app.crash_restore import CrashRestore
+    from viewer.gui.app.windows import CrashRestore
     def offered(restore, left):
         offer(restore, left)
         say(restore.bar.text if restore.bar else "no offer")

@@ -23,7 +23,7 @@ FORBIDDEN = (
     "viewer.gui.panels.graph.panel",
     "viewer.gui.panels.memory.panel", "viewer.gui.panels.query.panel",
     "viewer.formats.chrome", "viewer.formats.executorch.etrecord", "viewer.formats.perfetto",
-    "viewer.formats.table.plain_rows", "viewer.analysis.comparison.comparison",
+    "viewer.formats.table.plain_csv", "viewer.analysis.comparison.comparison",
 )  # fmt: skip
 # The command line itself opens the sample; the loop goes on after the paint event of its timeline.
 WINDOW = """

@@ -15,8 +15,8 @@ from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
 from viewer.gui.session import navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.window.dialogs.preferences import PreferencesDialog
+from viewer.gui.window.frame import start_page
 from viewer.gui.window.main_window import MainWindow
-from viewer.gui.window.start_page import page as start_page
 from viewer.view.sessions.recent_sessions import RecentSessions
 from viewer.view.sessions.session_file import read
 from viewer.view.state import Bookmark, SliceRef
@@ -219,7 +219,7 @@ def test_a_size_of_fonts_is_taken_at_once_with_all_that_is_open(
     )
     read_again = []
     monkeypatch.setattr(
-        "viewer.gui.session.files.loader.open_file", lambda path, *_: read_again.append(path)
+        "viewer.gui.session.file_jobs.open_file", lambda path, *_: read_again.append(path)
     )
     names_before, size = names(first), first.size()
     points = first.menuBar().font().pointSizeF()

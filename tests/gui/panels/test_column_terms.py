@@ -3,17 +3,17 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from viewer.analysis.statistics.figure_terms import TERMS
 from viewer.gui.panels.calls.panel import CallsPanel
 from viewer.gui.panels.delegation.panel import DelegationPanel
-from viewer.gui.panels.estimates.panel import EstimatesPanel
-from viewer.gui.panels.events.panel import EventsPanel
-from viewer.gui.panels.handle_map.panel import HandleMapPanel
+from viewer.gui.panels.estimates import EstimatesPanel
+from viewer.gui.panels.events import EventsPanel
+from viewer.gui.panels.handle_map import HandleMapPanel
 from viewer.gui.panels.model.panel import ModelPanel
-from viewer.gui.panels.operators.panel import OperatorsPanel
-from viewer.gui.panels.selection.panel import SelectionPanel
+from viewer.gui.panels.operators import OperatorsPanel
+from viewer.gui.panels.selection import SelectionPanel
 from viewer.gui.panels.statistics.panel import StatisticsPanel
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.navigation import pick_run
+from viewer.model.figures import TERMS
 from viewer.view.state import Area
 
 DEFINITIONS = {term.title: term.definition for term in TERMS}

@@ -23,17 +23,16 @@ from PySide6.QtWidgets import (
 
 from tests.gui.fake_host import FakeHost
 from viewer.formats import open_file
-from viewer.gui.panels.base.mode_panel import ModePanel
+from viewer.gui.panels.base.multi_page_panel import ModePanel
 from viewer.gui.qt.background import Latest
-from viewer.gui.session import bookmarks, clocks, coloring, inferences, navigation
-from viewer.gui.session.comparison import compare_with_others, other_inferences
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session import bookmarks, choices, clocks, navigation
+from viewer.gui.session.comparison import ComparisonFeed, compare_with_others, other_inferences
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.session.feeds.selection_statistics import SelectionFeed
+from viewer.gui.session.feeds.selection import SelectionFeed
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.panel_table import TABLE
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.render.color_schemes import SCHEMES
 from viewer.resources import SAMPLES
 from viewer.view.state import Area, RulerUnit, SliceRef
@@ -68,13 +67,13 @@ def search(session: Session, chance: random.Random) -> None:
 def pick_run(session: Session, chance: random.Random) -> None:
     trace = chance.randrange(len(session.traces))
     runs = len(session.traces[trace].file.runs)
-    inferences.pick_run(session, (trace, chance.randrange(runs)) if runs else None)
+    navigation.pick_run(session, (trace, chance.randrange(runs)) if runs else None)
 
 
 def color(session: Session, chance: random.Random) -> None:
     scheme = chance.choice(list(SCHEMES)).id
-    if not coloring.scheme_problem(session, scheme):
-        coloring.set_scheme(session, scheme)
+    if not choices.scheme_problem(session, scheme):
+        choices.set_scheme(session, scheme)
 
 
 def compare(session: Session, chance: random.Random) -> None:
@@ -94,8 +93,8 @@ CHANGES: tuple[Callable[[Session, random.Random], object], ...] = (
     lambda session, chance: session.clear_selection(),
     search,
     pick_run,
-    lambda session, chance: inferences.pick_run(session, None),
-    lambda session, chance: inferences.include_warm_up(session, included=chance.random() < 0.5),
+    lambda session, chance: navigation.pick_run(session, None),
+    lambda session, chance: navigation.include_warm_up(session, included=chance.random() < 0.5),
     lambda session, chance: session.show_inferences(chance.choice(list(Inferences))),
     lambda session, chance: navigation.zoom(session, chance.choice((0.2, 5)), 0.5),
     lambda session, chance: navigation.fit_all(session),

@@ -5,13 +5,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from tests.gui.fake_host import FakeHost
-from viewer.gui.panels.estimates import panel as estimates
-from viewer.gui.panels.estimates.panel import EstimatesPanel
-from viewer.gui.panels.events import panel as events
-from viewer.gui.panels.events.panel import EventsPanel
+from viewer.gui.panels import estimates as estimates
+from viewer.gui.panels import events as events
+from viewer.gui.panels.estimates import EstimatesPanel
+from viewer.gui.panels.events import EventsPanel
 from viewer.gui.panels.statistics import panel as statistics
 from viewer.gui.panels.statistics.panel import StatisticsPanel
-from viewer.gui.qt.when_visible import BEING_COUNTED
+from viewer.gui.qt.background import BEING_COUNTED
 
 _KINDS = {
     "statistics": (statistics, StatisticsPanel),

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from viewer.gui.qt import garbage_collector as garbage
-from viewer.gui.qt.garbage_collector import GuiCollector
+from viewer.gui.qt import background as garbage
+from viewer.gui.qt.background import GuiCollector
 
 
 class Node:

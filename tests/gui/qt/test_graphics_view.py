@@ -7,7 +7,7 @@ import pytest
 
 ALONE = """
 import sys
-from viewer.gui.qt.graphics_view import GraphicsView
+from viewer.gui.qt.canvases import GraphicsView
 assert not any(name.startswith("pyqtgraph.graphicsItems") for name in sys.modules)
 import pyqtgraph
 from PySide6.QtWidgets import QApplication, QGraphicsView
@@ -29,7 +29,7 @@ app.quit()
 """
 LATE = """
 import pyqtgraph
-from viewer.gui.qt.graphics_view import GraphicsView
+from viewer.gui.qt.canvases import GraphicsView
 assert pyqtgraph.GraphicsView is GraphicsView
 """
 # Another version, whose view takes more of its package than is there.
@@ -44,7 +44,7 @@ class Wants:
         if name == "pyqtgraph.GraphicsScene" and not hasattr(package, "__version__"):
             raise ImportError(name)
 sys.meta_path.insert(0, Wants)
-from viewer.gui.qt.graphics_view import GraphicsView
+from viewer.gui.qt.canvases import GraphicsView
 import pyqtgraph
 assert pyqtgraph.GraphicsView is GraphicsView
 assert pyqtgraph.PlotItem

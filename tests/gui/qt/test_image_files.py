@@ -6,7 +6,7 @@ from PySide6.QtCore import QBuffer
 from PySide6.QtGui import QPainter
 from PySide6.QtSvg import QSvgGenerator
 
-from viewer.gui.qt.image_files import well_formed
+from viewer.gui.qt.clipboard import well_formed
 
 
 def drawn(text):

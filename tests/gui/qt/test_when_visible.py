@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QTabWidget, QWidget
 
-from viewer.gui.qt.when_visible import WhenVisible
+from viewer.gui.qt.background import WhenVisible
 
 
 @pytest.fixture

@@ -8,7 +8,9 @@ import pytest
 from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from tests.builders.inference_trace import inference_trace
 from viewer.gui.session import navigation
-from viewer.gui.session.alignment import (
+from viewer.gui.session.bookmarks import keep, measure
+from viewer.gui.session.choices import toggle_strip
+from viewer.gui.session.clocks import (
     align_at_bookmarks,
     align_at_operator,
     align_at_run,
@@ -17,21 +19,19 @@ from viewer.gui.session.alignment import (
     bookmark_obstacle,
     lock_zooms,
     operator_obstacle,
-    release,
     release_obstacle,
+    release_ties,
     run_obstacle,
     shift_by_hand,
     use_same_scale,
 )
-from viewer.gui.session.bookmarks import keep, measure
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.navigation import pick_run
 from viewer.gui.session.session import Session
-from viewer.gui.session.tracks import toggle_strip
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
 from viewer.resources import SAMPLES
+from viewer.view.clock_groups import Tie
 from viewer.view.state import Bookmark, SliceRef
-from viewer.view.ties import Tie
 
 CONV = [("conv", 50), ("add", 30), ("conv", 20)]
 SLOW = [("add", 100), ("conv", 300), ("conv", 200)]
@@ -298,10 +298,10 @@ def test_clocks_are_not_aligned_at_moments_too_far_apart(session):
 
 
 def test_release(session):
-    assert release_obstacle(session) == release(session) == "No clocks are aligned or locked"
+    assert release_obstacle(session) == release_ties(session) == "No clocks are aligned or locked"
     lock_zooms(session)
     tied = session.state
-    assert release(session) == "Every clock zooms and pans independently"
+    assert release_ties(session) == "Every clock zooms and pans independently"
     assert session.state.ties == {}
     assert ranges(session) == tied.all_ranges
     assert reverted(session, tied)

@@ -11,9 +11,9 @@ from tests.gui.events import canvas, column, move, place_of
 from viewer.gui.session import bookmarks
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.clocks import clock_trace, set_clock
-from viewer.gui.session.inferences import pick_run, run_span_ns
+from viewer.gui.session.navigation import pick_run, run_span_ns
 from viewer.gui.session.selection import clear
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.times import parse_rate
 from viewer.view.state import Area, Bookmark, SliceRef
 

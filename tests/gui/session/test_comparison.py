@@ -8,6 +8,7 @@ from tests.builders.compare_sessions import write_sessions
 from tests.builders.compared_windows import arms_of, write_arms
 from viewer.analysis.comparison.arms import CALLS
 from viewer.gui.session.comparison import (
+    ComparisonFeed,
     compare,
     compare_files,
     compare_inferences,
@@ -20,9 +21,8 @@ from viewer.gui.session.comparison import (
     select_row,
     separate_selected,
 )
-from viewer.gui.session.feeds.comparison import ComparisonFeed
-from viewer.gui.session.inferences import pick_run
-from viewer.model.inferences.inference_views import Inferences
+from viewer.gui.session.navigation import pick_run
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.view.state import SliceRef, SliceSet
 

@@ -5,9 +5,9 @@ import pytest
 from tests.gui.fake_host import FakeHost
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.gui.panels.statistics.panel import StatisticsPanel
-from viewer.gui.session.feeds.costs import CostFeed
-from viewer.gui.session.inferences import include_warm_up, pick_run
-from viewer.model.scope import LeftOut
+from viewer.gui.session.feeds.feed import CostFeed
+from viewer.gui.session.navigation import include_warm_up, pick_run
+from viewer.model.figures import LeftOut
 from viewer.resources import SAMPLES
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.paths import DATA
 from viewer.gui.session import navigation
-from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
+from viewer.gui.session.navigation import pick_run, run_span_ns, run_trace
 from viewer.gui.session.session import Session
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind

@@ -11,7 +11,7 @@ from tests.gui.events import CTRL, LEFT, SHIFT, canvas, column, drag, move, plac
 from tests.gui.fake_host import FakeHost
 from tests.model.test_queries import slices, trace_of
 from viewer.gui.panels.details.panel import DetailsPanel
-from viewer.gui.panels.selection.panel import SelectionPanel
+from viewer.gui.panels.selection import SelectionPanel
 from viewer.gui.session import navigation
 from viewer.gui.session.selection import (
     can_make_area,
@@ -23,14 +23,14 @@ from viewer.gui.session.selection import (
     slices_of,
 )
 from viewer.gui.session.session import Session
-from viewer.gui.window.frame.status_text import selection_text
+from viewer.gui.window.frame.status import selection_text
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.times import format_time
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.layout import BandKind
 from viewer.view.open_trace import views_of
-from viewer.view.selected_slices import span_ns
+from viewer.view.selection import span_ns
 from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.workspace import Workspace
 

@@ -19,23 +19,29 @@ from viewer.analysis.cost.costs import Costs
 from viewer.formats import open_file
 from viewer.gui.qt.background import Latest
 from viewer.gui.session import navigation
+from viewer.gui.session.choices import (
+    add_substitution,
+    arrange_tracks,
+    choose_method,
+    pair_files,
+    remove_substitution,
+    set_identifier_column,
+    set_scheme,
+    toggle_part,
+)
 from viewer.gui.session.clocks import clock_trace, set_clock
-from viewer.gui.session.coloring import set_scheme
-from viewer.gui.session.inferences import pick_run
-from viewer.gui.session.linking import choose_method, pair_files, set_identifier_column
+from viewer.gui.session.navigation import pick_run
 from viewer.gui.session.selection import calls_of, selected_span_ns, slices_of
 from viewer.gui.session.session import BURST, Session
-from viewer.gui.session.source_paths import add_substitution, remove_substitution
-from viewer.gui.session.tracks import arrange_tracks, toggle_part
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.model.warm_up import counted_inferences
-from viewer.program.sources.files import Substitution
+from viewer.program.source_files import Substitution
 from viewer.resources import SAMPLES
+from viewer.view.clock_groups import Tie
 from viewer.view.state import Area, SliceRef
-from viewer.view.ties import Tie
 from viewer.workspace.link_choices import Choices
 from viewer.workspace.workspace import Workspace
 

@@ -10,9 +10,8 @@ from tests.builders.clocked_traces import clocked_trace
 from tests.builders.inference_trace import inference_trace
 from tests.paths import DATA
 from viewer.formats import open_file
-from viewer.gui.session.alignment import align_at_run
-from viewer.gui.session.session import Session
-from viewer.gui.session.shared_clocks import (
+from viewer.gui.session.clocks import (
+    align_at_run,
     separate,
     separate_obstacle,
     share,
@@ -21,14 +20,15 @@ from viewer.gui.session.shared_clocks import (
     shared_clocks,
     stated_obstacle,
 )
-from viewer.model.inferences.inference_views import Inferences
+from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
 from viewer.model.trace import Clock, ClockZero
 from viewer.view.clock_groups import group_caption, group_title
 from viewer.view.sessions.saved_view import kept_view, shown_view
 from viewer.view.state import Bookmark, StripView
+from viewer.workspace.clocks import SameClock
 from viewer.workspace.link_choices import Choices
-from viewer.workspace.shared_clocks import SameClock
 
 EPOCH = 1_700_000_000_000_000_000
 BASE = "baseTimeNanoseconds"

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 
 from tests.gui.events import LEFT, canvas, move, press, release
-from viewer.gui.session.tracks import arrange_tracks
+from viewer.gui.session.choices import arrange_tracks
 from viewer.gui.timeline.overview import BAND_HEIGHT
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind

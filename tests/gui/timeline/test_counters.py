@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.events import canvas, column, drag, middle_of, move, place_of
 from viewer.gui.session import navigation
-from viewer.gui.session.tracks import toggle_part
+from viewer.gui.session.choices import toggle_part
 from viewer.gui.timeline.painting.frame import COUNTER_AIR
-from viewer.gui.timeline.scene.titles import counter_reading, counter_title, counter_value
+from viewer.gui.timeline.scene.texts import counter_reading, counter_title, counter_value
 from viewer.render.layout import BandKind
 from viewer.view.state import SliceRef
 

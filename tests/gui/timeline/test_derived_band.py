@@ -10,10 +10,10 @@ from PySide6.QtTest import QTest
 from tests.gui.fake_host import FakeHost
 from tests.gui.panels.query.test_panel import DUMP, NONE, run
 from tests.gui.timeline_harness import TimelineHarness
-from viewer.api.comparison import compare
+from viewer.api.opening import compare
 from viewer.api.profile import Profile
 from viewer.gui.panels.query.panel import QueryPanel
-from viewer.gui.session import derived
+from viewer.gui.session.feeds import derived
 from viewer.gui.session.feeds.derived import DerivedTracks, drawn_tracks
 from viewer.gui.timeline.derived_band import DerivedBand
 from viewer.gui.timeline.picture import ViewPicture

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
-from viewer.gui.timeline.held_keys import LONGEST_STEP_MS, HeldAxis, HeldKeys, HeldWay, traveled
+from viewer.gui.timeline.view import LONGEST_STEP_MS, HeldAxis, HeldKeys, HeldWay, traveled
 
 Key = Qt.Key
 IN, LATER = HeldWay(HeldAxis.ZOOM, -1), HeldWay(HeldAxis.PAN, 1)

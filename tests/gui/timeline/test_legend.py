@@ -15,21 +15,21 @@ from tests.builders.clocked_traces import HOST, clocked_trace
 from tests.paths import DATA
 from viewer.formats import open_file
 from viewer.gui.session import navigation
+from viewer.gui.session.choices import highlight_class, set_scheme
 from viewer.gui.session.clocks import clock_trace, set_clock
-from viewer.gui.session.coloring import highlight_class, set_scheme
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.navigation import pick_run
 from viewer.gui.session.selection import clear, slices_of
 from viewer.gui.timeline import legend as legend_module
 from viewer.gui.timeline.scene import drawings
-from viewer.gui.timeline.scene.titles import process_note
+from viewer.gui.timeline.scene.texts import process_note
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import STEADY
+from viewer.model.figures import STEADY
+from viewer.model.inference_views import Inferences
 from viewer.model.times import group_digits
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.color_shares import MOST
 from viewer.render.palette import RAMP, RAMP_STEPS, Emphasis, by_name, fills
-from viewer.view import slice_colors
+from viewer.view import open_trace
 from viewer.view.open_trace import AT_ONCE
 
 
@@ -153,7 +153,7 @@ def test_a_theme_is_exchanged_without_coloring_anew(attention, monkeypatch):
         raise AssertionError("coloured anew")
 
     monkeypatch.setattr(drawings, "colored", fail)
-    monkeypatch.setattr(slice_colors, "classes_of", fail)
+    monkeypatch.setattr(open_trace, "classes_of", fail)
     rasters = [p.raster for p in attention.timeline.scene.rasters]
     attention.theme.set_choice("light")
     assert [p.raster for p in attention.timeline.scene.rasters] == rasters

@@ -5,9 +5,9 @@ import pytest
 from PySide6.QtCore import QPoint
 
 from tests.gui.events import drag, move, press, release, wheel
-from viewer.gui.session.tracks import toggle_part
-from viewer.gui.timeline import minimap as module
-from viewer.gui.timeline.minimap import LEAST_TRACKS
+from viewer.gui.session.choices import toggle_part
+from viewer.gui.timeline import overview as module
+from viewer.gui.timeline.overview import LEAST_TRACKS
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.view.state import SliceRef

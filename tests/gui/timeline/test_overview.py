@@ -8,11 +8,11 @@ from PySide6.QtCore import QPoint
 
 from tests.gui.events import drag, move, press, release, wheel
 from viewer.gui.session import navigation
-from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.choices import set_scheme
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.session.inferences import pick_run, run_span_ns
+from viewer.gui.session.navigation import pick_run, run_span_ns
 from viewer.gui.timeline.overview import BAND_HEIGHT
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
 
 LANES = BAND_HEIGHT + 20

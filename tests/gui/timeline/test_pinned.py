@@ -6,14 +6,13 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage, QPainter
 
 from tests.gui.events import LEFT, canvas, drag, place_of, press, release, wheel
-from viewer.gui.session.tracks import arrange_tracks
+from viewer.gui.session.choices import arrange_tracks
 from viewer.gui.timeline.painting.frame import Overlay
-from viewer.gui.timeline.scene.titles import process_title
+from viewer.gui.timeline.scene.texts import process_title
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.arrangement import TrackView
-from viewer.render.canvas import Canvas
-from viewer.render.layout import BandKind
+from viewer.render.layout import BandKind, Canvas
 from viewer.render.palette import fills
 from viewer.view.state import SliceRef
 

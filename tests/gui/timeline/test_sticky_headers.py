@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from tests.gui.events import canvas, press, release, wheel
-from viewer.gui.session.tracks import arrange_tracks
+from viewer.gui.session.choices import arrange_tracks
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.layout import HEADER_HEIGHT, BandKind

@@ -25,9 +25,9 @@ from tests.gui.events import (
     wheel,
 )
 from viewer.gui.session import navigation
-from viewer.gui.timeline.held_keys import HeldAxis, HeldKeys, HeldWay
-from viewer.gui.window.frame.status_text import selection_text
-from viewer.model.inferences.inference_views import Inferences
+from viewer.gui.timeline.view import HeldAxis, HeldKeys, HeldWay
+from viewer.gui.window.frame.status import selection_text
+from viewer.model.inference_views import Inferences
 from viewer.model.text import name_text
 from viewer.model.times import format_time
 from viewer.render.layout import BandKind

@@ -29,8 +29,8 @@ from tests.gui.events import open_sample, settle
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session import navigation
-from viewer.gui.session.tracks import arrange_tracks
-from viewer.gui.window.frame.status_text import spoken_text
+from viewer.gui.session.choices import arrange_tracks
+from viewer.gui.window.frame.status import spoken_text
 from viewer.resources import resource
 from viewer.view.state import SliceRef
 

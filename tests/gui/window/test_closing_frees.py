@@ -20,10 +20,10 @@ from tests.gui.events import (
     settle,
 )
 from viewer.gui.session import navigation
-from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.choices import set_scheme
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.window import controller as window_controller
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
 pytestmark = pytest.mark.slow

@@ -5,9 +5,9 @@ from PySide6.QtCore import QPoint, Qt
 
 from tests.gui.events import canvas, move, place_of, settle
 from viewer.gui.qt import crash_report
-from viewer.gui.session.feeds import selection_statistics
+from viewer.gui.session.feeds import selection
 from viewer.gui.session.selection import slices_of
-from viewer.gui.window.frame.status_text import range_text
+from viewer.gui.window.frame.status import range_text
 from viewer.model.times import format_time
 from viewer.view.state import SliceRef, SliceSet
 
@@ -62,7 +62,7 @@ def test_the_details_panel_shows_what_a_click_selected(attention, qtbot):
 
 def test_the_status_bar_tells_count_and_total(attention, qtbot, monkeypatch):
     session, said = attention.session, attention.window.status.said
-    monkeypatch.setattr(selection_statistics, "AT_ONCE", -1)  # of many slices it comes later
+    monkeypatch.setattr(selection, "AT_ONCE", -1)  # of many slices it comes later
     first, last = SliceRef(0, 10), SliceRef(0, 20)
     session.select_slices(SliceSet.of_refs({first, last}), first)
     assert said.text() == "2 slices selected"

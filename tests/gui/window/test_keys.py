@@ -40,17 +40,16 @@ from tests.gui.events import (
     wheel,
 )
 from viewer.gui.qt.settings import DRAG_PANS, KEYS, Settings
-from viewer.gui.session.coloring import set_scheme
-from viewer.gui.session.feeds.problems import ProblemsFeed
+from viewer.gui.session.choices import set_scheme
+from viewer.gui.session.feeds.feed import ProblemsFeed
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.session.inferences import run_span_ns
-from viewer.gui.timeline.held_keys import HeldKeys, traveled
+from viewer.gui.session.navigation import run_span_ns
+from viewer.gui.timeline.view import HeldKeys, traveled
 from viewer.gui.window.commands.menus import MOUSE_HELP
 from viewer.gui.window.dialogs.command_palette import found_rows
-from viewer.gui.window.dialogs.key_sheet import KeySheet
-from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
+from viewer.gui.window.dialogs.shortcuts import KeySheet, ShortcutsDialog
 from viewer.gui.window.help.pages import text_of
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.render.layout import BandKind
 from viewer.view.state import SliceRef
 

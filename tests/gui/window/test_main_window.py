@@ -15,8 +15,8 @@ from tests.gui.events import SAMPLE, answer_file_dialog, drop, has_controller, o
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import PANEL_LAYOUT, WINDOW_GEOMETRY, Settings
 from viewer.gui.session import navigation
+from viewer.gui.window.frame import start_page
 from viewer.gui.window.main_window import MainWindow
-from viewer.gui.window.start_page import page as start_page
 
 DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
 
@@ -54,7 +54,7 @@ def test_the_first_window_waits_for_qt_alone():
     modules = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     ).stdout.split()
-    assert "viewer.gui.window.start_page.page" in modules
+    assert "viewer.gui.window.frame.start_page" in modules
     assert not {
         "numpy",
         "pandas",

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from tests.gui.events import canvas, open_files, open_sample, place_of, settle
 from viewer.analysis.findings.finding import PanelRef
 from viewer.gui.session import navigation
-from viewer.gui.session.feeds.problems import ProblemsFeed
+from viewer.gui.session.feeds.feed import ProblemsFeed
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.menu_bar import CANVAS_MENU, SLICE_MENU

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from tests.gui.events import canvas, open_files, place_of, settle
 from tests.gui.panels.model.tree import ATTENTION_0, marked, open_to, opened_rows
 from viewer.gui.panels.base.panel_spec import PanelArea
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope
 from viewer.view.state import SliceRef
 
 

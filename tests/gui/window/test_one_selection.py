@@ -5,7 +5,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 
 from tests.gui.events import settle
 from viewer.gui.qt.widgets.tables import marked_rows
-from viewer.gui.session.inferences import run_span_ns
+from viewer.gui.session.navigation import run_span_ns
 from viewer.gui.session.selection import operator_of
 from viewer.view.state import Area, SliceRef
 

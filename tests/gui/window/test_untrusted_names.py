@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QMessa
 from tests import paths
 from tests.gui.events import settle
 from tests.gui.window.shown import ATTENTION
-from viewer.gui.panels.summary.links import SummaryLink
+from viewer.gui.panels.summary.sections import SummaryLink
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.feeds.search import Search
 from viewer.view.state import Bookmark, SliceRef
@@ -125,7 +125,7 @@ def test_every_painted_text_is_elided_in_one_place():
         for path in (paths.ROOT / "viewer").rglob("*.py")
         if ".elidedText(" in path.read_text("utf-8")
     ]
-    assert callers == ["viewer/gui/qt/widgets/elided_text.py"]
+    assert callers == ["viewer/gui/qt/widgets/labels.py"]
 
 
 def test_a_bookmark_keeps_its_name_while_it_is_edited(named):

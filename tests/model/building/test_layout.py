@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viewer.analysis.statistics.clipped import outermost, self_time_within
+from viewer.analysis.statistics.occurrences import outermost, self_time_within
 from viewer.model.building import layout
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.queries import by_lane, children_of, parent_of, preorder, ranks, tree

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewer.analysis.cost.thread_time import ThreadTime
+from viewer.analysis.cost.event_times import ThreadTime
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.rounded_times import resolution_of, rows_to_draw, without_rounding
 from viewer.model.queries import tree

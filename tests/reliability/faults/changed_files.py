@@ -114,7 +114,7 @@ def _reload(
 ) -> None:
     """Write whole files, load them again, and compare logged values with another reference."""
     from viewer.gui.session.feeds.numbers import NumbersFeed
-    from viewer.gui.session.numbers.references import Reference
+    from viewer.gui.session.feeds.references import Reference
 
     for name, content in contents.items():
         (folder / name).write_bytes(content)

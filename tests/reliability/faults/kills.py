@@ -135,8 +135,7 @@ def _writers(suffix: str) -> tuple[Write, Write]:
     """Two functions that write files of a kind with different contents."""
     from viewer.codecs.reading import never_cancelled, no_progress
     from viewer.render.flame_graph.svg import write_svg
-    from viewer.reports.calls import CallOptions
-    from viewer.reports.flame_graphs import flame_graphs
+    from viewer.reports.calls import CallOptions, flame_graphs
     from viewer.view.sessions.session_file import (
         VERSION,
         SavedBookmark,

@@ -11,9 +11,9 @@ from tests.paths import DATA
 from tests.reliability.fuzz.kinds import Kind
 from viewer.analysis.statistics.events import event_statistics
 from viewer.codecs.reading import UnreadableFile
-from viewer.compat.inspector import official, official_events, official_record
+from viewer.compat.inspector import official, official_record
 from viewer.compat.inspector.answers import InspectorAnswers
-from viewer.compat.inspector.official_errors import InspectorError
+from viewer.compat.inspector.official_record import InspectorError
 from viewer.model.trace import Trace
 from viewer.workspace.workspace import Workspace
 
@@ -26,7 +26,7 @@ def check_inspect(path: Path, kind: Kind) -> None:
     dump, record = (path, None) if is_dump else (DATA / kind.partner, path)
     with suppress(UnreadableFile, InspectorError):
         loaded = official_record.read(str(record)) if record else None
-        theirs = official.answer(*official_events.read(str(dump)), loaded)
+        theirs = official.answer(*official.read(str(dump)), loaded)
         list(theirs.sheet(include_metadata=True).grid())
         json.dumps(theirs.as_json())
     with suppress(UnreadableFile):

@@ -27,9 +27,8 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.memory.plan import memory_plan, planned_counters
-from viewer.analysis.numbers.compared import compared
-from viewer.analysis.numbers.pairing import paired_runs
-from viewer.analysis.numbers.summary import summary_of
+from viewer.analysis.numbers.compared import compared, paired_runs
+from viewer.analysis.numbers.tensor_summary import summary_of
 from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.groups import GroupKey, groups
 from viewer.analysis.statistics.events import event_statistics
@@ -44,23 +43,27 @@ from viewer.formats.column_cache import trace_in
 from viewer.formats.executorch.logged_profile import expected_values, logged_profile
 from viewer.formats.executorch.pte.bundled_outputs import is_bundled, read_bundled_cases
 from viewer.formats.table.reader import TIME_LIMIT
-from viewer.html_report.contents import contents_of
-from viewer.html_report.options import Limits, ReportOptions
-from viewer.html_report.sections.queries import queries
-from viewer.model.inferences.inference_views import Inferences, aligned_runs, mean_run
+from viewer.html_report.contents import Limits, ReportOptions, contents_of
+from viewer.html_report.queries import queries
+from viewer.model.inference_views import Inferences, aligned_runs, mean_run
 from viewer.model.queries import NATIVE_DURATION, preorder
 from viewer.model.trace import KeyKind, Trace
 from viewer.model.trace_checks import require_fitting_values
 from viewer.model.untimed import value_text
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 from viewer.program.program import Program
-from viewer.render.kept_raster import KeptRaster
+from viewer.render.raster import KeptRaster
 from viewer.reports.info import info, info_text
 from viewer.reports.numbers import GapReport, gap_text, reference_facts, values_facts, values_text
-from viewer.reports.programs.differences import difference_facts, difference_text
-from viewer.reports.programs.memory import memory_facts, memory_text
-from viewer.reports.programs.sizes import sizes_facts, sizes_text
-from viewer.tables.untimed import untimed_columns
+from viewer.reports.program_files import (
+    difference_facts,
+    difference_text,
+    memory_facts,
+    memory_text,
+    sizes_facts,
+    sizes_text,
+)
+from viewer.tables.slices import untimed_columns
 from viewer.view.open_trace import views_of
 from viewer.view.sessions.opened_files import is_session, with_inputs
 from viewer.view.sessions.saved_view import shown_view

@@ -198,8 +198,7 @@ def _columns_of(sample: str) -> bytes:
     from viewer.codecs.packed_values import Packer
     from viewer.formats import open_file
     from viewer.model.trace import Trace
-    from viewer.render.kept_raster import KeptRaster
-    from viewer.render.raster import RowRaster
+    from viewer.render.raster import KeptRaster, RowRaster
 
     trace = open_file(str(DATA / sample))
     assert isinstance(trace, Trace)

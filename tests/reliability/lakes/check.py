@@ -150,7 +150,7 @@ def command(*words: str) -> Said:
     """Run a command of `opscope fleet` in this process."""
     from viewer.cli import main
     from viewer.cli.commands.fleet import build
-    from viewer.fleet.engines.engine import InProcess
+    from viewer.fleet.engine import InProcess
 
     out, err = io.StringIO(), io.StringIO()
     before = signal.signal(signal.SIGVTALRM, _too_slow)

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from tests.builders.fleet_dumps import RECORDED, Template, write_fleet
 from tests.builders.lakes import built
-from viewer.fleet.compact import compact
-from viewer.fleet.lake import Lake
-from viewer.fleet.lake_session import session_of
+from viewer.fleet.build import compact
+from viewer.fleet.lake import Lake, session_of
 
 # Folders and files that a lake must not touch: what lies around a folder of downloads.
 OUTSIDE = "outside"

@@ -28,7 +28,7 @@ def check(options: Options) -> Outcome:
     from PySide6.QtCore import QCoreApplication
 
     from viewer.gui.app.handover_request import HandoverRequest, hand_over, place
-    from viewer.gui.app.handover_server import HandoverServer
+    from viewer.gui.app.windows import HandoverServer
 
     app = QCoreApplication([])
     findings: list[Finding] = []

@@ -72,7 +72,7 @@ def _special(folder: Path) -> list[str]:
 
 def _source(path: str) -> list[Finding]:
     """Ask for a source as the Source panel does."""
-    from viewer.program.sources.named_files import find_source
+    from viewer.program.source_files import find_source
 
     done = _answered(lambda: find_source(path, ["/"]))
     if done is None:

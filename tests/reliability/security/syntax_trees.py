@@ -31,16 +31,16 @@ _METHODS = ("extractall", "eval")
 # What runs other programs: each file that does, and the reason.
 _PROGRAMS = ("subprocess", "QProcess", "multiprocessing", "ProcessPoolExecutor")
 ALLOWED = {
-    ("viewer/gui/window/files/source_editor.py", "QProcess"): "opens a line in the user's editor",
+    ("viewer/gui/window/files/source_files.py", "QProcess"): "opens a line in the user's editor",
     ("viewer/api/profile.py", "subprocess"): "starts the window of Opscope (Profile.show)",
     ("viewer/recording/process.py", "subprocess"): "starts what the user records with",
     (
-        "viewer/fleet/engines/local.py",
+        "viewer/fleet/engine.py",
         "multiprocessing",
     ): "reads and exports files at the same time",
-    ("viewer/fleet/engines/local.py", "ProcessPoolExecutor"): "the same",
+    ("viewer/fleet/engine.py", "ProcessPoolExecutor"): "the same",
     (
-        "viewer/formats/torq/workbook_cells.py",
+        "viewer/formats/torq/annotated_xlsx.py",
         "xml.parsers: expands entities",
     ): "refuses a document type, without which there are no entities",
 }

@@ -11,7 +11,6 @@ from viewer.analysis.calls.bottom_up import bottom_up
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.links.linker import unlinked
-from viewer.render.axis.xmap import XMap
 from viewer.render.flame_graph import boxes
 from viewer.render.flame_graph.boxes import (
     AROUND,
@@ -26,6 +25,7 @@ from viewer.render.flame_graph.boxes import (
 )
 from viewer.render.lod import weights_of
 from viewer.render.palette import FRAME, RAMP, SLAB, by_name
+from viewer.render.time_axis import XMap
 
 SLICES = (
     ("t", "main", 0, 400), ("t", "load", 0, 80), ("t", "run", 80, 360), ("t", "conv", 120, 280),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.builders.path_arms import arm_of_traces, nested
-from viewer.analysis.comparison.changes.path_changes import path_changes
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.path_changes import path_changes
 from viewer.render.flame_graph.changed_calls import ONLY_A, changed_calls
 from viewer.render.palette import FASTER, FRAME, SLAB, SLOWER, UNLINKED
 

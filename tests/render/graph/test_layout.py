@@ -6,8 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from viewer.render.graph.layer_order import crossings, ordered
-from viewer.render.graph.layout import isotonic, layered
+from viewer.render.graph.layout import crossings, isotonic, layered, ordered
 
 WIDE, HIGH = 190.0, 52.0
 

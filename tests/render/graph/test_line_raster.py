@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.render.graph.line_raster import line_pixels
+from viewer.render.graph.layout import line_pixels
 
 
 def drawn(*lines, size=(8, 6)):

@@ -7,14 +7,14 @@ import pytest
 
 from tests.builders.nested_program import calls_of, chain, nested_program
 from viewer.analysis.flows.dataflow import dataflow_of
-from viewer.render.graph.model_tree import group_tree
-from viewer.render.graph.nested_layout import GroupSizes, NestedLayouter
-from viewer.render.graph.open_groups import (
+from viewer.render.graph.model_tree import (
     group_edges,
+    group_tree,
     operator_edges,
     shown_groups,
     shown_operators,
 )
+from viewer.render.graph.nested_layout import GroupSizes, NestedLayouter
 
 
 def laid_out(program, calls=(), opened=None, layouter=None, **sizes):

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from tests.builders.nested_program import calls_of, chain, nested_program
 from viewer.analysis.flows.dataflow import dataflow_of
-from viewer.render.graph.model_tree import group_tree
-from viewer.render.graph.open_groups import (
+from viewer.render.graph.model_tree import (
     first_opened,
     group_edges,
+    group_tree,
     operator_edges,
     shown_groups,
     shown_operators,

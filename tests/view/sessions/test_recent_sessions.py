@@ -14,15 +14,17 @@ from viewer.view.sessions.recent_sessions import (
     take_left,
     work_of,
 )
-from viewer.view.sessions.saved_choices import LinkChoice, SavedChoices, SourcePath
 from viewer.view.sessions.session_file import (
     VERSION,
+    LinkChoice,
     SavedBookmark,
+    SavedChoices,
     SavedInput,
     SavedPlace,
     SavedSession,
     SavedTracks,
     SavedView,
+    SourcePath,
     read,
 )
 

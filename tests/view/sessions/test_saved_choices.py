@@ -9,7 +9,7 @@ import msgspec
 from tests.builders.workspaces import workspace_of
 from tests.paths import DATA
 from viewer.view.sessions.opened_files import opened_files
-from viewer.view.sessions.saved_choices import (
+from viewer.view.sessions.session_file import (
     ClockChoice,
     SavedChoices,
     TableColumns,

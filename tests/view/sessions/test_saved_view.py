@@ -14,10 +14,9 @@ from viewer.analysis.comparison.hand_pairs import HandPairs
 from viewer.codecs.reading import UnreadableFile
 from viewer.gui.session import bookmarks
 from viewer.gui.session.session import Session
-from viewer.render.axis.gaps import Gaps
-from viewer.view import group_ranges
-from viewer.view.clock_groups import clock_groups
-from viewer.view.compared_arms import ChosenArm, ComparedArms
+from viewer.render.time_axis import Gaps
+from viewer.view import visible_ranges
+from viewer.view.clock_groups import Tie, clock_groups
 from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.saved_view import kept_view, shown_view
 from viewer.view.sessions.session_file import (
@@ -31,8 +30,15 @@ from viewer.view.sessions.session_file import (
     encoded,
     read,
 )
-from viewer.view.state import Area, Bookmark, SliceRef, StripView, ViewState
-from viewer.view.ties import Tie
+from viewer.view.state import (
+    Area,
+    Bookmark,
+    ChosenArm,
+    ComparedArms,
+    SliceRef,
+    StripView,
+    ViewState,
+)
 
 # Two files of one clock; the second one starts 4 µs before the first one.
 FILES = (
@@ -45,7 +51,7 @@ INPUTS = ("net.etrecord", "host.csv", "net.etdp", "host2.csv", "npu.csv")
 
 
 def first_state(shown: list[OpenTrace]) -> ViewState:
-    return group_ranges.reset(ViewState(), clock_groups(shown), shown)[0]
+    return visible_ranges.reset(ViewState(), clock_groups(shown), shown)[0]
 
 
 def shown_again(saved: SavedView, *files: int) -> tuple[ViewState, list[str]]:
@@ -218,11 +224,11 @@ def test_any_saved_view_gives_ranges_that_can_be_shown(saved):
     paths: list[str | None] = [None, *INPUTS[1:]]
     state, _ = shown_view(saved, first_state(shown), shown, paths)
     groups = clock_groups(shown)
-    restored = group_ranges.restored(state, groups, shown)
+    restored = visible_ranges.restored(state, groups, shown)
     assert set(restored.all_ranges) == {group.key for group in groups}
     assert len(restored.ties) != 1
     panned = replace(restored, t0=restored.t0 + 1, t1=restored.t1 + 1)
-    moved = group_ranges.tied(restored, panned)
+    moved = visible_ranges.tied(restored, panned)
     for t0, t1 in (*restored.all_ranges.values(), *moved.all_ranges.values()):
         assert -(2**63) < t0 < t1 < 2**63
 

@@ -14,17 +14,18 @@ from hypothesis import strategies as st
 from tests.paths import DATA
 from viewer.cli import main
 from viewer.codecs.atomic_file import WriteCancelled
-from viewer.codecs.file_stamps import stamp_of
+from viewer.codecs.file_bytes import stamp_of
 from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
 from viewer.view.sessions.opened_files import is_session
-from viewer.view.sessions.saved_choices import choices_of, kept_choices
 from viewer.view.sessions.session_file import (
     SavedInput,
     SavedSession,
     changed_inputs,
+    choices_of,
     encoded,
     find_inputs,
     input_of,
+    kept_choices,
     read,
     write,
 )

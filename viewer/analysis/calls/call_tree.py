@@ -7,7 +7,7 @@ the same group: a call and its kernel are one occurrence. A slice without a grou
 has one, has its name.
 
 Lanes of a thread nest by themselves, and add up. In no node are slices on a delegate's own clock,
-those that the reader derived from others (`viewer.analysis.cost.stated_time.made_of_others`), and
+those that the reader derived from others (`viewer.analysis.cost.event_times.made_of_others`), and
 those that mark unattributed time: their time is self time of what encloses them. A slice that
 crosses an edge of the scope counts with its part inside.
 
@@ -33,13 +33,13 @@ from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.paths import CallPaths, call_paths
-from viewer.analysis.cost.stated_time import made_of_others
+from viewer.analysis.cost.event_times import made_of_others
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.statistics.clipped import clipped
 from viewer.analysis.statistics.group_keys import GroupKeys
+from viewer.analysis.statistics.occurrences import clipped
 from viewer.arrays import Bools, Ints, counts_of, narrow, parts_of
-from viewer.model.names.profilers import ANNOTATION, CATEGORY, PROFILER_SPAN, SAMPLES
+from viewer.model.figures import WHOLE, TimeScope, counted_in
 from viewer.model.queries import (
     counted_slices,
     foreign,
@@ -48,7 +48,7 @@ from viewer.model.queries import (
     tree,
     unfinished,
 )
-from viewer.model.scope import WHOLE, TimeScope, counted_in
+from viewer.model.recorded_names import ANNOTATION, CATEGORY, PROFILER_SPAN, SAMPLES
 from viewer.model.timing import Timing, rounded_zeros
 from viewer.model.trace import KeyKind
 

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from viewer.analysis.calls.call_table import numbered, preorder
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Codes, Ints, levels, narrow
-from viewer.model.queries import ranks
+from viewer.model.queries import TrackBlock, in_blocks, ranks
 from viewer.model.trace import Slices, Trace
-from viewer.model.track_blocks import TrackBlock, in_blocks
 
 # Where frames begin: processes have depth 0, threads 1.
 FRAMES = 2

@@ -1,8 +1,19 @@
-"""An arm of a comparison: sessions of one program, with the time of any group of its parts."""
+"""An arm of a comparison: sessions of one program, with the time of any group of its parts.
+
+The inference that shows an arm best is the one whose parts all take about as long as usual. The one
+of median duration is no good choice: where processes are interrupted, most inferences have one call
+that takes much too long, and the median one has such a call too.
+
+The noise of a device is how much session medians of one unchanged program vary. A comparison of one
+or two sessions says nothing about its own noise. What was measured before, on the same device,
+gives its changes an interval, though no verdict. In 400 random choices of sessions of
+tests/data/compare, the noise of seven covered 95 % of the changes between two others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log1p
@@ -11,14 +22,19 @@ import numpy as np
 
 from viewer.analysis.comparison.levels import CALLS, LEVELS_OF_CALLS, NAME, SET
 from viewer.analysis.comparison.rollups import rolled_times
-from viewer.analysis.comparison.session_test import THRESHOLD
+from viewer.analysis.comparison.session_test import (
+    LEAST_SESSIONS,
+    THRESHOLD,
+    Changes,
+    two_sided_quantile,
+)
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.analysis.torq.measured_actions import states
 from viewer.arrays import Bools, Floats, Ints
-from viewer.model.names.torq import ACTION, JOB, LOCATION
 from viewer.model.quantiles import median, medians
+from viewer.model.recorded_names import ACTION, JOB, LOCATION
 from viewer.model.trace import Run
-from viewer.model.work_unit import WorkUnit, common_unit
+from viewer.model.trace_attributes import WorkUnit, common_unit
 from viewer.program.program import Program
 
 # A time within so many steps of its clock says nothing about a change of a few percent.
@@ -365,3 +381,144 @@ def shared_inferences(a: Arm, b: Arm) -> int:
         for arm in (a, b)
     )
     return len(of_a & of_b)
+
+
+def typical_run(arm: Arm, method: str = "") -> tuple[Session, Run] | None:
+    """Return the session and the run; None for an arm without runs.
+
+    Its parts, and the time between its calls, differ least from the medians of the arm, in sum.
+    method: only runs of it, if it has any; else of the method that takes longest. An arm of files
+    without methods has the run whose duration is nearest to the median.
+    """
+    usual = median_of_sessions(arm.medians([[i] for i in range(len(arm.parts))]))
+    gap = _usual_gap(arm)
+    of_methods: dict[str, float] = {}
+    for session in arm.sessions:
+        for times in session.methods:
+            usual_ns = float(np.nansum(usual[[arm.number[part.id] for part in times.parts]]))
+            of_methods[times.method] = max(of_methods.get(times.method, 0.0), usual_ns)
+    if not of_methods:
+        return _of_median_duration(arm)
+    chosen = method if method in of_methods else max(of_methods, key=lambda name: of_methods[name])
+    best: tuple[float, Session, Run] | None = None
+    for session in arm.sessions:
+        for times in session.methods:
+            if times.method != chosen or not times.runs:
+                continue
+            wanted = usual[[arm.number[part.id] for part in times.parts]]
+            ran = np.nan_to_num(times.ticks * session.ns_per_tick)
+            distance = np.abs(ran - np.nan_to_num(wanted)).sum(axis=1)
+            distance += np.abs(_gaps(session, times) - gap[chosen])
+            nearest = int(np.argmin(distance))
+            if best is None or distance[nearest] < best[0]:
+                best = float(distance[nearest]), session, times.runs[nearest]
+    return None if best is None else best[1:]
+
+
+def _usual_gap(arm: Arm) -> dict[str, float]:
+    """Method -> the median time of a run, in ns, in which no call runs."""
+    gaps: dict[str, list[Floats]] = {}
+    for session in arm.sessions:
+        for times in session.methods:
+            gaps.setdefault(times.method, []).append(_gaps(session, times))
+    return {method: median(np.concatenate(method_gaps)) for method, method_gaps in gaps.items()}
+
+
+def _gaps(session: Session, times: MethodTimes) -> Floats:
+    """The time of each run in which no call runs, in ns."""
+    is_call = np.array([part.id.event is None for part in times.parts], np.bool_)
+    in_calls = np.nan_to_num(times.ticks[:, is_call]).sum(axis=1)
+    durations = np.array([run.end - run.start for run in times.runs], np.float64)
+    gaps: Floats = (durations - in_calls) * session.ns_per_tick
+    return gaps
+
+
+def _of_median_duration(arm: Arm) -> tuple[Session, Run] | None:
+    every = [
+        ((run.end - run.start) * session.ns_per_tick, session, run)
+        for session in arm.sessions
+        for run in session.runs
+    ]
+    if not every:
+        return None
+    middle = median([took for took, _, _ in every])
+    return min(every, key=lambda candidate: (abs(candidate[0] - middle), candidate[0]))[1:]
+
+
+_NUMBERED = re.compile(r"\s*#[0-9]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The standard deviations of log session medians: of the inference, and by operator type.
+
+    sessions: how many were measured. typical: of a type that was not measured.
+    """
+
+    sessions: int
+    inference: float
+    types: Mapping[str, float]
+
+    @property
+    def typical(self) -> float:
+        """The median over the types; that of the inference if there are none."""
+        return median([*self.types.values()]) if self.types else self.inference
+
+    def of(self, kind: str) -> float:
+        """The deviation of a type."""
+        return self.types.get(kind, self.typical)
+
+    def half_widths(self, deviations: Floats, count_a: Floats, count_b: Floats) -> Floats:
+        """Half of the 95 % interval of log changes between so many sessions of A and of B."""
+        t = two_sided_quantile(0.05, np.array([max(self.sessions - 1.0, 1.0)]))[0]
+        with np.errstate(divide="ignore"):
+            half_widths: Floats = t * deviations * np.sqrt(1 / count_a + 1 / count_b)
+        return half_widths
+
+
+def noise_of(arm: Arm) -> Noise:
+    """Return the noise of sessions of one unchanged program. Raises ValueError for less than two.
+
+    Parts that are below their clock, or not in every session, are left out.
+    """
+    if len(arm.sessions) < 2:
+        raise ValueError("noise needs at least 2 sessions of one program")
+    medians = arm.medians([[number] for number in range(len(arm.parts))])
+    variances: dict[str, list[float]] = {}
+    for number, times in enumerate(medians.T):
+        positive = times[np.isfinite(times) & (times > 0)]
+        if len(positive) == len(times) and median(positive) > 2 * arm.grain_ns[number]:
+            variance = float(np.log(positive).var(ddof=1))
+            variances.setdefault(type_of_parts(arm, [number]), []).append(variance)
+    types = {kind: float(np.sqrt(np.mean(of_type))) for kind, of_type in sorted(variances.items())}
+    if not (arm.inference > 0).all():
+        raise ValueError("noise needs inferences that take time")
+    inference = float(np.log(arm.inference).std(ddof=1))
+    return Noise(len(arm.sessions), inference, types)
+
+
+def type_of_parts(arm: Arm, parts: Sequence[int]) -> str:
+    """The operator type of some parts; names of kernels or events, without numbers, if unknown."""
+    program = arm.program
+    calls = [arm.parts[number] for number in parts]
+    operators = {i for part in calls for i in part.operators if part.id.event is None}
+    if program is not None and operators:
+        kinds = {program.operators[i].op for i in operators}
+    else:
+        kinds = {_NUMBERED.sub("", part.name) for part in calls}
+    return " + ".join(sorted(kinds))
+
+
+def with_noise(noise: Noise, deviations: Floats, changes: Changes, a: Floats, b: Floats) -> Changes:
+    """Return changes with intervals from known noise where there are too few sessions.
+
+    deviations: of each row. a, b: the session medians, of shape (sessions, rows).
+    """
+    count_a, count_b = (np.isfinite(times).sum(axis=0).astype(np.float64) for times in (a, b))
+    half = noise.half_widths(deviations, count_a, count_b)
+    few = np.minimum(count_a, count_b) < LEAST_SESSIONS
+    return replace(
+        changes,
+        low=np.where(few, changes.log_ratio - half, changes.low),
+        high=np.where(few, changes.log_ratio + half, changes.high),
+    )

@@ -1,12 +1,12 @@
 """The levels of a comparison: what its rows are."""
 
-from viewer.model.names.torq import ACTION, JOB, LOCATION, TASK
+from viewer.model.recorded_names import ACTION, JOB, LOCATION, TASK
 
 # The default level: instructions, and events inside delegate calls.
 CALLS = "operator"
 # Levels whose rows are sums of calls: those of each delegate, and none but the whole inference.
 DELEGATE, INFERENCE = "delegate", "inference"
-# A level whose rows are call paths (`changes.path_changes`).
+# A level whose rows are call paths (`path_changes`).
 PATH = "path"
 LEVELS_OF_CALLS = (CALLS, DELEGATE, INFERENCE)
 

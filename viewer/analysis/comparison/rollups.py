@@ -27,7 +27,7 @@ from viewer.analysis.comparison.levels import (
 )
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.lines import place_of
+from viewer.analysis.cost.source_costs import place_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.analysis.statistics.npu_units import UnitOverview

@@ -1,20 +1,28 @@
-"""What sessions of one program take: the median over sessions, and how far these are apart.
+"""What sessions of one program take: the median over them, its spread, and inferences per second.
 
 Each session counts once, by the median of its inferences: sessions differ by more than their
 inferences do, so all inferences in one median would state a spread that is too small.
+
+A comparison of inferences does not see what the host does between them, so rates are of wall time.
+A session of several methods or phases has no rate, because they share the wall time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from statistics import median
 
 import numpy as np
 
 from viewer.analysis.comparison.arms import Arm, level_without_calls, median_of_sessions
 from viewer.analysis.comparison.rollups import AND, OUTERMOST
-from viewer.analysis.comparison.sessions import Part
+from viewer.analysis.comparison.sessions import Part, Session
 from viewer.analysis.links.labels import set_label
+from viewer.analysis.sequence.wall_time import rate_of
 from viewer.arrays import Floats
+from viewer.model.inference_views import series_of
 from viewer.model.times import NARROW_SPACE, counted, format_time
 
 
@@ -101,14 +109,14 @@ def _spread(
     """Return a row per column of the times of sessions."""
     middle = median_of_sessions(times)
     rows = []
-    for column, (name, median) in enumerate(zip(names, middle.tolist(), strict=True)):
+    for column, (name, of_sessions_median) in enumerate(zip(names, middle.tolist(), strict=True)):
         of_sessions = times[:, column]
         ran = of_sessions[np.isfinite(of_sessions)]
         if len(ran):
             rows.append(
                 Spread(
                     name,
-                    median,
+                    of_sessions_median,
                     float(ran.min()),
                     float(ran.max()),
                     tuple(of_sessions.tolist()),
@@ -116,3 +124,45 @@ def _spread(
                 )
             )
     return tuple(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class WallRate:
+    """Medians over the sessions of an arm that have a rate.
+
+    per_second: inferences per second of wall time. gap_ns: median time between inferences.
+    idle_share: the part of the wall time between them, 0 to 1.
+    """
+
+    per_second: float
+    gap_ns: float
+    idle_share: float
+
+
+def wall_rate(arm: Arm) -> WallRate | None:
+    """Return the rate of an arm, None if the files do not show when inferences started."""
+    return rate_of_sessions([rate for each in arm.sessions if (rate := _of(each)) is not None])
+
+
+def rate_of_sessions(sessions: Sequence[WallRate]) -> WallRate | None:
+    """Return the medians over the sessions of an arm, None without any."""
+    if not sessions:
+        return None
+    return WallRate(
+        median(each.per_second for each in sessions),
+        median(each.gap_ns for each in sessions),
+        median(each.idle_share for each in sessions),
+    )
+
+
+def _of(session: Session) -> WallRate | None:
+    trace = session.table.trace
+    if session.is_whole or len({series_of(trace, run) for run in session.runs}) != 1:
+        return None
+    position = {id(run): at for at, run in enumerate(trace.runs)}
+    runs = [position[id(run)] for run in session.runs if id(run) in position]
+    rate = rate_of(trace, runs)
+    per_second = None if rate is None else rate.per_second(Fraction(session.ns_per_tick))
+    if rate is None or per_second is None:
+        return None
+    return WallRate(per_second, median(rate.gaps) * session.ns_per_tick, rate.share)

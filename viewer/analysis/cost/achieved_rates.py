@@ -21,15 +21,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.analysis.cost.stated_time import made_of_others
+from viewer.analysis.cost.event_times import made_of_others
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.names.executorch import kernel_operator
 from viewer.model.queries import NATIVE_DURATION
+from viewer.model.recorded_names import kernel_operator
 from viewer.model.trace import KeyKind, Unit
-from viewer.program.delegated_to import Lowering, instructions_of, lowered_into
-from viewer.program.program import GraphNode, Method, Operator, base_name
+from viewer.program.program import (
+    GraphNode,
+    Lowering,
+    Method,
+    Operator,
+    base_name,
+    instructions_of,
+    lowered_into,
+)
 
 _KERNELS = (KeyKind.KERNEL, KeyKind.OPERATOR_CALL)
 _INSTRUCTIONS = (*_KERNELS, KeyKind.DELEGATE_CALL)

@@ -18,8 +18,12 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.cost.stated_time import made_of_others, stated_alone
-from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
+from viewer.analysis.cost.event_times import (
+    ThreadTime,
+    made_of_others,
+    stated_alone,
+    thread_time_of,
+)
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
@@ -31,8 +35,8 @@ from viewer.model.charging import (
     sum_per_key,
     total_per_group,
 )
+from viewer.model.figures import WHOLE, TimeScope, counted_in
 from viewer.model.queries import counted_slices, execute_keys, foreign, innermost_around
-from viewer.model.scope import WHOLE, TimeScope, counted_in
 from viewer.model.timing import rounded_zeros
 from viewer.model.trace import KeyKind, Run, Trace, Unit
 

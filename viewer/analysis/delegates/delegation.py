@@ -8,6 +8,11 @@ to the total, which is `Method::execute` where the file has it.
 Inside a call, time is attributed to its innermost event. Time that no event on the ETDump's own
 clock covers is the call's *unattributed* part. If no such event was logged, that part is unknown,
 not 0. All times are ticks of the trace.
+
+Some of the unattributed time can be due to rounding alone. XNNPACK cuts the duration of each event
+to whole µs and puts its events one after another, from a start that it measured. So each event
+loses less than 1 µs, half of that on average, and what they lose adds up behind them: the time
+before the first event is not rounding.
 """
 
 from __future__ import annotations
@@ -20,22 +25,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewer.analysis.cost.costs import FreeTime, length_within, whole_slices
-from viewer.analysis.cost.stated_time import made_of_others, stated_alone
+from viewer.analysis.cost.event_times import made_of_others, stated_alone
 from viewer.analysis.links.coverage import (
     Coverage,
     coverage,
     covered_ticks,
+    remedy,
     starts_within,
     stated_per_key,
 )
 from viewer.analysis.links.labels import key_labels, operator_count, set_label
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
-from viewer.analysis.links.remedies import remedy
 from viewer.arrays import Ints, counts_of
 from viewer.model.charging import Segments, charge, total_per_group
-from viewer.model.queries import foreign
-from viewer.model.scope import WHOLE, TimeScope
-from viewer.model.trace import KeyKind
+from viewer.model.figures import WHOLE, TimeScope
+from viewer.model.queries import children_of, foreign, parent_of
+from viewer.model.times import counted, group_digits
+from viewer.model.timing import ROUNDING_TICKS, Timing
+from viewer.model.trace import KeyKind, Trace
 from viewer.program.debug_handles import NO_INSTRUCTION
 from viewer.program.program import Method, Program
 
@@ -512,3 +519,83 @@ def _of_events(links: Iterable[Link]) -> tuple[int, ...]:
 def _why_unknown(call: Link | None) -> str:
     """Return why the operators of a delegate call are unknown."""
     return call.detail if call else "The file has no delegate calls, so their operators are unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class LoweringCounts:
+    """Numbers of operators, each counted once, of backends and of delegate calls.
+
+    partly: operators with nodes both in a delegate call and outside; they are in neither of the
+    other two numbers.
+    """
+
+    delegated: int
+    partly: int
+    not_delegated: int
+    backends: int
+    calls: int
+
+    @property
+    def operators_text(self) -> str:
+        """Text such as "36 operators delegated, 3 partly, 2 not delegated"; "" without any."""
+        counts = (
+            (self.delegated, "delegated"),
+            (self.partly, "partly" if self.delegated else "partly delegated"),
+            (self.not_delegated, "not delegated"),
+        )
+        parts = [(count, how) for count, how in counts if count]
+        texts = [f"{counted(count, 'operator')} {how}" for count, how in parts[:1]]
+        return ", ".join(texts + [f"{group_digits(count)} {how}" for count, how in parts[1:]])
+
+    @property
+    def calls_text(self) -> str:
+        """Text such as "1 backend, 5 delegate calls"; "" without calls."""
+        if not self.calls:
+            return ""
+        return f"{counted(self.backends, 'backend')}, {counted(self.calls, 'delegate call')}"
+
+
+def lowering_counts(report: DelegationReport) -> LoweringCounts:
+    """Count the operators and calls of the report for an ETRecord alone."""
+    inside = {i for instance in report.instances for i in instance.operators}
+    outside = {i for row in report.not_delegated_rows for i in row.operators}
+    return LoweringCounts(
+        len(inside - outside),
+        len(inside & outside),
+        len(outside - inside),
+        len({instance.backend for instance in report.instances}),
+        len(report.instances),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RoundingLoss:
+    """The most time that rounding can have taken from events, in ticks, and how many they are."""
+
+    ticks: int
+    events: int
+
+
+def rounding_loss(trace: Trace, i: int) -> RoundingLoss | None:
+    """Return what rounding can explain of the unattributed time of slice i.
+
+    Slice i is a delegate call or an unattributed part of one; None for others, and if rounding
+    explains nothing. The events are those before the part, or all of the call.
+    """
+    slices, kind = trace.slices, trace.keys.kind
+    is_part = kind[slices.key[i]] == KeyKind.UNATTRIBUTED
+    if slices.timing is None or not (is_part or kind[slices.key[i]] == KeyKind.DELEGATE_CALL):
+        return None
+    call = parent_of(slices, i) if is_part else i
+    inner = children_of(slices, call) if call >= 0 else np.empty(0, np.int64)
+    events = inner[(slices.timing[inner] & np.uint8(Timing.ROUNDED)) != 0]
+    if not len(events):
+        return None
+    parts = inner[kind[slices.key[inner]] == KeyKind.UNATTRIBUTED]
+    if is_part:
+        parts = np.array([i])
+        events = events[slices.end[events] <= slices.start[i]]
+    after = parts[slices.start[parts] >= slices.end[events].min(initial=np.iinfo(np.int64).max)]
+    unattributed = int((slices.end[after] - slices.start[after]).sum())
+    ticks = min(ROUNDING_TICKS * len(events), unattributed)
+    return RoundingLoss(ticks, len(events)) if ticks else None

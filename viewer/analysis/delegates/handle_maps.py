@@ -18,13 +18,13 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.cost.stated_time import made_of_others, stated_alone
+from viewer.analysis.cost.event_times import made_of_others, stated_alone
 from viewer.analysis.delegates.delegation import operators_of
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.model.charging import Segments, charge, total_per_group
+from viewer.model.figures import WHOLE, TimeScope
 from viewer.model.queries import foreign
-from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap, Identifier, is_of_whole_call
 from viewer.program.program import Method, Program

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
-from viewer.program.program import Operator, Program
-from viewer.program.rejection import Rejection
+from viewer.program.program import Operator, Program, Rejection
 
 NOT_KNOWN = "No open file shows why it was not delegated."
 _MOST_REASONS = 3  # of one operator

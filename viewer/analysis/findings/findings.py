@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.thread_time import GroupTime, ThreadTime
-from viewer.analysis.findings.far_times import FarTimes, far, far_times
+from viewer.analysis.cost.event_times import GroupTime, ThreadTime, WorkTime
 from viewer.analysis.findings.finding import (
     Family,
     FamilyAnswer,
@@ -32,18 +31,14 @@ from viewer.analysis.findings.finding import (
     SliceNumbers,
     joined,
 )
+from viewer.analysis.findings.gaps import FarTimes, dma, far, far_times, gaps
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Ints
-from viewer.model.inferences.logged_methods import (
-    Series,
-    of_series,
-    only_inferences,
-    series_of,
-)
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope
+from viewer.model.inference_views import Series, of_series, only_inferences, series_of
 from viewer.model.warm_up import counted_inferences
 
 if TYPE_CHECKING:
@@ -78,7 +73,6 @@ class FindingsAnalysis:
 
     def __init__(self, table: LinkTable, costs: Costs | None = None) -> None:
         """costs: the `Costs` of this table, if the caller already has them."""
-        from viewer.analysis.cost.work_time import WorkTime
 
         self.table = table
         self._costs = costs or Costs(table)
@@ -133,10 +127,8 @@ class FindingsAnalysis:
     def found_in(self, context: FindingContext) -> Findings:
         """Return the findings of a context; those per inference are per phase."""
         from viewer.analysis.findings import operators as of_operators
-        from viewer.analysis.findings.estimate_errors import estimate_errors
-        from viewer.analysis.findings.gaps import dma
-        from viewer.analysis.findings.inferences import slow_runs, warm_up
-        from viewer.analysis.findings.sequence import between, changes
+        from viewer.analysis.findings.accelerators import estimate_errors
+        from viewer.analysis.findings.inferences import between, changes, slow_runs, warm_up
 
         phases = self.phases_of(context) or [context]
         whole: tuple[_Rule, ...] = (
@@ -192,8 +184,7 @@ class FindingsAnalysis:
     def _of_inferences(self) -> tuple[_Rule, ...]:
         """The families whose figures are per inference of one phase."""
         from viewer.analysis.findings import operators as of_operators
-        from viewer.analysis.findings.delegation import outside
-        from viewer.analysis.findings.gaps import gaps
+        from viewer.analysis.findings.accelerators import outside
 
         return (
             of_operators.largest,

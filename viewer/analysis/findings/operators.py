@@ -1,6 +1,6 @@
 """Findings about operators: hot spots, copies, time without an operator, links.
 
-Times are those of `viewer.analysis.cost.costs` and `viewer.analysis.cost.work_time`, which charge
+Times are those of `viewer.analysis.cost.costs` and `viewer.analysis.cost.event_times`, which charge
 every instant once, so nothing is counted twice. Time shared by several operators is reported as
 shared and never divided.
 """
@@ -14,7 +14,7 @@ from math import ceil
 import numpy as np
 
 from viewer.analysis.cost.costs import CostRow
-from viewer.analysis.cost.work_time import WorkPart
+from viewer.analysis.cost.event_times import WorkPart
 from viewer.analysis.findings.finding import (
     NO_GAIN,
     Family,

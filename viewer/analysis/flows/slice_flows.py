@@ -30,12 +30,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.analysis.cost.stated_time import made_of_others
+from viewer.analysis.cost.event_times import made_of_others
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Codes, Ints
-from viewer.model.names.torq import NSS_START, NSS_WAIT, START_PROGRAM, WAIT_PROGRAM
 from viewer.model.queries import run_of_slices
+from viewer.model.recorded_names import NSS_START, NSS_WAIT, START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Trace, Unit
 from viewer.program.dataflow import Dataflow
 

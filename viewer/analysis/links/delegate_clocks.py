@@ -1,14 +1,18 @@
-"""The rates that the user states for the clocks of delegates, and durations in ns from them.
+"""The clocks of delegate events: where their times come from, and the rates that the user states.
 
-A delegate such as QNN counts its own cycles. Nothing in an ETDump states their length, so
-the columns `native_start`, `native_dur` and `native_unit` are all that is known of such an event,
-until the user states a rate. A clock is named by the backend of the events, or by their unit where
-no ETRecord shows which backend they are from. Units of time need no rate, and neither does Vulkan,
+A delegate such as QNN counts its own cycles. Nothing in an ETDump states their length, so the
+columns `native_start`, `native_dur` and `native_unit` are all that is known of such an event, until
+the user states a rate. A clock is named by the backend of the events, or by their unit where no
+ETRecord shows which backend they are from. Units of time need no rate, and neither does Vulkan,
 whose runtime converts the times of shaders to ns. Bytes and counts are no times: they have none.
 
 A rate gives a duration in ns, rounded down to a whole one. It moves nothing: where an event ran
 inside its call stays unknown, so its place remains for drawing only, and it is not added to times
 of the file's clock.
+
+An ETDump does not name backends, so its reader decides by the names of a call's events whether they
+are XNNPACK's, whose starts are placed and whose durations are rounded to µs. An ETRecord and a
+program file name the backend of each call.
 """
 
 from __future__ import annotations
@@ -21,11 +25,12 @@ import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
-from viewer.model.native_units import NS_PER, TICKS, is_value
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign
 from viewer.model.times import ticks_to_ns
-from viewer.model.trace import Column, Trace
+from viewer.model.timing import NS_PER, ROUNDING_TICKS, TICKS, Timing, is_value
+from viewer.model.trace import Column, KeyKind, Trace
 from viewer.program.debug_handles import shader_of
+from viewer.program.executables import XNNPACK
 
 Clock = tuple[int, str]  # a key of the trace, and the unit of its slices
 
@@ -163,3 +168,60 @@ def _clocks(trace: Trace) -> tuple[Ints, Ints, list[Clock]]:
     pairs, clock = np.unique(slices.key[index] * np.int64(len(units)) + code, return_inverse=True)
     clocks = [(pair // len(units), units[pair % len(units)]) for pair in pairs.tolist()]
     return index, clock, clocks
+
+
+_OF_XNNPACK = np.uint8(Timing.PLACED | Timing.ROUNDED)
+
+
+def with_backends(table: LinkTable) -> LinkTable:
+    """Return the table of a trace whose delegate events are timed as their backends do it.
+
+    The trace is the same object unless a backend contradicts the names of its events.
+    """
+    trace, keys = table.trace, table.trace.keys
+    slices, backends = trace.slices, _backends(table)
+    if not backends:
+        return table
+    is_xnnpack, is_other = (np.zeros(len(keys), np.bool_) for _ in range(2))
+    for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist():
+        backend = backends.get((int(keys.scope[key]), int(keys.instruction[key])))
+        is_xnnpack[key] = backend == XNNPACK and isinstance(keys.identifier[key], str)
+        is_other[key] = backend is not None and backend != XNNPACK
+    stated = np.zeros(len(slices), np.uint8) if slices.timing is None else slices.timing
+    clear = is_other[slices.key] & (stated & _OF_XNNPACK > 0)
+    mark = is_xnnpack[slices.key] & (stated & np.uint8(Timing.PLACED) == 0)
+    if not (clear.any() or mark.any()):
+        return table
+    timing = stated.copy()
+    timing[clear] &= ~_OF_XNNPACK
+    timing[mark] |= np.uint8(Timing.PLACED)
+    timing[mark & _in_whole_us(table, is_xnnpack)] |= np.uint8(Timing.ROUNDED)
+    timing.flags.writeable = False
+    return replace(table, trace=replace(trace, slices=replace(slices, timing=timing)))
+
+
+def _backends(table: LinkTable) -> dict[tuple[int, int], str]:
+    """The backends of calls by scope and instruction: of the program file, else of the record."""
+    from viewer.analysis.nodes.instruction_nodes import delegate_of
+
+    keys, backends = table.trace.keys, dict[tuple[int, int], str]()
+    states = table.program is not None and not table.program.delegates_only
+    for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_CALL).tolist():
+        scope, instruction = int(keys.scope[key]), int(keys.instruction[key])
+        ran = table.ran[scope] if scope < len(table.ran) else None
+        backend = delegate_of(ran, instruction).backend if ran is not None else ""
+        backend = backend or (table.links[key].backend if states else "")
+        if backend:
+            backends[scope, instruction] = backend
+    return backends
+
+
+def _in_whole_us(table: LinkTable, is_event: Bools) -> Bools:
+    """Which slices are of an instruction whose events all have durations of whole µs."""
+    keys, slices = table.trace.keys, table.trace.slices
+    odd = is_event[slices.key] & ((slices.end - slices.start) % ROUNDING_TICKS != 0)
+    places = np.stack([keys.scope.astype(np.int64), keys.instruction.astype(np.int64)], axis=1)
+    _, place = np.unique(places, axis=0, return_inverse=True)
+    of_slice = place.reshape(-1)[slices.key]
+    is_whole: Bools = ~np.isin(of_slice, of_slice[odd])
+    return is_whole

@@ -19,7 +19,7 @@ import numpy as np
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.text import listed
 from viewer.model.trace import Trace
-from viewer.program.executable.executable import Executable, ExecutableMethod
+from viewer.program.executables import Executable, ExecutableMethod
 from viewer.program.program import GraphNode, Operator, Program
 
 if TYPE_CHECKING:

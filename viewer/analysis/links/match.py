@@ -44,19 +44,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from viewer.analysis.links.data_types import NO_CONTRADICTIONS
-from viewer.analysis.links.logged_identities import LoggedIdentities, Signature, signatures
-from viewer.analysis.links.text_positions import TextPositions, positions_of
+from viewer.analysis.links.logged_identities import (
+    NO_CONTRADICTIONS,
+    LoggedIdentities,
+    Signature,
+    TypeContradictions,
+    contradictions,
+    signatures,
+)
+from viewer.analysis.links.mlir_locations import TextPositions, positions_of
 from viewer.model.times import counted
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import NO_INSTRUCTION, Identifier, is_of_whole_call, is_word
 from viewer.program.program import NO_HANDLE, Method, Program, base_name
-
-if TYPE_CHECKING:
-    from viewer.analysis.links.data_types import TypeContradictions
-
 
 BELONG = 0.6
 # Real pairs reach 0.83. Below this, the ETRecord may be from another version of the model.
@@ -124,7 +125,6 @@ def match_with_method(
 
     replaced: the instructions whose kernels a pass may have replaced.
     """
-    from viewer.analysis.links.data_types import contradictions
 
     if method.delegates_only:
         return _match_of_delegates(logged, method, finished)
@@ -359,7 +359,6 @@ def type_contradictions(
 
     logged: the signatures of the trace. methods: per scope those that its runs may be of.
     """
-    from viewer.analysis.links.data_types import contradictions
 
     total = NO_CONTRADICTIONS
     for run in logged:

@@ -1,30 +1,309 @@
-"""Chooses which of several programs belongs to a trace, and describes the outcome.
+"""Chooses which of several programs belongs to a trace, and which column has identifiers.
 
 Programs are ordered by their match with the trace (see `viewer.analysis.links.match`). An MLIR text
 explains a trace whose slices have locations, an ETRecord one whose slices have identities; programs
 of the other kind rank lower. A debug handle map file is for cases without an ETRecord: an ETRecord
 with about the same match ranks higher, because it has more information.
+
+An NPU profile identifies its slices by event, dispatch, job, task or action. An ETRecord's debug
+handle maps name operators by identifiers that the author of the delegate chose. If a column
+contains those identifiers, its slices can be linked. No file says which column that is, so the
+columns are compared with the maps, and the result is shown with its evidence.
+
+JSON turns every identifier into a string, so an ETRecord cannot distinguish 1 from "1". An integer
+in a column is therefore looked up by its decimal text, like a number logged by a delegate: 10 is
+never found as "1" or "010". Strings are looked up like strings logged by a delegate.
+
+Numbers prove nothing. Generated identifiers count from 0, and so do the jobs, tasks and actions of
+every file; so the job IDs of any profile are in the map of any such ETRecord. Words are evidence if
+there are at least two. So a column is used automatically only if
+
+* at least 2 matched identifiers are words,
+* at least 0.9 of its distinct values are identifiers: an unrelated column has other values too,
+* at least 0.5 of the identifiers occur: an NPU may fuse or drop some of them, not most,
+* every other column that meets these conditions has the same value on every slice.
+
+A column with "conv2d" and "add" does not meet the third condition for a whole model's map, and a
+map with two such words does not meet the second for a column of a whole model's events.
+
+A debug handle map file is opened for one profile, and often covers only part of it: other rows are
+transfers, waits or host work. So there it is also sufficient that 0.9 of its identifiers occur,
+that two of these are words (one, if the map has only one), and that every other column that meets
+this has the same identifier, or none, on every slice.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
-from viewer.analysis.links.data_types import NO_CONTRADICTIONS
-from viewer.analysis.links.identifier_columns import takes_column
+import numpy as np
+
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.logged_identities import NO_CONTRADICTIONS, TypeContradictions
 from viewer.analysis.links.match import AHEAD, Match, TraceMatch
+from viewer.arrays import Codes, Ints
 from viewer.model.text import listed
 from viewer.model.times import counted
-from viewer.model.trace import Trace
-from viewer.program.executable.executable import Executable
+from viewer.model.trace import Column, KeyKind, Keys, Trace
+from viewer.program.debug_handles import DelegateMap, MapEntry, is_word
+from viewer.program.executables import Executable
 from viewer.program.program import Program
 
-if TYPE_CHECKING:
-    from viewer.analysis.links.data_types import TypeContradictions
+# The slice's own name, in addition to the columns of its trace.
+NAME = "name"
+MOSTLY_KNOWN = 0.9
+HALF_MET = 0.5
+FEWEST_WORDS = 2
+# A map has one entry per operator. More values, or more text, than any model has operators must be
+# times, addresses or messages; looking up each of them would take seconds.
+MOST_VALUES = 1 << 16
+MOST_TEXT = 1 << 22
+
+_STATED = np.array(
+    [KeyKind.OPERATOR_CALL, KeyKind.KERNEL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT], np.uint8
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMatch:
+    """How well a column's values match the identifiers of debug handle maps.
+
+    values: the number of distinct values; known: how many of them are identifiers. identifiers: how
+    many the maps have; met: how many of these occur; words: how many of those are not decimal
+    numbers. of_slices, of_time: the share of the file's slices (not derived), and of their summed
+    durations, whose value is an identifier.
+    """
+
+    column: str
+    values: int
+    known: int
+    identifiers: int
+    met: int
+    words: int
+    of_slices: float
+    of_time: float
+    # The texts of values that are identifiers, if the maps come from a debug handle map file.
+    of_file: frozenset[str] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether this column alone is unambiguous evidence of identifiers."""
+        if self.of_file is not None and self.met >= MOSTLY_KNOWN * self.identifiers:
+            return self.words >= min(FEWEST_WORDS, self.identifiers)
+        return (
+            self.words >= FEWEST_WORDS
+            and self.known >= MOSTLY_KNOWN * self.values
+            and self.met >= HALF_MET * self.identifiers
+        )
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether to suggest it to the user: it has words, or covers half of both sides."""
+        halves = 2 * self.known >= self.values and self.met >= HALF_MET * self.identifiers
+        return self.words > 0 or halves
+
+    @property
+    def rank(self) -> tuple[int, float, float, bool]:
+        """The sort key, best first: words before numbers, then the coverage of both sides."""
+        both = (self.known / self.values) * (self.met / self.identifiers)
+        return -min(self.words, FEWEST_WORDS), -both, -self.of_slices, self.column == NAME
+
+
+def takes_column(trace: Trace) -> bool:
+    """Return whether a column may identify the slices: the file has no ExecuTorch identity."""
+    kinds = trace.keys.kind
+    return bool(trace.identifier_column) or not any((kinds == kind).any() for kind in _STATED)
+
+
+def column_names(trace: Trace) -> list[str]:
+    """Return the columns that may contain identifiers: strings, and integers without a unit.
+
+    In file order; the slice's own name is last.
+    """
+    names = [
+        name
+        for name, column in trace.slices.columns.items()
+        if column.strings is not None or (column.values.dtype.kind in "iu" and not column.unit)
+    ]
+    return names if NAME in names else [*names, NAME]
+
+
+def identifier_columns(trace: Trace, program: Program) -> list[ColumnMatch]:
+    """Return the columns that match identifiers of the program's maps, best first."""
+    # The identifiers of all maps of a program, as one map without handles.
+    maps = (d for method in program.methods for d in method.delegates.values())
+    delegate_map = DelegateMap("", {key: () for source in maps for key in source.entries or ()})
+    if not delegate_map.is_filled or not len(trace.slices) or not takes_column(trace):
+        return []
+    in_file = program.delegates_only
+    matches = (_match(trace, name, delegate_map, in_file) for name in column_names(trace))
+    column_matches = [match for match in matches if match is not None]
+    return sorted(column_matches, key=lambda match: match.rank)
+
+
+def sure_column(trace: Trace, matches: Sequence[ColumnMatch]) -> str | None:
+    """Return the column to use automatically, None if there is none or several disagree."""
+    sure = {match.column: match for match in reversed(matches) if match.is_sure}
+    columns = list(dict.fromkeys(match.column for match in matches if match.is_sure))
+    of_file = [match.of_file for match in sure.values() if match.of_file is not None]
+    texts = frozenset().union(*of_file) if len(of_file) == len(sure) else None
+    if not sure or not all(_same_values(trace, columns[0], c, texts) for c in columns[1:]):
+        return None
+    return columns[0]
+
+
+def identified_by(trace: Trace, column: str) -> Trace:
+    """Return the trace with the values in `column` as the delegate's logged identifiers.
+
+    Slices with a value get keys of kind DELEGATE_EVENT; scope, name and location stay. Slices
+    without one, and derived slices, keep their identity. Raises ValueError for a column that is not
+    among `column_names`.
+    """
+    if column not in column_names(trace):
+        raise ValueError(f"no column {column!r}; the columns are {said(column_names(trace))}")
+    values, number = _distinct(trace, column)
+    old, keys = trace.slices.key.astype(np.int64), trace.keys
+    pairs, key = np.unique(old * (len(values) + 1) + number + 1, return_inverse=True)
+    old_key, value = pairs // (len(values) + 1), pairs % (len(values) + 1) - 1
+    has_value = value >= 0
+    identifier = keys.identifier[old_key]
+    identifier[has_value] = _objects(values)[value[has_value]]
+    new_keys = Keys(
+        kind=np.where(has_value, np.uint8(KeyKind.DELEGATE_EVENT), keys.kind[old_key]),
+        scope=keys.scope[old_key],
+        name=keys.name[old_key],
+        instruction=np.where(has_value, -1, keys.instruction[old_key]),
+        identifier=identifier,
+        location=keys.location[old_key],
+    )
+    slice_keys: Codes = key.astype(np.uint32)
+    for array in (
+        new_keys.kind,
+        new_keys.scope,
+        new_keys.name,
+        new_keys.instruction,
+        identifier,
+        new_keys.location,
+    ):
+        array.flags.writeable = False
+    slice_keys.flags.writeable = False
+    return replace(
+        trace,
+        keys=new_keys,
+        slices=replace(trace.slices, key=slice_keys),
+        identifier_column=column,
+        calls=None,
+    )
+
+
+def said(columns: Sequence[str], most: int = 20) -> str:
+    """Join column names for a message, at most `most` of them."""
+    more = f" and {len(columns) - most} more" if len(columns) > most else ""
+    return ", ".join(columns[:most]) + more
+
+
+def _match(trace: Trace, name: str, delegate_map: DelegateMap, in_file: bool) -> ColumnMatch | None:
+    """Return how a column matches the known identifiers, None if not at all or too large.
+
+    in_file: the identifiers come from a debug handle map file.
+    """
+    values, number = _distinct(trace, name)
+    if not 0 < len(values) <= MOST_VALUES or _length(values) > MOST_TEXT:
+        return None
+    entries = [delegate_map.find(value) for value in values]
+    met = {entry.key for entry in entries if entry is not None}
+    if not met:
+        return None
+    slices = trace.slices
+    is_known = np.array([*(entry is not None for entry in entries), False], np.bool_)
+    hit = is_known[number]
+    stated = np.ones(len(slices), np.bool_) if slices.derived is None else ~slices.derived
+    # As floats, because the durations in a malformed file may overflow int64.
+    length = slices.end.astype(np.float64) - slices.start
+    total = float(length[stated].sum())
+    return ColumnMatch(
+        column=name,
+        values=len(values),
+        known=int(is_known.sum()),
+        identifiers=len(delegate_map.entries or ()),
+        met=len(met),
+        words=sum(is_word(key) for key in met),
+        of_slices=int(hit.sum()) / max(int(stated.sum()), 1),
+        of_time=float(length[hit].sum()) / total if total else 0.0,
+        of_file=_known_texts(values, entries) if in_file else None,
+    )
+
+
+def _known_texts(values: Sequence[int | str], entries: Sequence[MapEntry | None]) -> frozenset[str]:
+    """Return the texts of the values that have an entry."""
+    return frozenset(
+        str(value) for value, entry in zip(values, entries, strict=True) if entry is not None
+    )
+
+
+def _distinct(trace: Trace, name: str) -> tuple[Sequence[int | str], Ints]:
+    """Return the distinct values of a column, and per slice the index of its value (-1: none)."""
+    slices = trace.slices
+    column = slices.columns.get(name) or Column(slices.name, None, trace.strings)
+    has = np.ones(len(slices), np.bool_) if column.valid is None else column.valid.copy()
+    if slices.derived is not None:
+        has &= ~slices.derived
+    column_values = column.values[has]
+    number = np.full(len(slices), -1, np.int64)
+    if not len(column_values):
+        return (), number
+    low, high = int(column_values.min()), int(column_values.max())
+    if high - low <= 4 * len(column_values):
+        # Codes and IDs are dense: counting them is several times faster than sorting.
+        offset = (column_values - column_values.dtype.type(low)).astype(np.int64)
+        used = np.flatnonzero(np.bincount(offset))
+        place = np.full(high - low + 1, -1, np.int64)
+        place[used] = np.arange(len(used))
+        number[has] = place[offset]
+        values = [low + step for step in used.tolist()]
+    else:
+        distinct, number[has] = np.unique(column_values, return_inverse=True)
+        values = distinct.tolist()
+    if column.strings is None:
+        return values, number
+    texts = [column.strings[code] for code in values]
+    if "" in texts:  # a cell without text
+        empty = texts.index("")
+        texts.pop(empty)
+        number = np.where(number == empty, -1, number - (number > empty))
+    return texts, number
+
+
+def _length(values: Sequence[int | str]) -> int:
+    """Return the total length of all texts."""
+    return sum(len(value) for value in values if isinstance(value, str))
+
+
+def _objects(values: Sequence[int | str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    """Return values as an array of objects, whatever their type."""
+    array = np.empty(len(values), np.object_)
+    array[:] = values
+    return array
+
+
+def _same_values(trace: Trace, name: str, other: str, texts: frozenset[str] | None) -> bool:
+    """Return whether two columns have the same text, or none, on every slice.
+
+    texts: only these texts count, others are treated as none; None: all texts count.
+    """
+    codes: dict[str, int] = {}
+
+    def coded(name: str) -> Ints:
+        values, number = _distinct(trace, name)
+        common = [
+            codes.setdefault(text, len(codes)) if texts is None or text in texts else -1
+            for text in map(str, values)
+        ]
+        return np.array([*common, -1], np.int64)[number]
+
+    return bool(np.array_equal(coded(name), coded(other)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,15 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from viewer.analysis.nodes.branch_instructions import branch_nodes
-from viewer.analysis.nodes.executable_calls import delegate_of, in_control_flow, kernel_name
+from viewer.analysis.nodes.instruction_nodes import (
+    branch_nodes,
+    delegate_of,
+    in_control_flow,
+    kernel_name,
+)
 from viewer.analysis.nodes.xnnpack_events import align, call_events
 from viewer.model.trace import Trace
-from viewer.program.executable.executable import (
+from viewer.program.executables import (
     XNNPACK,
     Delegate,
     Executable,

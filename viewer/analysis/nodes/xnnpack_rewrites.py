@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.nodes.xnnpack_operators import short_type
 from viewer.arrays import Bools, Ints
-from viewer.program.executable.executable import XnnpackNode
-from viewer.program.executable.xnnpack_dataflow import OUTPUT, DataType, XnnpackDataflow
+from viewer.program.executables import OUTPUT, DataType, XnnpackDataflow, XnnpackNode
 
 _BINARY = frozenset({"add", "subtract", "multiply", "div", "minimum", "maximum", "prelu"})
 _UNARY = frozenset(

@@ -20,21 +20,23 @@ from numpy.typing import NDArray
 
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.text_positions import positions_of
-from viewer.analysis.search.arguments import COMPARED, Argument, compares
+from viewer.analysis.links.mlir_locations import positions_of
 from viewer.analysis.search.query import (
+    COMPARED,
     CYCLES,
     UNITS,
     AllOf,
     AnyOf,
+    Argument,
     FlagTerm,
     Measure,
     Node,
     Not,
     Query,
     Text,
+    compares,
 )
-from viewer.analysis.statistics.slice_keys import CATEGORY, nearest
+from viewer.analysis.statistics.group_keys import CATEGORY, nearest
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.json_values import whole_number
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_times

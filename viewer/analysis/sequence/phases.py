@@ -15,11 +15,22 @@ order in time shows different work:
 
 Everything else (a slow start, single slow inferences, a device that slows down) is no phase. With
 static input sizes there are none at all.
+
+Inferences of one method (`viewer.model.inference_views`) in order of time are what this module
+decides on. The result has `Run.phase`, so that whatever goes by series, such as the warm-up and
+medians, goes by phase.
+
+The user may also state methods of inferences. An ETDump distinguishes methods by their
+instructions, so methods with the same instructions share a scope. If the user states the methods of
+inferences, each group becomes a separate scope with its own keys: links, match and costs need no
+exception then. Slices, tracks, times and the numbers of the inferences do not change.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,8 +42,13 @@ from viewer.analysis.sequence.scales import (
     LEAST_SHARE,
     Scales,
     grows_with_position,
+    part_times,
 )
-from viewer.arrays import Bools, Floats, Ints
+from viewer.arrays import Bools, Codes, Floats, Ints
+from viewer.model.inference_views import Series, series_of
+from viewer.model.queries import run_of_slices
+from viewer.model.trace import KeyKind, Keys, Run, RunKind, Trace
+from viewer.model.warm_up import with_warm_up
 
 # Different work: scales of a phase that could also be a slow start, without and with evidence that
 # input sizes vary.
@@ -246,3 +262,172 @@ def _evidence(times: Scales, label: Ints, is_dynamic: bool | None) -> str:
         "input sizes are dynamic" if is_dynamic else "no file shows whether input sizes are dynamic"
     )
     return f"operators take {span} times as long in the longer inferences; {sizes}"
+
+
+# A scope -> whether its input sizes can vary, None if no file shows it.
+IsDynamic = Callable[[int], bool | None]
+ChosenPhases = Mapping[tuple[int, int], str]  # scope and number of an inference -> its phase
+
+
+def with_phases(trace: Trace, is_dynamic: IsDynamic, chosen: ChosenPhases) -> Trace:
+    """Return the trace whose inferences have phases; the trace itself if none changes.
+
+    chosen: "" for an inference that the user put into no phase.
+    """
+    phase: dict[int, str] = {}
+    for members in _methods(trace).values():
+        if any((trace.runs[at].scope, trace.runs[at].number) in chosen for at in members):
+            for at in members:
+                run = trace.runs[at]
+                phase[at] = chosen.get((run.scope, run.number), "")
+            continue
+        is_stated = any(trace.runs[at].phase for at in members)
+        if not is_stated and (decided := _phases_in(trace, members, is_dynamic)):
+            phase.update(decided[0])
+    if all(phase.get(at, run.phase) == run.phase for at, run in enumerate(trace.runs)):
+        return trace
+    runs = [replace(run, phase=phase.get(at, run.phase)) for at, run in enumerate(trace.runs)]
+    return replace(trace, runs=with_warm_up(runs, [track.process for track in trace.tracks]))
+
+
+def _phases_in(
+    trace: Trace, method: list[int], is_dynamic: IsDynamic
+) -> tuple[dict[int, str], str] | None:
+    """Return the phase of each inference of a method, and the evidence; None without phases."""
+    members = _comparable(trace, method)
+    runs = [trace.runs[at] for at in members]
+    lengths = np.array([run.end - run.start for run in runs], np.int64)
+    if len(members) < LEAST or not _may_differ(lengths):
+        return None
+    dynamic = is_dynamic(runs[0].scope)
+    if dynamic is False:
+        return None
+    parts, _ = part_times(trace, timed_keys(trace), np.array(members))
+    phases = phases_of(lengths, parts, dynamic)
+    if phases is None:
+        return None
+    return {
+        at: phases.names[of] for at, of in zip(members, phases.of, strict=True)
+    }, phases.evidence
+
+
+def evidence_of(trace: Trace, is_dynamic: IsDynamic) -> list[str]:
+    """Return why the inferences of each method have phases; not of those that a file states."""
+    decided = (_phases_in(trace, members, is_dynamic) for members in _methods(trace).values())
+    return [
+        evidence
+        for phases, evidence in filter(None, decided)
+        if all(trace.runs[at].phase == phase for at, phase in phases.items())
+        and not any(trace.runs[phase].tokens for phase in phases)
+    ]
+
+
+def timed_keys(trace: Trace) -> Ints:
+    """Return each key as its own group, -1 for scopes of a runtime: they are no operators."""
+    number = np.arange(len(trace.keys))
+    return np.where(trace.keys.kind == KeyKind.FRAMEWORK, -1, number)
+
+
+def _methods(trace: Trace) -> dict[Series, list[int]]:
+    """Return the inferences of each method in order of time."""
+    members: dict[Series, list[int]] = {}
+    for i in sorted(range(len(trace.runs)), key=lambda i: trace.runs[i].start):
+        run = trace.runs[i]
+        if run.kind is RunKind.INFERENCE:
+            members.setdefault(series_of(trace, replace(run, phase="")), []).append(i)
+    return members
+
+
+def _comparable(trace: Trace, method: list[int]) -> list[int]:
+    """Return the inferences of a method whose times state phases; [] if some overlap."""
+    members = [i for i in method if _is_comparable(trace.runs[i])]
+    return members if all(_follows(trace, a, b) for a, b in pairwise(members)) else []
+
+
+def _is_comparable(run: Run) -> bool:
+    return run.finished and run.count == 1 and run.part >= 0 and not run.all_tracks
+
+
+def _follows(trace: Trace, first: int, second: int) -> bool:
+    """Whether an inference starts after another one has ended; files may list them next to it."""
+    return trace.runs[first].end <= trace.runs[second].start
+
+
+def _may_differ(lengths: Ints) -> bool:
+    """Whether durations alone rule phases out, which spares reading the times of operators."""
+    short = np.quantile(lengths, 0.25)
+    is_long = lengths >= APART * max(short, 1)
+    return bool(is_long[0] or is_long[-2:].all() or is_long.mean() >= LEAST_SHARE)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopePart:
+    """Some inferences of a scope: its index in `Trace.scopes`, and their `Run.number`s."""
+
+    scope: int
+    numbers: frozenset[int]
+
+    def has(self, run: Run) -> bool:
+        """Return whether a run is one of these inferences."""
+        is_inference = run.kind is RunKind.INFERENCE
+        return is_inference and run.scope == self.scope and run.number in self.numbers
+
+
+def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
+    """Return the trace with one more scope per part, after those of the trace and in their order.
+
+    A new scope has the name of the one that it is split from. Its inferences followed the same
+    load, so those that warm up do not change, unless their methods were open. parts: disjoint;
+    their scopes exist.
+    """
+    part = np.array([*(_part_of(run, parts) for run in trace.runs), -1], np.int64)
+    slices, old = trace.slices, trace.slices.key.astype(np.int64)
+    of_slice: Ints = part[run_of_slices(trace)]
+    # Only identities of the inference's own instructions.
+    scope_of_part = np.array([*(scope_part.scope for scope_part in parts), -1], np.int64)
+    of_slice[scope_of_part[of_slice] != trace.keys.scope[old]] = -1
+    # Counting is several times faster than sorting, and there are few parts.
+    width = len(parts) + 1
+    pair = old * width + of_slice + 1
+    used = np.flatnonzero(np.bincount(pair, minlength=len(trace.keys) * width))
+    number = np.empty(len(trace.keys) * width, np.uint32)
+    number[used] = np.arange(len(used), dtype=np.uint32)
+    key: Codes = number[pair]
+    key.flags.writeable = False
+    first = len(trace.scopes)
+    runs = [
+        run if number < 0 else replace(run, scope=first + number, load=0)
+        for run, number in zip(trace.runs, part[:-1].tolist(), strict=True)
+    ]
+    if any(run.load for run in trace.runs):
+        # What warms up was decided for each load, or for no run where several could be its own.
+        runs = list(with_warm_up(runs, [track.process for track in trace.tracks]))
+    return replace(
+        trace,
+        scopes=(*trace.scopes, *(trace.scopes[scope_part.scope] for scope_part in parts)),
+        keys=_keys(trace.keys, used // width, used % width - 1, first),
+        slices=replace(slices, key=key),
+        runs=tuple(runs),
+        calls=None,
+    )
+
+
+def _part_of(run: Run, parts: Sequence[ScopePart]) -> int:
+    return next((i for i, part in enumerate(parts) if part.has(run)), -1)
+
+
+def _keys(keys: Keys, old: Ints, part: Ints, first: int) -> Keys:
+    """Return copies of some keys; those with a part (not -1) are in the scope `first` + part."""
+    copy = Keys(
+        kind=keys.kind[old],
+        scope=np.where(part < 0, keys.scope[old], first + part).astype(np.uint32),
+        name=keys.name[old],
+        instruction=keys.instruction[old],
+        identifier=keys.identifier[old],
+        location=keys.location[old],
+    )
+    for array in (
+        copy.kind, copy.scope, copy.name, copy.instruction, copy.identifier, copy.location,
+    ):  # fmt: skip
+        array.flags.writeable = False
+    return copy

@@ -17,9 +17,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from viewer.analysis.sizes.file_parts import NO_MODULE, FilePart, FileParts
-from viewer.analysis.sizes.stored_items import ItemKind
-from viewer.codecs.equal_ranges import equal_ranges
+from viewer.analysis.sizes.file_parts import NO_MODULE, FilePart, FileParts, ItemKind
+from viewer.codecs.file_bytes import equal_ranges
 from viewer.codecs.reading import Cancelled, never_cancelled
 from viewer.program.module_tree import ModuleKind
 

@@ -23,13 +23,12 @@ import numpy as np
 from viewer.analysis.links.labels import run_label, scope_name, series_names, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.analysis.statistics.run_medians import inference_of_slices
+from viewer.analysis.statistics.pivot import inference_of_slices
 from viewer.arrays import Codes, Ints
 from viewer.model import intervals
-from viewer.model.inferences.inference_views import thread_of_rows
-from viewer.model.inferences.logged_methods import of_series, only_inferences, series_of
+from viewer.model.figures import TimeScope
+from viewer.model.inference_views import of_series, only_inferences, series_of, thread_of_rows
 from viewer.model.queries import counted_slices
-from viewer.model.scope import TimeScope
 from viewer.model.warm_up import counted_inferences
 
 FIGURES = ("total", "self", "wall", "duration")

@@ -25,7 +25,7 @@ import numpy as np
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
-from viewer.model.inferences.logged_methods import series_of
+from viewer.model.inference_views import series_of
 from viewer.model.quantiles import Statistics, grouped
 from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices
 from viewer.model.timing import rounded_zeros

@@ -1,6 +1,22 @@
 """The keys that a linked trace can be grouped by, and the groups of its slices.
 
 `viewer.analysis.statistics.grouping` documents the keys.
+
+Some keys are properties of single slices: places, arguments and categories. Slices of one identity
+(`Trace.keys`) can differ in them, so a group is stated per slice.
+
+The key `kernel` is what computed something, by name, and the clock that timed it. Kernels of the
+runtime (`native_call_add.out`) have the clock of the file. Operators of XNNPACK have it too; their
+names lose the number that they have in their call. Dispatches of a Vulkan shader are one kernel.
+Other events of delegates keep their identifiers, without the unit: a node of QNN, a number of a
+generated map. Totals, host scopes of Vulkan, and values are no kernels. In other formats, what has
+a clock of its own is a kernel, by its name.
+
+A kernel with one name on two clocks is two groups, so that no figure mixes them.
+
+By other keys, slices on other clocks have figures where the user stated a rate. By `kernel`, a
+clock that counts a unit of time is in ns too, and one of unknown rate has rows in its own unit,
+because "which shader is slow" has an answer without a rate. No row mixes such a unit with ns.
 """
 
 from __future__ import annotations
@@ -13,28 +29,251 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.analysis.links.labels import set_labels
-from viewer.analysis.links.link_table import LinkTable, Reason
-from viewer.analysis.statistics.kernels import has_kernels, kernel_groups
-from viewer.analysis.statistics.npu_units import has_units
-from viewer.analysis.statistics.slice_keys import (
-    ARGUMENT,
-    CATEGORY,
-    PLACES,
-    SLICE_KEYS,
-    missing_of_slices,
-    nearest,
-    slice_groups,
+from viewer.analysis.links.delegate_clocks import (
+    clock_name,
+    clocks_of_slices,
+    native_ns,
+    own_clock_ns,
 )
-from viewer.arrays import Codes, Ints
-from viewer.model.names.layers import BACKEND, COUNT, DESCRIBING
-from viewer.model.timing import Timing
-from viewer.model.trace import KeyKind, Slices, Trace
+from viewer.analysis.links.labels import run_label, set_labels, track_name
+from viewer.analysis.links.link_table import LinkTable, Reason
+from viewer.analysis.statistics.npu_units import has_units
+from viewer.arrays import Bools, Codes, Ints
+from viewer.model.queries import NATIVE_DURATION, foreign, run_of_slices
+from viewer.model.recorded_names import LAYER_BACKEND as BACKEND
+from viewer.model.recorded_names import LAYER_COLUMNS as DESCRIBING
+from viewer.model.recorded_names import LAYER_COUNT as COUNT
+from viewer.model.recorded_names import xnnpack_operator
+from viewer.model.timing import TICKS, Timing, is_value, stated_unit, values, without_unit
+from viewer.model.trace import Column, KeyKind, Slices, Trace
+from viewer.program.debug_handles import Identifier, is_of_whole_call, shader_of, short_identifier
 from viewer.program.program import GraphNode, type_of
-from viewer.program.sources.files import short_names
+from viewer.program.source_files import short_names
 
 if TYPE_CHECKING:
-    from viewer.analysis.cost.lines import PlaceOf
+    from viewer.analysis.cost.source_costs import PlaceOf
+
+
+ARGUMENT = "arg:"
+CATEGORY = "category"
+# Each instant of a slice is in one place, whatever else it is a part of.
+PLACES = ("thread", "process", "rank", "unit", "inference")
+SLICE_KEYS = ("process", "rank", CATEGORY)
+
+
+def argument_names(trace: Trace) -> tuple[str, ...]:
+    """Return the arguments that slices of a trace have, by name."""
+    return tuple(sorted(trace.slices.columns, key=str.casefold))
+
+
+def argument(trace: Trace, name: str) -> Column | None:
+    """Return an argument of the slices; a name in another case is the same one if only one is."""
+    columns = trace.slices.columns
+    if name in columns:
+        return columns[name]
+    alike = [other for other in columns if other.casefold() == name.casefold()]
+    return columns[alike[0]] if len(alike) == 1 else None
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the most similar of some names, "" if none is similar."""
+    from difflib import get_close_matches  # of a complaint only
+
+    by_fold = {other.casefold(): other for other in names}
+    close = get_close_matches(name.casefold(), by_fold, 1, 0.6)
+    return by_fold[close[0]] if close else ""
+
+
+def missing_of_slices(trace: Trace, key: str) -> str:
+    """Return why a trace has no groups by a key of slices, as a sentence, or ""."""
+    if key == "rank":
+        return "" if trace.rank is not None else "The file states no rank"
+    if key == CATEGORY:
+        return "" if CATEGORY in trace.slices.columns else "No slice has a category"
+    name = key.removeprefix(ARGUMENT)
+    if not key.startswith(ARGUMENT) or argument(trace, name) is not None:
+        return ""
+    similar = nearest(name, trace.slices.columns)
+    return f"No slice has the argument {name}" + (f"; {similar} is similar" if similar else "")
+
+
+def slice_groups(table: LinkTable, key: str) -> tuple[tuple[str, ...], Ints]:
+    """Return the labels of the groups by a place or key of slices, and per slice its group.
+
+    A slice is -1 if it has none. Slices on other clocks are in no place of this one.
+    """
+    trace = table.trace
+    slices = trace.slices
+    if key == CATEGORY or key.startswith(ARGUMENT):
+        column = argument(trace, key.removeprefix(ARGUMENT))
+        assert column is not None  # `missing_of_slices` has said so
+        return values_of(column)
+    if key == "inference":
+        runs, inferences = list(trace.runs), list(trace.inferences())
+        number = {id(run): i for i, run in enumerate(inferences)}
+        of_run = np.array([*(number.get(id(run), -1) for run in runs), -1], np.int64)
+        return tuple(run_label(table, run) for run in inferences), of_run[run_of_slices(trace)]
+    if key == "rank":
+        assert trace.rank is not None
+        return (f"rank {trace.rank.text}",), np.zeros(len(slices), np.int64)
+    texts: Sequence[str] = [track.process for track in trace.tracks]
+    if key == "unit":
+        texts = [track.unit.name.replace("_", " ").lower() for track in trace.tracks]
+    elif key == "thread":
+        texts = [f"{t.process} > {track_name(table, i)}" for i, t in enumerate(trace.tracks)]
+        return tuple(texts), slices.row_track[slices.rows()].astype(np.int64)
+    number_of: dict[str, int] = {}
+    of_track = np.array([number_of.setdefault(t, len(number_of)) for t in texts], np.int64)
+    codes = of_track[slices.row_track[slices.rows()]]
+    codes[foreign(slices)] = -1
+    return tuple(text or "(no name)" for text in number_of), codes
+
+
+def values_of(column: Column) -> tuple[tuple[str, ...], Ints]:
+    """Return the distinct values of a column as texts, and per slice the number of its value."""
+    has = np.ones(len(column.values), np.bool_) if column.valid is None else column.valid
+    values, of_slice = np.unique(column.values[has], return_inverse=True)
+    codes = np.full(len(has), -1, np.int64)
+    if column.strings is None:
+        codes[has] = of_slice
+        return tuple(str(value) for value in values.tolist()), codes
+    number: dict[str, int] = {}
+    texts = [column.strings[int(value)] for value in values.tolist()]
+    number_of_value = np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
+    codes[has] = number_of_value[of_slice] if len(number) else of_slice
+    return tuple(number), codes
+
+
+_NUMBER = re.compile(r" #[0-9]+\Z")
+
+
+def has_kernels(table: LinkTable) -> bool:
+    """Return whether any slice of a trace is a kernel."""
+    keys = table.trace.keys
+    if (keys.kind == KeyKind.KERNEL).any() or len(_plain(table)):
+        return True
+    events = np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist()
+    return any(kernel_name(keys.identifier[key]) for key in events)
+
+
+def _plain(table: LinkTable) -> Ints:
+    """Return the keys of other formats whose slices are all on another clock."""
+    slices, kind = table.trace.slices, table.trace.keys.kind
+    index = clocks_of_slices(table)[0]
+    counts = np.bincount(slices.key[index], minlength=len(kind))
+    is_plain = (counts > 0) & ~np.isin(kind, (KeyKind.KERNEL, KeyKind.DELEGATE_EVENT))
+    if not is_plain.any():
+        return np.empty(0, np.int64)
+    return np.flatnonzero(is_plain & (counts == np.bincount(slices.key, minlength=len(kind))))
+
+
+def kernel_name(identifier: Identifier | None) -> str:
+    """Return the kernel in the identifier of a delegate's event; "" if it is none."""
+    if identifier is None or is_of_whole_call(identifier):
+        return ""
+    if shader := shader_of(identifier):
+        return shader.kernel or short_identifier(identifier)
+    text = str(identifier)
+    if is_value(stated_unit(text) or TICKS):
+        return ""
+    return _NUMBER.sub("", text) if xnnpack_operator(text) else without_unit(text)
+
+
+def kernel_groups(table: LinkTable) -> tuple[tuple[str, ...], Ints, tuple[str, ...]]:
+    """Return the names of the kernels, per key of the trace its kernel, and the clock of each.
+
+    A kernel is -1 for a key that is none. A clock is "" for that of the file, and otherwise named
+    as for the rates that the user states. Where the file's clock timed the events of a delegate
+    after all, their kernel has no time on that other clock.
+    """
+    trace, keys = table.trace, table.trace.keys
+    numbers: dict[tuple[str, str, str], int] = {}
+    of_key = np.full(len(keys), -1, np.int64)
+    for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist():
+        label = trace.strings[int(keys.name[key])]
+        of_key[key] = numbers.setdefault((label, "", ""), len(numbers))
+    for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist():
+        identifier = keys.identifier[key]
+        if label := kernel_name(identifier):
+            unit = "ns" if shader_of(identifier) else stated_unit(str(identifier)) or TICKS
+            clock = clock_name(table, key, unit)
+            of_key[key] = numbers.setdefault((label, clock, unit), len(numbers))
+    index, clock_of_slice, clocks_and_units = clocks_of_slices(table)
+    of_slice = dict(zip(trace.slices.key[index].tolist(), clock_of_slice.tolist(), strict=True))
+    for key in _plain(table).tolist():
+        name, unit = trace.strings[int(keys.name[key])], clocks_and_units[of_slice[key]][1]
+        if not is_of_whole_call(name):
+            labels_of_key = without_unit(name), clock_name(table, key, unit), unit
+            of_key[key] = numbers.setdefault(labels_of_key, len(numbers))
+    labels, clocks = (tuple(number[field] for number in numbers) for field in (0, 1))
+    return labels, of_key, clocks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnClocks:
+    """The slices on other clocks.
+
+    ns: their durations in ns, as far as known. unit: per slice, the number in `units` of the unit
+    of a clock of unknown rate that has rows, else -1; `native` has their lengths in it. left_out:
+    the slices with a time that are in no row. values: the slices that hold a value, in no row
+    either.
+    """
+
+    ns: Column | None
+    unit: Ints | None
+    units: tuple[str, ...]
+    native: Ints | None
+    left_out: Ints
+    values: Ints
+
+    @property
+    def is_none(self) -> bool:
+        """Whether no row has anything of another clock."""
+        return self.ns is None and self.unit is None
+
+    def is_ns(self, index: Ints | Codes) -> Bools:
+        """Return which of some slices have a duration in ns on another clock."""
+        if self.ns is None or self.ns.valid is None:
+            return np.zeros(len(index), np.bool_)
+        is_in_ns: Bools = self.ns.valid[index]
+        return is_in_ns
+
+
+def rated_clocks(table: LinkTable) -> OwnClocks:
+    """Return what all keys but `kernel` show: slices whose rate the user stated."""
+    ns, held = native_ns(table), values(table.trace.slices)
+    out = np.setdiff1d(foreign(table.trace.slices), held, assume_unique=True)
+    if ns is not None and ns.valid is not None:
+        out = out[~ns.valid[out]]
+    return OwnClocks(ns, None, (), None, out, held)
+
+
+def kernel_clocks(table: LinkTable, kernels: int, of_key: Ints) -> OwnClocks:
+    """Return what the key `kernel` shows: times in ns, and others in their own unit.
+
+    kernels, of_key: how many there are, and per key of the trace its kernel.
+    """
+    slices, ns = table.trace.slices, own_clock_ns(table)
+    held = values(slices)
+    index, clock, clocks = clocks_of_slices(table)
+    unrated = np.ones(len(index), np.bool_) if ns is None or ns.valid is None else ~ns.valid[index]
+    index, clock = index[unrated], clock[unrated]
+    if not len(index):
+        return OwnClocks(ns, None, (), None, index, held)
+    group = of_key[slices.key]
+    units = tuple(dict.fromkeys(unit for _, unit in clocks))
+    unit = np.full(len(slices), -1)
+    unit[index] = np.array([units.index(clock_unit) for _, clock_unit in clocks])[clock]
+    # A group in which the file's clock, a known rate or another unit timed any slice has no rows.
+    others = (unit < 0) & (group >= 0)
+    others[held] = False
+    is_mixed = np.bincount(group[others], minlength=kernels) > 0
+    mine = index[group[index] >= 0]
+    pairs = np.unique(np.stack([group[mine], unit[mine]]), axis=1)[0]
+    is_mixed |= np.bincount(pairs, minlength=kernels) > 1
+    out = mine[is_mixed[group[mine]]]
+    unit[out] = -1
+    return OwnClocks(ns, unit, units, slices.columns[NATIVE_DURATION].values, out, held)
 
 
 KEYS = (
@@ -93,7 +332,7 @@ def _quoted(key: str) -> str:
 
 
 def is_of_slices(key: str) -> bool:
-    """Return whether a key is one of `viewer.analysis.statistics.slice_keys`."""
+    """Return whether a key is one of `viewer.analysis.statistics.group_keys`."""
     return key in SLICE_KEYS or key.startswith(ARGUMENT)
 
 
@@ -250,7 +489,7 @@ class GroupKeys:
 
     def _fold(self, key: str) -> KeyGroups:
         """Group by operator, node, type, module or line: fold the sets that cost is charged to."""
-        from viewer.analysis.cost.lines import place_of, users_place_of
+        from viewer.analysis.cost.source_costs import place_of, users_place_of
 
         if key == "operator":
             return self._folded(self._operator_labels(), self._table.set_of_key, distinct=True)
@@ -293,7 +532,7 @@ class GroupKeys:
 
 
 def _stated_groups(trace: Trace, column: str) -> KeyGroups | None:
-    """Return the values of a column that says what layers are: see `viewer.model.names.layers`.
+    """Return the values of a column that says what layers are: see `viewer.model.recorded_names`.
 
     None without such a column, where times are measured, or where a key has several values.
     """
@@ -328,7 +567,7 @@ def _joined(names: Iterable[str]) -> str:
 
 def _places_text(places: Sequence[tuple[str, int] | None], short: dict[str, str]) -> str:
     """Return "models.py:49–50, 52 + blocks.py:3": the lines of a set of operators by file."""
-    from viewer.analysis.cost.lines import lines_text
+    from viewer.analysis.cost.source_costs import lines_text
 
     lines: dict[str, set[int]] = {}
     for place in places:

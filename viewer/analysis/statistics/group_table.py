@@ -10,8 +10,8 @@ import numpy as np
 
 from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.arrays import Bools, Floats, Ints
-from viewer.model.native_units import COUNTED, NS_PER
 from viewer.model.quantiles import Statistics
+from viewer.model.timing import COUNTED, NS_PER
 
 
 @dataclass(frozen=True, slots=True)

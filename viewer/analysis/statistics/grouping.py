@@ -42,7 +42,7 @@ last. So the groups and the ungrouped rest are the whole, and shares are of wall
 operators, nodes, types, modules and lines these are the costs of `viewer.analysis.cost.costs`,
 summed over sets and never divided; their whole, and that of delegates, is `Method::execute` where
 the file has it. Otherwise the whole is the busy time of all threads. In a plain profile, the scopes
-that `viewer.analysis.cost.thread_time` does not count have no wall time of their own.
+that `viewer.analysis.cost.event_times` does not count have no wall time of their own.
 
 `spread` covers whole slices that start in the range: all of a name or location. Of the other keys,
 it skips a slice directly inside another of its group (a kernel in its call), and a derived NSS job
@@ -71,17 +71,15 @@ from typing import Any
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs, FreeTime, joined, length_within, whole_slices
-from viewer.analysis.cost.stated_time import made_of_others, stated_alone
-from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
+from viewer.analysis.cost.event_times import (
+    ThreadTime,
+    made_of_others,
+    stated_alone,
+    thread_time_of,
+)
 from viewer.analysis.links.labels import run_label, scope_name, series_names, track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.statistics.clipped import clipped, inclusive, those_in
-from viewer.analysis.statistics.figure_terms import BUSY_TIME
-from viewer.analysis.statistics.group_keys import (
-    KEYS,
-    GroupKeys,
-    KeyGroups,
-)
+from viewer.analysis.statistics.group_keys import KEYS, GroupKeys, KeyGroups
 from viewer.analysis.statistics.group_table import (
     Group,
     Groups,
@@ -92,7 +90,7 @@ from viewer.analysis.statistics.group_table import (
     table_of,
 )
 from viewer.analysis.statistics.npu_units import UnitOverview
-from viewer.analysis.statistics.occurrences import Occurrences
+from viewer.analysis.statistics.occurrences import Occurrences, clipped, inclusive, those_in
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model import intervals
 from viewer.model.charging import (
@@ -103,19 +101,18 @@ from viewer.model.charging import (
     covered_per_group,
     total_charged,
 )
-from viewer.model.inferences.inference_views import thread_of_rows
-from viewer.model.inferences.logged_methods import series_of
+from viewer.model.figures import BUSY_TIME, TimeScope, timed_by
+from viewer.model.inference_views import series_of, thread_of_rows
 from viewer.model.quantiles import grouped
 from viewer.model.queries import (
     Tree,
     counted_slices,
     foreign,
     is_whole,
+    on_two_threads,
     starts_between,
 )
-from viewer.model.scope import TimeScope, timed_by
 from viewer.model.trace import Trace
-from viewer.model.track_blocks import on_two_threads
 from viewer.model.warm_up import counted_inferences
 
 # The units that are all of the range; the others are parts of these, and overlap.
@@ -296,7 +293,7 @@ class Grouping:
     def _by_thread(self, first: int | None, last: int | None) -> GroupTable:
         """Group by track: all outermost slices; the wall time of a track is its busy time.
 
-        In a plain profile, this is the busy time of `viewer.analysis.cost.thread_time`, and spread
+        In a plain profile, this is the busy time of `viewer.analysis.cost.event_times`, and spread
         covers the slices that it counts.
         """
         trace, slices = self.trace, self.trace.slices

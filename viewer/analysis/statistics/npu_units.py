@@ -33,8 +33,8 @@ import numpy as np
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model import intervals
 from viewer.model.intervals import Intervals
-from viewer.model.names.torq import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.queries import tree, units_of
+from viewer.model.recorded_names import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Trace, Unit
 
 _DMA = (Unit.DMA_IN, Unit.DMA_OUT)

@@ -27,23 +27,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewer.analysis.cost.stated_time import made_of_others
+from viewer.analysis.cost.event_times import made_of_others
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.statistics.clipped import clipped, cut_count, outermost, self_time_within
 from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.statistics.occurrences import clipped, cut_count, outermost, self_time_within
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.charging import covered_per_group
 from viewer.model.quantiles import Statistics, grouped
-from viewer.model.queries import (
-    foreign,
-    innermost_around,
-    run_of_slices,
-    slices_within,
-    unfinished,
-)
+from viewer.model.queries import foreign, innermost_around, run_of_slices, slices_within, unfinished
 from viewer.model.timing import rounded_zeros
 from viewer.model.trace import KeyKind, Trace
 

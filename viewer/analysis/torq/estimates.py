@@ -14,7 +14,7 @@ counts. Measurements, in order of preference: host profiles, annotated ones, pro
 All files of the first kind that has an action count; each execution is one run.
 
 A file that does not name its dispatch is matched through debug info
-(`viewer.analysis.links.debug_info_locations`). Without it, a compile profile belongs to the only
+(`viewer.analysis.links.mlir_locations`). Without it, a compile profile belongs to the only
 measured dispatch whose waits include all of its actions, if there is exactly one. Nothing is
 divided: the time of an action of several operators belongs to all of them together.
 """
@@ -28,34 +28,37 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.analysis.links.debug_info_locations import dispatch_of_scopes, misfit
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.text_positions import TextPositions, operators_at
-from viewer.analysis.torq.compiled import ASSUMED_CYCLES, is_compiled
+from viewer.analysis.links.mlir_locations import (
+    TextPositions,
+    dispatch_of_scopes,
+    misfit,
+    operators_at,
+)
 from viewer.analysis.torq.measured_actions import (
+    ASSUMED_CYCLES,
+    Executions,
     MeasuredAction,
     MeasurementSource,
-    groups,
-    measured_actions,
-    several_dispatches,
-    source_of,
-)
-from viewer.analysis.torq.plans import (
-    Executions,
     PlannedJob,
     ProfileSlices,
     executions_of,
+    groups,
+    is_compiled,
+    measured_actions,
     profile_slices,
+    several_dispatches,
+    source_of,
 )
 from viewer.arrays import Floats, Ints
 from viewer.model import intervals
-from viewer.model.names.torq import ACTION_ID, TASK_ID, job_name
 from viewer.model.quantiles import median
 from viewer.model.queries import numbers
+from viewer.model.recorded_names import ACTION_ID, TASK_ID, job_name
 from viewer.model.times import ClockRate
 from viewer.model.trace import Trace
-from viewer.program.torq.dispatch import Dispatch
+from viewer.program.program import Dispatch
 
 NO_HOST_CYCLES = "The compiler does not estimate host work"
 NO_ESTIMATE = (

@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Floats, Ints
 from viewer.model import intervals
-from viewer.model.counter import Counter, changes
-from viewer.model.names.torq import BYTES
+from viewer.model.recorded_names import BYTES
 from viewer.model.times import NARROW_SPACE, counted, format_in, group_digits, nice_step, unit_for
 from viewer.model.trace import Trace, Unit
+from viewer.model.trace_attributes import Counter, changes
 
 MOST_WINDOWS = 200
 # In a file with more processes, only the first ones get counters: each costs about 1 ms.

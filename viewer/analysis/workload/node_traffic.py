@@ -34,7 +34,7 @@ import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.match import WRITE_BACK
-from viewer.model.names.executorch import KERNEL_PREFIX
+from viewer.model.recorded_names import KERNEL_PREFIX
 from viewer.model.trace import KeyKind
 from viewer.program.program import GraphNode, Operator, base_name, library_of
 

@@ -1,7 +1,7 @@
-"""The commands without a window: one module each, with its arguments and its handler.
+"""The commands without a window, each with its arguments and its handler.
 
-Each module has `run(arguments)` and is imported when its command runs: the window needs none of
-them, and no command needs the imports of another.
+A command is the `run(arguments)` of the module of its name, or one of those in `reports`. It is
+imported when it runs: the window needs none of them, and no command needs the imports of another.
 """
 
 from __future__ import annotations
@@ -34,9 +34,17 @@ COMMANDS = {
     "fleet": "read many profiles into Parquet tables: build, status, query, compare, report, "
     "compact",
 }
+# Those in `reports`, as `run_info` and so on.
+_REPORTS = frozenset(
+    ("info", "stats", "estimates", "delegation", "memory", "sizes", "findings", "prove", "inspect")
+)
 
 
 def run(command: str, arguments: list[str]) -> int:
     """Run one of `COMMANDS` with the arguments after its name. Returns the exit code."""
-    code: int = importlib.import_module(f"{__name__}.{command}").run(arguments)
+    if command in _REPORTS:
+        module, function = "reports", f"run_{command}"
+    else:
+        module, function = command, "run"
+    code: int = getattr(importlib.import_module(f"{__name__}.{module}"), function)(arguments)
     return code

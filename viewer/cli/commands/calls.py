@@ -6,7 +6,6 @@ import argparse
 import json
 
 from viewer.analysis.calls.call_tree import KEYS
-from viewer.analysis.statistics import figure_terms
 from viewer.cli.arguments import (
     STANDARD,
     Parser,
@@ -19,20 +18,28 @@ from viewer.cli.arguments import (
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import output_path
 from viewer.codecs.atomic_file import write_whole
+from viewer.model import figures
 from viewer.model.text import visible_controls
 from viewer.model.times import parse_range
 from viewer.render.flame_graph.boxes import FlameGraph
 from viewer.render.flame_graph.svg import write_svg
-from viewer.reports.calls import CALLERS, MOST_ROWS, CallOptions, calls, calls_text, folded
-from viewer.reports.flame_graphs import flame_graphs
-from viewer.reports.inferences import NoSuchRun
+from viewer.reports.calls import (
+    CALLERS,
+    MOST_ROWS,
+    CallOptions,
+    calls,
+    calls_text,
+    flame_graphs,
+    folded,
+)
 from viewer.reports.info import Facts
+from viewer.reports.parts import NoSuchRun
 from viewer.reports.stats import NoSuchGroups
 
 _EPILOG = f"""columns of the tree:
-  {figure_terms.TOTAL.title:<7} {figure_terms.TOTAL.definition}
-  {figure_terms.SELF.title:<7} The total without that of the rows below.
-  {figure_terms.COUNT.title:<7} How many slices start in the range.
+  {figures.TOTAL.title:<7} {figures.TOTAL.definition}
+  {figures.SELF.title:<7} The total without that of the rows below.
+  {figures.COUNT.title:<7} How many slices start in the range.
 
 With --bottom-up, a caller's row shows how much of the figures of the name at the top comes from
 calls along that path.

@@ -38,13 +38,13 @@ def run(arguments: list[str]) -> int:
 
 def complete(run_window: Callable[[list[str]], int]) -> int:
     """Answer the shell with the parser of the command on its line; ends the process."""
-    from viewer.cli.commands.fleet import SUBCOMMANDS
+    from viewer.cli.commands.fleet import SUBCOMMANDS, run_subcommand
 
     argparse.ArgumentParser.parse_args = _answer  # type: ignore[assignment, method-assign]
     words = _words()[1:3]
     if words[:1] == ["fleet"] and words[1:] and words[1] in SUBCOMMANDS:
         os.environ[COMPLETING] = "3"
-        return commands.run(f"fleet.{words[1]}", [])
+        return run_subcommand(words[1], [])
     if words and words[0] in commands.COMMANDS:
         os.environ[COMPLETING] = "2"
         return commands.run(words[0], [])

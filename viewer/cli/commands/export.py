@@ -18,8 +18,7 @@ from viewer.cli.arguments import (
 )
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import ProgressLine, output_path
-from viewer.cli.session_bookmarks import alignment_of
-from viewer.cli.session_queries import ran_queries
+from viewer.cli.session_files import alignment_of, ran_queries
 from viewer.codecs.atomic_file import is_same_file
 from viewer.model.times import counted, parse_range
 from viewer.workspace.exports import (

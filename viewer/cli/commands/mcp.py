@@ -9,7 +9,7 @@ import sys
 from viewer.cli.arguments import Parser, add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.extras import how_to_install
-from viewer.mcp_server.open_files import OpenFiles
+from viewer.mcp_server.limits import OpenFiles
 from viewer.mcp_server.server import NoProtocol, require, serve
 from viewer.resources import resource
 from viewer.view.sessions.opened_files import is_session, with_inputs

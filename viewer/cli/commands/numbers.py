@@ -7,9 +7,14 @@ import json
 import os
 from collections.abc import Sequence
 
-from viewer.analysis.numbers.compared import compared
-from viewer.analysis.numbers.logged_calls import LoggedInference
-from viewer.analysis.numbers.pairing import key_text, paired_arrays, paired_outputs, paired_runs
+from viewer.analysis.numbers.compared import (
+    compared,
+    key_text,
+    paired_arrays,
+    paired_outputs,
+    paired_runs,
+)
+from viewer.analysis.numbers.logged_values import LoggedInference
 from viewer.cli.arguments import Parser, add_files, add_inference, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.reading import UnreadableFile

@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 from viewer.cli.arguments import choices_of, complain, files_of, internal_error, option_texts
 from viewer.codecs.reading import UnreadableFile
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 from viewer.program.program import Program
 from viewer.view.sessions.opened_files import NOTHING_KNOWN, opened_files
 from viewer.workspace.link_choices import NO_CHOICES

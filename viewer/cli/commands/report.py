@@ -7,11 +7,10 @@ import argparse
 from viewer.cli.arguments import STANDARD, Parser, add_files, check_output, complain, written
 from viewer.cli.commands.open_inputs import add_other_arm, files_in_arm, open_all, open_arms, warn
 from viewer.cli.output import output_path
-from viewer.cli.session_queries import ran_queries
+from viewer.cli.session_files import ran_queries
 from viewer.codecs.atomic_file import write_whole
-from viewer.html_report.markdown import report_markdown
-from viewer.html_report.options import PAGE_SUFFIXES, ComparedReport, ReportOptions
-from viewer.html_report.report import write_report
+from viewer.html_report.contents import PAGE_SUFFIXES, ComparedReport, ReportOptions
+from viewer.html_report.report import report_markdown, write_report
 from viewer.reports.compare import NoComparison, compared
 from viewer.workspace.workspace import Workspace
 

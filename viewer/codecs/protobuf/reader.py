@@ -19,19 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
-from viewer.codecs.protobuf.fields import Alike, Columns, Field, Fields, joined
-from viewer.codecs.protobuf.layouts import (
-    LayoutField,
-    MessageGroup,
-    MessageLayouts,
-    Wanted,
-)
-from viewer.codecs.protobuf.wire import (
+from viewer.codecs.protobuf.fields import (
     FIXED32,
     FIXED64,
     LENGTH_DELIMITED,
     VARINT,
+    Alike,
+    Columns,
+    Field,
+    Fields,
+    LayoutField,
+    MessageGroup,
+    MessageLayouts,
+    Wanted,
     Words,
+    joined,
     packed,
     varint_at,
 )

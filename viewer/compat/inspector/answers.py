@@ -1,32 +1,163 @@
-"""The Inspector's table with correct values: the same columns and order, exact numbers and links.
+"""The Inspector's table with correct values, and the two formats of all its tables.
 
-It differs from the official tool only where that is wrong: every occurrence counts; every run is
-linked to its own method (so loads of two methods are separate blocks); identifiers are looked up by
-their exact text; runtime scopes are not operators; a pair that does not match is not linked; and a
-duration is a difference of integer ticks, scaled once. Rows are events with a time; debug events
-that only hold a value have no row.
+The columns and their order are the official ones; numbers and links are exact. The table differs
+from the official tool only where that is wrong: every occurrence counts; every run is linked to its
+own method (so loads of two methods are separate blocks); identifiers are looked up by their exact
+text; runtime scopes are not operators; a pair that does not match is not linked; and a duration is
+a difference of integer ticks, scaled once. Rows are events with a time; debug events that only hold
+a value have no row.
 
 A delegate's own clock that does not count time (cycles, ticks) does not fit a column of
 milliseconds. Those cells stay empty, and the numbers are in columns after the official ones,
 `native_p10` to `native_max` and `native_unit`, which exist only if the ETDump has such events.
+
+The formats, tab-separated text and a boxed grid, match the official tool byte for byte: lists in
+Python syntax, nothing for an absent value, `True` and `False`, numbers in full in the TSV and with
+six digits in the grid. The official tool uses pandas and tabulate ("fancy_grid"). The few rules
+that its columns need are reimplemented here, without those dependencies and their guesses about
+arbitrary tables.
+
+The metrics of `--compare_results` are those of the official Inspector (SNR in dB, MSE, cosine
+similarity, in float32, rounded to two decimals), printed as it prints them without a plot. Its
+command line draws them as images. Reference outputs come from an .npz with the keys output_0,
+output_1 and so on, or from the expected outputs of a bundled program; those of an ETRecord are a
+pickle, which is never loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+import math
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.numbers.logged_values import METHOD, LoggedInference, Value
 from viewer.analysis.statistics.events import EventStatistics
 from viewer.arrays import Bools, Floats
-from viewer.compat.inspector.table import METADATA, NUMBERS, AnswerTable, shown_ops
-from viewer.compat.inspector.time_scales import CYCLES, PER_SECOND, ratio
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats.executorch.logged_profile import (
+    LoggedProfile,
+    array_values,
+    case_of,
+    expected_values,
+    logged_profile,
+)
+from viewer.formats.executorch.pte.bundled_outputs import is_bundled, read_bundled_cases
+from viewer.formats.npz import NpzFile
 from viewer.model.trace import Column, KeyKind
+
+NUMBERS = ("p10", "p50", "p90", "avg", "min", "max")
+METADATA = "delegate_debug_metadata"
+FULL_LIST = 5  # from this many operators on, a cell names the first two and the last
+
+
+class AnswerTable:
+    """Named columns of equal length; cells are None, bool, int, float, str or lists of those."""
+
+    def __init__(self, columns: dict[str, Sequence[object]]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def write_tsv(self, file: BinaryIO) -> None:
+        """Write a header, and the rows with their numbers in the first column."""
+        text = io.TextIOWrapper(file, "utf-8", errors="replace", newline="", write_through=False)
+        writer = csv.writer(text, delimiter="\t", lineterminator="\n")
+        writer.writerow(["", *self.columns])
+        writer.writerows(zip(range(len(self)), *self.columns.values(), strict=True))
+        text.detach()
+
+    def grid(self) -> Iterator[str]:
+        """Yield the lines of a boxed table."""
+        numbers = [str(i) for i in range(len(self))]
+        columns = [("", numbers, True)]
+        columns += [(name, *_cells(values)) for name, values in self.columns.items()]
+        widths = [
+            max(_width(name) + 2, max(map(_width, cells), default=0)) for name, cells, _ in columns
+        ]
+        right = [is_right for _, _, is_right in columns]
+
+        def rule(left: str, between: str, end: str, line: str) -> str:
+            return left + between.join(line * (width + 2) for width in widths) + end
+
+        def row(cells: Sequence[str]) -> str:
+            padded = (
+                _padded(cell, width, is_right)
+                for cell, width, is_right in zip(cells, widths, right, strict=True)
+            )
+            return f"│ {' │ '.join(padded)} │"
+
+        yield rule("╒", "╤", "╕", "═")
+        yield row([name for name, _, _ in columns])
+        for i, cells in enumerate(zip(*(cells for _, cells, _ in columns), strict=True)):
+            yield rule("├", "┼", "┤", "─") if i else rule("╞", "╪", "╡", "═")
+            yield row(cells)
+        yield rule("╘", "╧", "╛", "═")
+
+
+def shown_ops(ops: Sequence[str]) -> list[str] | str:
+    """Return a cell's operators: a list, or from five on a text with the first two and the last."""
+    if len(ops) < FULL_LIST:
+        return list(ops)
+    return f"['{ops[0]}', '{ops[1]}' ... '{ops[-1]}'] ({len(ops)} total)"
+
+
+def _cells(values: Sequence[object]) -> tuple[list[str], bool]:
+    """Return a column's texts, aligned at the decimal point, and whether it is right-aligned."""
+    if not any(isinstance(v, float) for v in values):
+        return ["" if v is None else _one_line(str(v)) for v in values], False
+    texts = ["" if v is None else format(v, "g") for v in values]
+    after = [_after_point(text) for text in texts]
+    most = max(after)
+    return [t + " " * (most - n) for t, n in zip(texts, after, strict=True)], True
+
+
+def _after_point(number: str) -> int:
+    """Return the number of characters after the point, else after the "e"; -1 for integers."""
+    position = max(number.rfind("."), -1)
+    position = position if position >= 0 else number.rfind("e")
+    return len(number) - position - 1 if position >= 0 else -1
+
+
+def _one_line(text: str) -> str:
+    """Return a cell as one line, with unprintable text escaped."""
+    return text.strip() if text.isprintable() else text.encode("unicode_escape").decode().strip()
+
+
+def _padded(text: str, width: int, is_right: bool) -> str:
+    fill = " " * (width - _width(text))
+    return fill + text if is_right else text + fill
+
+
+def _width(text: str) -> int:
+    """Return the width in terminal columns: East Asian wide characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+PER_SECOND = {"ns": 10**9, "us": 10**6, "ms": 10**3, "s": 1, "cycles": 1}
+CYCLES = "cycles"
+MIXED = "For TimeScale in cycles both the source and target time scale have to be in cycles."
+
+
+def is_mixed(source: str, target: str) -> bool:
+    """Return whether one is a time and the other cycles, which cannot be converted."""
+    return (source == CYCLES) != (target == CYCLES)
+
+
+def ratio(source: str, target: str) -> Fraction:
+    """Return the exact number of target units per source unit: 1/1000000 for ns to ms."""
+    return Fraction(PER_SECOND[target], PER_SECOND[source])
 
 
 class InspectorAnswers:
@@ -225,3 +356,99 @@ def _ops_of_links(table: LinkTable) -> list[tuple[str, ...]]:
         operators = [by_handle[h] for h in link.handles if h in by_handle]
         ops.append(tuple(node.op for operator in operators for node in operator.nodes))
     return ops
+
+
+NO_REFERENCE = (
+    "--compare_results needs --reference_outputs FILE, an .npz or a bundled program (.bpte): the "
+    "reference outputs in an ETRecord are a pickle, which is never loaded"
+)
+Metrics = Mapping[str, Sequence[float]]
+
+
+def compared_results(table: LinkTable, buffer: str | None, reference: str) -> list[Metrics]:
+    """Return the metrics of the outputs of each method's first inference.
+
+    buffer, reference: paths of the debug buffer and of the reference outputs. Raises
+    UnreadableFile.
+    """
+    profile = logged_profile(table, () if buffer is None else (buffer,))
+    return [
+        _metrics(reference, _outputs(profile, inference), _references(reference, inference))
+        for inference in profile.chosen(None)
+    ]
+
+
+def metric_lines(metrics: Metrics) -> list[str]:
+    """Return the lines that the official library prints."""
+    lines = []
+    for name, values in metrics.items():
+        lines += [name, "-" * 20]
+        lines += [f"{i:<5}{value:>8.5f}" for i, value in enumerate(values)]
+        lines += ["", ""]
+    return lines
+
+
+def metrics_as_json(metrics: Metrics) -> dict[str, list[float | None]]:
+    """Return the metrics with null in place of what is not finite."""
+    return {
+        name: [value if math.isfinite(value) else None for value in values]
+        for name, values in metrics.items()
+    }
+
+
+def _outputs(profile: LoggedProfile, inference: LoggedInference) -> list[Value]:
+    logged = profile.side(inference).logged
+    return next((values for call, values in logged if call.instruction == METHOD), [])
+
+
+def _references(path: str, inference: LoggedInference) -> list[Value]:
+    if is_bundled(path):
+        bundle = read_bundled_cases(path)
+        return expected_values(bundle, case_of(bundle, inference, None))
+    arrays = array_values(NpzFile(path))
+    values: list[Value] = []
+    while (key := f"output_{len(values)}") in arrays:
+        values.append(arrays[key])
+    if not values:
+        raise UnreadableFile(path, "it has no array output_0")
+    return values
+
+
+def _metrics(path: str, outputs: Sequence[Value], references: Sequence[Value]) -> Metrics:
+    metrics: dict[str, list[float]] = {"snr": [], "mse": [], "cosine_similarity": []}
+    for i, (output, reference) in enumerate(zip(outputs, references, strict=False)):
+        if output.layout.sizes != reference.layout.sizes:
+            raise UnreadableFile(
+                path,
+                f"output {i} is {output.layout.text}, its reference {reference.layout.text}",
+            )
+        try:
+            for name, value in _of_pair(output, reference).items():
+                metrics[name].append(value)
+        except ValueError as error:
+            raise UnreadableFile(path, f"output {i} cannot be compared ({error})") from error
+    return metrics
+
+
+def _of_pair(output: Value, reference: Value) -> dict[str, float]:
+    """The metrics of one output: values in float32, sums in float64."""
+    noise = signal = power_a = product = 0.0
+    tensor, other = output.open(), reference.open()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for x, y in zip(tensor.blocks(), other.blocks(), strict=True):
+            a, b = x.astype(np.float32), y.astype(np.float32)
+            noise += _squares(b - a)
+            signal += _squares(b)
+            power_a += _squares(a)
+            product += float(np.multiply(a, b, dtype=np.float64).sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        count, power = np.float64(tensor.count), np.float64(signal)
+        return {
+            "snr": round(float(10 * np.log10(power / noise)), 2),
+            "mse": round(float(noise / count), 2),
+            "cosine_similarity": round(float(product / np.sqrt(power * power_a)), 2),
+        }
+
+
+def _squares(values: Floats | np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> float:
+    return float(np.square(values, dtype=np.float64).sum())

@@ -1,4 +1,4 @@
-"""Torq profiles as perfetto_logger charts them, corrected: the same threads, names and numbers.
+"""Torq profiles as perfetto_logger charts them, corrected: threads, names, numbers and overviews.
 
 A trace from our own readers becomes columns for a `TimeChartView` and a `TorqOverview`. The bugs of
 the original are fixed: every row is present, whatever its location contains; slices are drawn in
@@ -9,12 +9,23 @@ names state this unit.
 
 Threads and names are those of the revision at the time of a generation: C0 and R0 (and R1) as
 f63e303, C1 as 36d5652, C2 (and C3, whose first number is a task) as 183cae4.
+
+The overview says how long each unit was busy, alone and with others, and each file gets the one of
+its time:
+
+* `TWO_UNITS` (f63e303): DMA and SLICE, DMA alone, both at once, idle, overall.
+* `EIGHT_UNITS` (8e135dc): as `ALL_UNITS`, without the slice units by number.
+* `ALL_UNITS` (36d5652, 183cae4): DMA and CDMA together are "DMA", slice units and CSS together are
+  "compute"; each part is also listed by itself.
+
+Every number is the length of a set of time (`viewer.model.intervals`), so nothing is counted twice
+and the cost is one sort: DMA = DMA_ONLY + overlap, and busy + IDLE = OVERALL.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -23,22 +34,12 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, numbers_at
 from viewer.codecs.protobuf.writer import Blobs, Decimals, Joined, Literal, Picked, Piece, Where
-from viewer.compat.torq_logger.names import (
-    C1_THREADS,
-    C2_THREADS,
-    LAYERS,
-    UNKNOWN_THREAD,
-    layer_name,
-    percent,
-    short_location,
-)
-from viewer.compat.torq_logger.overview import TorqOverview, all_units, runtime_overview, two_units
 from viewer.compat.torq_logger.time_chart import ChartColumns, Names
 from viewer.export.perfetto.packets import clean
 from viewer.model.building.chunks import distinct_codes
-from viewer.model.intervals import Intervals
-from viewer.model.names.torq import ACTION_ID, BYTES, JOB_ID, TASK_ID, job_name
+from viewer.model.intervals import Intervals, intersect, length, subtract
 from viewer.model.queries import units_of
+from viewer.model.recorded_names import ACTION_ID, BYTES, JOB_ID, TASK_ID, job_name
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column, Trace, Unit
 from viewer.program.mlir.locations import (
@@ -50,6 +51,264 @@ from viewer.program.mlir.locations import (
     parse_location,
 )
 from viewer.program.mlir.operations import OperationPlaces
+
+COMPILE_PROCESS = "Compile Profile"  # of 183cae4
+UNKNOWN_THREAD = "UNKNOWN"
+# The threads of 36d5652 and of 183cae4; all of them are shown for any file.
+C1_THREADS = ("0_DMA_IN", "1_DMA_OUT", "2_SLICE_0", "3_SLICE_1", "4_CDMA", "5_CSS")
+C2_THREADS = (
+    "00_Input_Layer", "01_Torq_Operations", "02_Host", "03_DMA_In", "04_DMA_Out", "05_CDMA",
+    "06_Slice_0", "07_Slice_1", "08_CSS",
+)  # fmt: skip
+LAYERS = C2_THREADS[0]
+
+_CALL_SITE = re.compile(r'callsite\("([^"]*)":(\d+):(\d+)')
+_MLIR_FILE = re.compile(r'\.mlir":(\d+):(\d+)')
+_SHOWN_PLACES = 3
+
+
+def short_location(text: str) -> str:
+    """Return the first place in a location without its folder, "m.mlir:11:10"."""
+    if match := _CALL_SITE.search(text):
+        return f"{_file(match[1])}:{match[2]}:{match[3]}"
+    if match := _MLIR_FILE.search(text):
+        path = text[: match.start()].rpartition('"')[2]
+        return f"{_file(path)}.mlir:{match[1]}:{match[2]}"
+    inner = text.strip()
+    if inner.startswith("loc(") and inner.endswith(")"):
+        inner = inner[4:-1]
+    return _file(inner.replace('"', ""))
+
+
+def _file(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def percent(part: int, whole: int) -> str:
+    """Format a share: "12.50%", or "0.00%" if the total is 0."""
+    return f"{part / whole * 100 if whole else 0:.2f}%"
+
+
+def duration_text(ns: int) -> str:
+    """Format ns in a fitting unit: "1.234s", "456.789ms", "123.456µs", "123ns"."""
+    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000)):
+        if ns >= size:
+            return f"{ns / size:.3f}{unit}"
+    return f"{ns}ns"
+
+
+def layer_name(operator: str, places: Sequence[str]) -> str:
+    """Return the name of an input-layer slice up to its duration, with at most three places."""
+    distinct = list(dict.fromkeys(places))
+    more = len(distinct) - _SHOWN_PLACES
+    place_text = ", ".join(distinct[:_SHOWN_PLACES]) + (f" (+{more} more)" if more > 0 else "")
+    return f"{operator} | {place_text} | "
+
+
+NO_TIME: Intervals = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewForm:
+    """One generation of the overview.
+
+    rows: (key, thread that shows it, label of its slice). printed: the keys in print order. text:
+    formats a time in ns for a slice's name.
+    """
+
+    rows: tuple[tuple[str, str, str], ...]
+    printed: tuple[str, ...]
+    text: Callable[[int], str]
+
+
+TWO_UNITS = OverviewForm(
+    (
+        ("DMA", "00 OVERVIEW DMA", "DMA total"),
+        ("SLICE", "01 OVERVIEW SLICE", "SLICE total"),
+        ("DMA_ONLY", "02 OVERVIEW DMA ONLY", "DMA ONLY (exclusive)"),
+        ("DMA_SLICE_OVERLAP", "03 OVERVIEW DMA+SLICE OVERLAP", "DMA & SLICE overlap"),
+        ("IDLE", "04 OVERVIEW IDLE", "IDLE"),
+        ("OVERALL", "05 OVERALL", "OVERALL"),
+    ),
+    ("DMA", "SLICE", "DMA_ONLY", "DMA_SLICE_OVERLAP", "IDLE", "OVERALL"),
+    str,
+)
+EIGHT_UNITS = OverviewForm(
+    (
+        ("DMA_COMBINED", "00 OVERVIEW DMA COMBINED", "DMA+CDMA total"),
+        ("COMPUTE_COMBINED", "01 OVERVIEW COMPUTE COMBINED", "SLICE+CSS total"),
+        ("DMA", "02 OVERVIEW DMA", "DMA total"),
+        ("CDMA", "03 OVERVIEW CDMA", "CDMA total"),
+        ("SLICE", "04 OVERVIEW SLICE", "SLICE total"),
+        ("CSS", "05 OVERVIEW CSS", "CSS total"),
+        ("DMA_ONLY", "06 OVERVIEW DMA ONLY", "DMA ONLY (exclusive)"),
+        ("COMPUTE_ONLY", "07 OVERVIEW COMPUTE ONLY", "COMPUTE ONLY (exclusive)"),
+        ("IDLE", "08 OVERVIEW IDLE", "IDLE"),
+        ("OVERALL", "09 OVERALL", "OVERALL"),
+    ),
+    (
+        "DMA_COMBINED", "COMPUTE_COMBINED", "DMA_ONLY", "COMPUTE_ONLY", "IDLE", "OVERALL", "DMA",
+        "SLICE", "CDMA", "CSS", "DMA_COMPUTE_OVERLAP",
+    ),
+    str,
+)  # fmt: skip
+ALL_UNITS = OverviewForm(
+    (
+        ("DMA_COMBINED", "00 OVERVIEW DMA COMBINED", "DMA+CDMA union"),
+        ("COMPUTE_COMBINED", "01 OVERVIEW COMPUTE COMBINED", "SLICE+CSS union"),
+        ("DMA", "02 OVERVIEW DMA", "DMA total"),
+        ("CDMA", "03 OVERVIEW CDMA", "CDMA total"),
+        ("SLICE", "04 OVERVIEW SLICE", "SLICE 0 + 1 union"),
+        ("SLICE_0", "05 OVERVIEW SLICE 0", "SLICE 0 total"),
+        ("SLICE_1", "06 OVERVIEW SLICE 1", "SLICE 1 total"),
+        ("CSS", "07 OVERVIEW CSS", "CSS total"),
+        ("DMA_ONLY", "08 OVERVIEW DMA ONLY", "DMA/CDMA ONLY (no compute)"),
+        ("COMPUTE_ONLY", "09 OVERVIEW COMPUTE ONLY", "COMPUTE ONLY (no DMA/CDMA)"),
+        (
+            "DMA_COMPUTE_OVERLAP",
+            "10 OVERVIEW DMA COMPUTE OVERLAP",
+            "DMA/CDMA<->COMPUTE overlap",
+        ),
+        ("IDLE", "11 OVERVIEW IDLE", "IDLE"),
+        ("OVERALL", "12 OVERALL", "OVERALL"),
+    ),
+    (
+        "OVERALL", "DMA_COMPUTE_OVERLAP", "SLICE", "COMPUTE_COMBINED", "CSS", "COMPUTE_ONLY",
+        "DMA_COMBINED", "DMA_ONLY", "DMA", "CDMA", "IDLE",
+    ),
+    duration_text,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TorqOverview:
+    """The times of one file in its unit, and the start of its first slice.
+
+    A key that is not in `times` is drawn with zero length and without a share, and is not printed.
+    unit: what numbers in names count, where the form does not state it; the originals had none.
+    """
+
+    form: OverviewForm
+    start: int
+    times: Mapping[str, int]
+    unit: str = ""
+
+    def slices(self) -> list[tuple[str, str, int, bool]]:
+        """Return (thread, name, length, whether its category is "overview") for each slice.
+
+        All start at `start`.
+        """
+        slices = []
+        for figure, thread, label in self.form.rows:
+            time = self.times.get(figure, 0)
+            name = f"{label}: {self.form.text(time)}"
+            if self.unit and self.form.text is str:
+                name += f" {self.unit}"
+            if figure != "OVERALL" and figure in self.times:
+                name += f" ({percent(time, self.times['OVERALL'])})"
+            slices.append((thread, name, time, "OVERVIEW" in thread))
+        return slices
+
+    def printed(self, title: str) -> str:
+        """Return the summary as it is printed: an empty line, a heading, a line per key."""
+        lines = ["", f"=== Overview ({title}) ==="]
+        for figure in self.form.printed:
+            if figure not in self.times:
+                continue
+            share = percent(self.times[figure], self.times["OVERALL"])
+            tail = "" if figure == "OVERALL" else f" ({share})"
+            lines.append(f"{figure} time: {self.times[figure]}{tail}")
+        return "\n".join(lines) + "\n"
+
+
+def two_units(everything: Intervals, dma: Intervals, slices: Intervals) -> TorqOverview:
+    """Return the overview of f63e303. everything: all rows of any unit."""
+    start, overall = _extent(everything)
+    times = {
+        "DMA": length(*dma),
+        "SLICE": length(*slices),
+        "DMA_ONLY": _sum(subtract(dma, slices)),
+        "DMA_SLICE_OVERLAP": _sum(intersect(dma, slices)),
+        "IDLE": max(overall - length(*_both(dma, slices)), 0),
+        "OVERALL": overall,
+    }
+    return TorqOverview(TWO_UNITS, start, times)
+
+
+def runtime_overview(jobs: Intervals) -> TorqOverview:
+    """Return the overview of f63e303 for NSS jobs, whose units are unknown."""
+    torq_overview = two_units(jobs, NO_TIME, NO_TIME)
+    return TorqOverview(
+        TWO_UNITS,
+        torq_overview.start,
+        {**torq_overview.times, "IDLE": torq_overview.times["OVERALL"] - length(*jobs)},
+    )
+
+
+def as_8e135dc(overview: TorqOverview) -> TorqOverview:
+    """Return the overview of 8e135dc from that of 36d5652."""
+    return replace(overview, form=EIGHT_UNITS)
+
+
+def runtime_overview_8e135dc(jobs: Intervals) -> TorqOverview:
+    """Return the overview of 8e135dc for NSS jobs."""
+    torq_overview = runtime_overview(jobs)
+    nothing = dict.fromkeys(
+        ("DMA", "SLICE", "DMA_ONLY", "COMPUTE_ONLY", "DMA_COMBINED", "COMPUTE_COMBINED",
+         "DMA_COMPUTE_OVERLAP"), 0
+    )  # fmt: skip
+    times = {**nothing, **{name: torq_overview.times[name] for name in ("IDLE", "OVERALL")}}
+    return TorqOverview(EIGHT_UNITS, torq_overview.start, times)
+
+
+def all_units(
+    everything: Intervals,
+    dma: Intervals,
+    cdma: Intervals,
+    slices: Intervals,
+    css: Intervals,
+    of_slice: Mapping[int, Intervals] | None = None,
+) -> TorqOverview:
+    """Return the overview of 36d5652 and 183cae4.
+
+    of_slice: the busy times of slice units 0 and 1, if known.
+    """
+    start, overall = _extent(everything)
+    moves, computes = _both(dma, cdma), _both(slices, css)
+    times = {
+        "DMA_COMBINED": length(*moves),
+        "COMPUTE_COMBINED": length(*computes),
+        "DMA": length(*dma),
+        "CDMA": length(*cdma),
+        "SLICE": length(*slices),
+        "CSS": length(*css),
+        "DMA_ONLY": _sum(subtract(moves, computes)),
+        "COMPUTE_ONLY": _sum(subtract(computes, moves)),
+        "DMA_COMPUTE_OVERLAP": _sum(intersect(moves, computes)),
+        "IDLE": max(overall - length(*_both(moves, computes)), 0),
+        "OVERALL": overall,
+    }
+    times |= {f"SLICE_{unit}": length(*busy) for unit, busy in (of_slice or {}).items()}
+    return TorqOverview(ALL_UNITS, start, times)
+
+
+def _extent(everything: Intervals) -> tuple[int, int]:
+    """Return the first start, and the time from there to the last end; 0 for no rows."""
+    start, end = everything
+    if not len(start):
+        return 0, 0
+    first = int(start.min())
+    return first, int(end.max()) - first
+
+
+def _both(a: Intervals, b: Intervals) -> Intervals:
+    return np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]])
+
+
+def _sum(parts: Intervals) -> int:
+    lengths: Ints = parts[1] - parts[0]
+    return int(lengths.sum())
+
 
 _NOT_SOURCE = ("func", "builtin")
 _TWO_UNIT_THREADS = {Unit.DMA_IN: "DMA IN", Unit.DMA_OUT: "DMA OUT"}

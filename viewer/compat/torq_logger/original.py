@@ -31,22 +31,20 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.codecs.reading import UnreadableFile
-from viewer.compat.torq_logger.names import (
+from viewer.compat.torq_logger.charts import (
     C1_THREADS,
     C2_THREADS,
     COMPILE_PROCESS,
     LAYERS,
     UNKNOWN_THREAD,
-    layer_name,
-    percent,
-    short_location,
-)
-from viewer.compat.torq_logger.overview import (
     TorqOverview,
     all_units,
     as_8e135dc,
+    layer_name,
+    percent,
     runtime_overview,
     runtime_overview_8e135dc,
+    short_location,
     two_units,
 )
 from viewer.export.perfetto.packets import SEQUENCE, clean, framed

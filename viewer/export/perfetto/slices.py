@@ -28,8 +28,7 @@ from viewer.codecs.protobuf.writer import (
     tag,
     varint,
 )
-from viewer.export.perfetto.arguments import SliceArguments
-from viewer.export.perfetto.bookmarks import UNNAMED
+from viewer.export.perfetto.arguments import SliceArguments, stated
 from viewer.export.perfetto.packets import (
     FLAGS,
     PACKET,
@@ -44,8 +43,8 @@ from viewer.export.perfetto.packets import (
     in_order_of_use,
     with_value,
 )
-from viewer.export.perfetto.passthrough import stated
 from viewer.export.perfetto.source import FlowEdges, PerfettoSource
+from viewer.export.perfetto.tracks import UNNAMED
 from viewer.model.queries import preorder
 from viewer.model.trace import Column, KeyKind, Unit
 

@@ -1,13 +1,22 @@
-"""The tracks of a Perfetto file: processes with threads, and groups of plain tracks.
+"""The tracks of a Perfetto file, and what is on tracks without slices: counters and bookmarks.
 
 A process whose tracks are all NPU units has no threads: it becomes a plain track with a plain track
 for each unit, in explicit order. Any other process is a Perfetto process, and each of its tracks is
 a thread. `writer.py` documents IDs, ranks and lanes.
+
+A counter has one packet for every change: its time, its track, its value. Nothing needs thinning
+out, since a counter has no points at which its value stays the same.
+
+Small numbers of spans and instants, which are bookmarks and inferences without a slice, are written
+with the official protos. Overlapping spans go to separate lanes, like slices; a moment is an
+instant on the first lane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,12 +24,109 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.analysis.memory.plan import planned_counters
 from viewer.analysis.torq.unit_counters import unit_counters
-from viewer.export.perfetto.counters import counter_descriptor
-from viewer.export.perfetto.packets import clean
+from viewer.codecs.protobuf.writer import (
+    FIXED64,
+    LENGTH_DELIMITED,
+    VARINT,
+    repeated,
+    tag,
+    varint,
+    varint_lengths,
+)
+from viewer.export.perfetto.packets import (
+    PACKET,
+    SEQUENCE,
+    SEQUENCE_ID,
+    TIME,
+    TRACK_EVENT,
+    TRACK_UUID,
+    Timestamps,
+    clean,
+    framed,
+)
 from viewer.export.perfetto.source import PerfettoSource
-from viewer.model.counter import Counter
+from viewer.model.building.nesting import Placed, place_by_time
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Unit
+from viewer.model.trace_attributes import Counter
+
+_COUNTER = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_COUNTER)
+_VALUE = tag(44, FIXED64)  # double_counter_value
+_KNOWN_UNITS = {
+    "": pb.CounterDescriptor.UNIT_COUNT,
+    "B": pb.CounterDescriptor.UNIT_SIZE_BYTES,
+}
+
+
+def counter_descriptor(counter: Counter, uuid: int, process: int, *, assumed: bool) -> Any:
+    """Return a counter's track below its process; a rate with an assumed clock says so."""
+    notes = [counter.note]
+    if counter.per_tick and assumed:
+        notes.append("assumed clock rate")
+    described = pb.CounterDescriptor(unit_name=counter.unit)
+    if counter.unit in _KNOWN_UNITS:
+        described = pb.CounterDescriptor(unit=_KNOWN_UNITS[counter.unit])
+    return pb.TrackDescriptor(
+        uuid=uuid,
+        parent_uuid=process,
+        name=clean(counter.name),
+        description="; ".join(filter(None, notes)) or None,
+        counter=described,
+    )
+
+
+class CounterPackets:
+    """The changes of one counter, to be encoded in chunks; `count` is their number.
+
+    With a window, in ns of the file: the changes whose values apply in it, and the change that ends
+    the last of them.
+    """
+
+    def __init__(
+        self,
+        source: PerfettoSource,
+        counter: Counter,
+        origin: int,
+        window: tuple[int, int] | None,
+        uuid: int,
+    ) -> None:
+        value = counter.value
+        if counter.per_tick:
+            value = value * counter.scale(source.ns_per_tick)
+        to_ns = Timestamps(source, origin)
+        ns = to_ns(counter.tick)
+        if window is not None:
+            end = int(to_ns(np.array([source.trace.end]))[0])
+            low, high = (min(max(t, -(2**63)), 2**63 - 1) for t in window)
+            first = max(int(np.searchsorted(ns, low, side="right")) - 1, 0)
+            started = int(np.searchsorted(ns, high))
+            last = started + 1 if started and low < min(high, end) else first
+            ns, value = ns[first:last], value[first:last]
+        self.count = len(ns)
+        self._ns = ns
+        # Stored as double, as in the engine. So all packets have one length, except for their
+        # times.
+        self._value = value.astype(np.float64)
+        event = _COUNTER + tag(TRACK_UUID, VARINT) + varint(uuid) + _VALUE
+        announced = tag(TRACK_EVENT, LENGTH_DELIMITED) + varint(len(event) + 8)
+        self._before_value = SEQUENCE_ID + announced + event
+
+    def encoded(self, first: int, last: int) -> bytes:
+        """Return the packets of changes first .. last-1."""
+        ns, value = self._ns[first:last], self._value[first:last]
+        # Times ascend, so times with equal varint lengths are adjacent.
+        steps = np.searchsorted(varint_lengths(ns.view(np.uint64)), np.arange(1, 12)).tolist()
+        return b"".join(
+            repeated(self._head(size), ns[i:j], size, self._before_value, value[i:j])
+            for size, (i, j) in enumerate(pairwise(steps), 1)
+            if j > i
+        )
+
+    def _head(self, size: int) -> bytes:
+        """Return the bytes before a time that is `size` bytes long."""
+        length = len(TIME) + size + len(self._before_value) + 8
+        return tag(PACKET, LENGTH_DELIMITED) + varint(length) + TIME
+
 
 MARKS_TRACK, RUNS_TRACK = "Marks", "Inferences"
 # Earlier exports have a track 1 of their own facts, which the reader leaves out by its name.
@@ -181,3 +287,72 @@ def _in_order(
         process = sources[number].tracks[track].process
         groups.setdefault((number, process), []).append(track)
     return [(number, process, tracks) for (number, process), tracks in groups.items()]
+
+
+UNNAMED = "(unnamed)"
+
+
+@dataclass(frozen=True, slots=True)
+class BookmarkSpan:
+    """A span in ns of the file; a moment if both times are equal."""
+
+    start: int
+    end: int
+    name: str
+    category: str
+    arguments: Mapping[str, int | str] = field(default_factory=dict)
+
+
+class SpanPackets:
+    """The spans and moments of one track; `lanes` is the number of lanes that it needs."""
+
+    def __init__(self, spans: Sequence[BookmarkSpan]) -> None:
+        self._moments = [span for span in spans if span.start == span.end]
+        self._spans = [span for span in spans if span.start != span.end]
+        start = np.array([span.start for span in self._spans], np.int64)
+        end = np.array([span.end for span in self._spans], np.int64)
+        self._placed: Placed = place_by_time(start, end)
+        self.lanes = int(self._placed.lane.max(initial=0)) + 1 if spans else 0
+
+    def encoded(self, uuids: Sequence[int]) -> bytes:
+        """Return all packets, lane by lane in bracket order; uuids: those of the lanes."""
+        out: list[bytes] = []
+        for span in sorted(self._moments, key=lambda s: s.start):
+            event = _event(pb.TrackEvent.TYPE_INSTANT, uuids[0], span)
+            out.append(_packet(span.start, event))
+        open_spans: list[tuple[int, BookmarkSpan]] = []  # (lane, span), innermost last
+
+        def close(lane: int, depth: int) -> None:
+            while open_spans and (open_spans[-1][0] != lane or len(open_spans) > depth):
+                ended, span = open_spans.pop()
+                event = pb.TrackEvent(type=pb.TrackEvent.TYPE_SLICE_END, track_uuid=uuids[ended])
+                out.append(_packet(span.end, event))
+
+        placed = self._placed
+        columns = (placed.index.tolist(), placed.lane.tolist(), placed.depth.tolist())
+        for index, lane, depth in zip(*columns, strict=True):
+            close(lane, depth)
+            span = self._spans[index]
+            out.append(
+                _packet(span.start, _event(pb.TrackEvent.TYPE_SLICE_BEGIN, uuids[lane], span))
+            )
+            open_spans.append((lane, span))
+        close(-1, 0)
+        return b"".join(out)
+
+
+def _event(type: Any, uuid: int, span: BookmarkSpan) -> Any:
+    event = pb.TrackEvent(
+        type=type, track_uuid=uuid, name=clean(span.name) or UNNAMED, categories=[span.category]
+    )
+    for name, value in span.arguments.items():
+        if isinstance(value, int):
+            event.debug_annotations.add(name=name, int_value=value)
+        else:
+            event.debug_annotations.add(name=name, string_value=clean(value))
+    return event
+
+
+def _packet(time: int, event: Any) -> bytes:
+    packet = pb.TracePacket(timestamp=time, trusted_packet_sequence_id=SEQUENCE, track_event=event)
+    return framed(packet)

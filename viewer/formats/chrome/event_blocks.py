@@ -16,11 +16,11 @@ import msgspec
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.codecs.json_columns.objects import Objects
+from viewer.codecs.json_pieces import Objects
 from viewer.codecs.json_repairs import RepairedObjects, may_be_repaired, require_utf8
-from viewer.formats.chrome.event_scanner import COMMAS
-from viewer.formats.chrome.event_structs import (
+from viewer.formats.chrome.event_scanner import (
     BACKSLASHES,
+    COMMAS,
     CONTROL_CHARACTERS,
     EVENTS,
     FAULTS,

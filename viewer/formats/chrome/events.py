@@ -22,22 +22,32 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.codecs.decimal_times import times_of
-from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.json_blocks import DAMAGED_START, Blocks, cut
-from viewer.codecs.json_columns.objects import PADDING
+from viewer.codecs.json_pieces import PADDING
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.partial_file import is_partial
 from viewer.codecs.reading import Cancelled, Progress, stop_if
-from viewer.formats.chrome.arguments import ArgumentColumns, text_of
+from viewer.codecs.unpacking import PackedFile, is_partial
 from viewer.formats.chrome.event_blocks import BlockReader, ObjectsApart
-from viewer.formats.chrome.event_scanner import BEHIND, COMMAS, EventScanner, KnownEnd, State
-from viewer.formats.chrome.event_structs import (
+from viewer.formats.chrome.event_fields import (
+    ArgumentColumns,
+    Name,
+    ThreadTimes,
+    flow_number,
+    id_of,
+    own_id,
+    text_of,
+)
+from viewer.formats.chrome.event_scanner import (
+    BEHIND,
+    COMMAS,
     FAULTS,
     THREAD_TIMES,
     Event,
+    EventScanner,
+    KnownEnd,
+    State,
     parsed_event,
 )
-from viewer.formats.chrome.ids import Name, flow_number, id_of, own_id
 from viewer.formats.chrome.pieces import (
     FLOW,
     INSTANT,
@@ -48,7 +58,6 @@ from viewer.formats.chrome.pieces import (
     ReadEvents,
 )
 from viewer.formats.chrome.stack_samples import V8_PART, V8_START
-from viewer.formats.chrome.thread_times import ThreadTimes
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder
 

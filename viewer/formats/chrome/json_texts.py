@@ -12,11 +12,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import Cancelled
 from viewer.codecs.temporary_folder import TemporaryFolder
-from viewer.codecs.unpacking import write_temporary
+from viewer.codecs.unpacking import PackedFile, write_temporary
 
 MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte order marks of UTF-16
 _HEAD = 1 << 16

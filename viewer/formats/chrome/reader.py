@@ -6,7 +6,7 @@ Specified in "Trace Event Format" (catapult, Google): an object with the key `tr
 bare array of events, which need not be closed. Supported phases:
 
     X        a slice with its duration
-    B E      start and end of a slice; `viewer.formats.begin_end` pairs them
+    B E      start and end of a slice; `viewer.formats.event_pairs` pairs them
     i I R    instants: slices without duration, on their thread, or on tracks of the process or
              of the whole file (column `scope`)
     b n e    asynchronous slices by (cat, scope, id): one track each; if there are more than a
@@ -30,7 +30,7 @@ tick 0 (`Clock.zeros`). `distributedInfo` of PyTorch states the rank of a file's
 Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`, `tts`
 and `tdur` the columns `thread_ts` and `thread_dur`, `sf` the column `stack`. ONNX Runtime profiles
 are such arrays: their nodes are named `X_kernel_time`, and `op_name` and `provider` are arguments.
-`viewer.formats.chrome.inferences` finds the inferences of both.
+`viewer.formats.chrome.frameworks` finds the inferences of both.
 """
 
 from __future__ import annotations
@@ -44,25 +44,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.profiled_program.call_sites import with_call_sites
+from viewer.analysis.profiled_program.program import with_call_sites
 from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at
 from viewer.codecs.decimal_times import TIME_LIMIT
-from viewer.codecs.gzip_file import PackedFile, inflated_head
 from viewer.codecs.json_values import mapping, sequence
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
+from viewer.codecs.unpacking import PackedFile, inflated_head
 from viewer.formats import format_of
-from viewer.formats.begin_end import paired_by_name
 from viewer.formats.chrome import stack_samples
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
-from viewer.formats.chrome.inferences import (
+from viewer.formats.chrome.frameworks import (
     EventSlices,
     add_inferences,
     add_inspector_events,
     is_inspector,
+    with_memory_counters,
 )
 from viewer.formats.chrome.json_texts import MARKS, as_one_json
-from viewer.formats.chrome.memory_events import with_memory_counters
 from viewer.formats.chrome.stack_samples import (
     FRAMES,
     NO_FRAMES,
@@ -73,14 +72,13 @@ from viewer.formats.chrome.stack_samples import (
     ThreadSamples,
 )
 from viewer.formats.chrome.tracks import TrackNames, stated_rank, text_of_id, with_rank
-from viewer.formats.flow_events import LONE_FLOWS, FlowEvents, slices_at
+from viewer.formats.event_pairs import LONE_FLOWS, FlowEvents, paired_by_name, slices_at
 from viewer.formats.text_rows import numbers_of
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.counter import stated_counter
-from viewer.model.names.profilers import CATEGORY, GPU_COPY
-from viewer.model.system_clocks import TIME_OF_DAY
-from viewer.model.timing import Timing
+from viewer.model.recorded_names import CATEGORY, GPU_COPY
+from viewer.model.timing import TIME_OF_DAY, Timing
 from viewer.model.trace import Clock, ClockZero, Column, Flows, Problem, Slices, Trace
+from viewer.model.trace_attributes import stated_counter
 
 SCOPE, UNPAIRED, ID = "scope", "unpaired", "id"
 NO_END = "begin event without an end event"

@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints, groups_of
-from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.json_values import InvalidJson, Parsed, mapping, memory_needed, sequence, text
 from viewer.codecs.memory_budget import allowance
-from viewer.formats.chrome.ids import Name
+from viewer.codecs.unpacking import PackedFile
+from viewer.formats.chrome.event_fields import Name
 from viewer.formats.samples.cpu_profile import CpuNodes, times_of_deltas
-from viewer.formats.samples.stacks import Frame, SampledSlices
-from viewer.formats.samples.whole_file import ticks_of, until_the_next
+from viewer.formats.samples.stacks import Frame, SampledSlices, ticks_of, until_the_next
 from viewer.model.building.builder import TraceBuilder
 
 FRAMES, SAMPLES = "stackFrames", "samples"

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from viewer.formats.chrome.ids import Name
+from viewer.formats.chrome.event_fields import Name
 from viewer.model.trace import Rank
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")

@@ -1,7 +1,7 @@
 """Reads a debug handle map file as a `Program` with the operators behind a delegate's identifiers.
 
 `viewer.record.write_debug_handle_map` or any other tool writes it;
-`viewer.record.debug_handle_map_file` specifies the format. It is opened with any profile in place
+`viewer.record.debug_handle_map` specifies the format. It is opened with any profile in place
 of an ETRecord. It does not state instructions outside delegates, or operators of a call that are
 not in its map.
 

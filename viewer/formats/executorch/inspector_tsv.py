@@ -31,10 +31,10 @@ from viewer.arrays import Bools, Ints
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.row_reader import TableRows
 from viewer.formats.runtimes.rows import add_rows
+from viewer.formats.text_rows import TableRows
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.names.executorch import EXECUTE, LOAD, SCOPES
+from viewer.model.recorded_names import EXECUTE, LOAD, RUNTIME_SCOPES
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace
 
 _BLOCK, _NAME, _STARTS = "event_block_name", "event_name", "start_time"
@@ -155,7 +155,7 @@ class _Table:
             by = _OTHER_CLOCK if _OWN_UNIT.fullmatch(name) else _DELEGATE
             key = builder.key(KeyKind.DELEGATE_EVENT, name, scope=scope, identifier=name)
         else:
-            kind = KeyKind.FRAMEWORK if name in SCOPES else KeyKind.PLAIN
+            kind = KeyKind.FRAMEWORK if name in RUNTIME_SCOPES else KeyKind.PLAIN
             key = builder.key(kind, name, scope=scope)
         code = builder.intern(name)
         for start in starts:

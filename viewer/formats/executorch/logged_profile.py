@@ -14,21 +14,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from viewer.analysis.links.labels import HOW_TO_LOG
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.untimed_links import HOW_TO_LOG
-from viewer.analysis.numbers.logged_calls import LoggedCalls, LoggedInference, logged_inferences
+from viewer.analysis.numbers.compared import ArrayKey, Side
 from viewer.analysis.numbers.logged_values import (
+    LoggedCalls,
+    LoggedInference,
     LoggedValues,
     Value,
+    logged_inferences,
     number,
     unreadable,
     value_of,
 )
-from viewer.analysis.numbers.pairing import ArrayKey, Side
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import StoredTensor, TensorLayout
-from viewer.formats.executorch.debug_buffer import buffers_next_to, open_debug_buffer
-from viewer.formats.executorch.etdump.debug_tensors import read_debug_tensors
+from viewer.formats.executorch.debug_buffer import (
+    buffers_next_to,
+    open_debug_buffer,
+    read_debug_tensors,
+)
 from viewer.formats.executorch.etdump.reader import FORMAT
 from viewer.formats.executorch.pte.bundled_outputs import BundledCase, BundledCases
 from viewer.formats.npz import NpzFile

@@ -21,8 +21,7 @@ from collections.abc import Iterable, Iterator
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.table.packed_text import TextLines, head_text
-from viewer.program.program import Program
-from viewer.program.rejection import Rejection
+from viewer.program.program import Program, Rejection
 
 _TELLING = re.compile(
     r"WhyNoPartition: Node |\[QNN Partitioner Op Support\]:|\[QnnPartitioner\] \S+ \|"

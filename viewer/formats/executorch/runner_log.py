@@ -31,8 +31,8 @@ from typing import Any
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.row_reader import lines_of
-from viewer.formats.runtimes.placed import PlacedBars
+from viewer.formats.runtimes.rows import PlacedBars
+from viewer.formats.text_rows import lines_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.timing import Timing
 from viewer.model.trace import Clock, RunKind, Trace

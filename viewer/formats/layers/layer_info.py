@@ -20,7 +20,7 @@ from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats import format_of
 from viewer.model.trace import Problem
-from viewer.program.node_paths import nodes_of_layer
+from viewer.program.module_tree import nodes_of_layer
 from viewer.program.program import Method, Operator, Program, Tensor
 
 _START = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"Layers"\s*:\s*\[')

@@ -1,38 +1,197 @@
-"""Finds the tables of layers in a text, and collects their rows with their lines."""
+"""Finds the tables of layers in a text or in JSON, and collects their rows with their lines.
+
+Lines become cells by separators, boxes, Markdown, or columns of fixed width. In JSON, tables are
+arrays of objects, wherever they are.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
+from typing import Any
 
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress
-from viewer.formats.layers.cells import is_duration
+from viewer.formats.json_objects import (
+    DEEPEST,
+    first_objects,
+    has_events,
+    is_json,
+    parsed,
+    read_json,
+)
 from viewer.formats.layers.headings import (
     HINTS,
     NAME,
+    PATTERNS,
     STATUS,
     Columns,
+    Known,
+    Pattern,
+    duration,
+    is_duration,
+    known_of,
+    recognized,
     stated_columns_of,
+    words_of,
 )
-from viewer.formats.layers.known import PATTERNS, Pattern, known_of, recognized
-from viewer.formats.layers.splitting import (
-    SEPARATORS,
-    Barred,
-    Spaced,
-    is_rule,
-    splitters,
-)
-from viewer.formats.row_reader import UNFIT, TableRows, header_row, lines_of
-from viewer.formats.table.column_names import MARK, PHASE_OF, recognized_names
-from viewer.formats.table.column_units import parse_unit, split_unit, units_row
+from viewer.formats.table.column_roles import MARK, PHASE_OF, recognized_names
 from viewer.formats.table.stated_columns import UNIT as STATED_UNIT
 from viewer.formats.table.stated_columns import stated_columns
+from viewer.formats.table.time_texts import parse_unit, split_unit, units_row
+from viewer.formats.text_rows import UNFIT, TableRows, header_row, lines_of
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.names.layers import TYPE, UNIT
+from viewer.model.recorded_names import LAYER_TYPE as TYPE
+from viewer.model.recorded_names import LAYER_UNIT as UNIT
+from viewer.model.text import bytes_text
+from viewer.model.times import format_time
+
+SEPARATORS = "\t;,|"
+BARS = "│┃║|"
+_RULE = re.compile(r"[\s\-=+_*~:|\u2500-\u257f]{3,}")
+# What draws rules in boxes: they can be in the line of a row, if a line end is lost.
+_RULERS = "".join(sorted(set(map(chr, range(0x2500, 0x2580))) - set(BARS)))
+_GAPS = re.compile(r"\S+(?: \S+)*")
+_MARKED = re.compile(r"(\*\*|__|\*|`+)([^*`]+)\1")
+_NUMBERED = re.compile(r"\s*[0-9]{1,9}(?=\s)")
+_TOKENS = re.compile(r"\S+")
+
+
+def is_rule(line: str) -> bool:
+    """Whether a line only draws: `----`, `|---|:--:|`, `├──┼──┤`."""
+    return _RULE.fullmatch(line) is not None and len(set(line.strip()) - set("|│┃║ ")) > 0
+
+
+@dataclass(slots=True)
+class Barred:
+    """Cells between bars: boxes and Markdown. There may be one at both ends of a line."""
+
+    bar: str
+
+    def header(self, line: str, below: Sequence[str] = ()) -> list[str]:
+        """The cells of a header."""
+        return self.row(line)
+
+    def row(self, line: str) -> list[str]:
+        """The cells of a row, [] if the line is none."""
+        text = line.strip().strip(_RULERS).strip()
+        if self.bar not in text:
+            return []
+        text = text.removeprefix(self.bar).removesuffix(self.bar)
+        if self.bar == "|":
+            parts = re.split(r"(?<!\\)\|", text)
+            return [_unmarked(part.strip()).replace(r"\|", "|") for part in parts]
+        return [part.strip() for part in text.split(self.bar)]
+
+
+def _unmarked(cell: str) -> str:
+    """A cell of Markdown without what makes it bold, or code."""
+    match = _MARKED.fullmatch(cell)
+    return match[2] if match else cell.strip("`")
+
+
+@dataclass(slots=True)
+class Spaced:
+    """Columns of fixed width.
+
+    Two spaces separate headings, or one below which a cell of each row begins, if rows have more
+    cells than that. A row has the cells between such gaps. If these are not as many as the
+    headings, because some are empty, each belongs to the heading above it; the last column takes
+    the rest of the line.
+    """
+
+    spans: list[tuple[int, int]] = field(default_factory=list)
+
+    def header(self, line: str, below: Sequence[str] = ()) -> list[str]:
+        """The cells of a header; its rows are split accordingly. below: the next rows."""
+        line = line.expandtabs().rstrip()
+        rows = [row.expandtabs().rstrip() for row in below]
+        spans = [match.span() for match in _GAPS.finditer(line)]
+        # A column of numbers of rows has no heading, as pandas prints it.
+        if rows and all(
+            (number := _NUMBERED.match(row)) and spans and number.end() <= spans[0][1]
+            and len(_GAPS.findall(row)) == len(spans) + 1
+            for row in rows
+        ):  # fmt: skip
+            self.spans = [(0, 1), *spans]
+            return ["", *(line[first:end] for first, end in spans)]
+        if rows and all(len(_GAPS.findall(row)) == len(spans) for row in rows):
+            self.spans = spans
+            return [line[first:end] for first, end in spans]
+        spans = []
+        for match in _TOKENS.finditer(line):
+            first, end = match.span()
+            if spans and first - spans[-1][1] == 1 and not _is_border(line, first, rows):
+                spans[-1] = spans[-1][0], end
+            else:
+                spans.append((first, end))
+        self.spans = spans
+        return [line[first:end] for first, end in spans]
+
+    def row(self, line: str) -> list[str]:
+        """The cells of a row, [] if the line is none."""
+        line = line.expandtabs().rstrip()
+        width = len(self.spans)
+        for pattern in (_GAPS, _TOKENS):
+            matches = list(pattern.finditer(line))
+            is_whole = pattern is _GAPS or self._are_below(matches)
+            if not matches or (len(matches) == width and is_whole):
+                return [match[0] for match in matches]
+        cells = [""] * width
+        ends = [0] * width
+        index = 0
+        for match in _TOKENS.finditer(line):
+            first, end = match.span()
+            # A word stays in the cell before it, unless a heading is above it alone.
+            column = self._column(first, end)
+            if not (index < width and cells[index] and first - ends[index] == 1
+                    and column <= index + 1 and first != self.spans[column][0]):  # fmt: skip
+                index = max(index, column)
+            cells[index] = (
+                f"{cells[index]}{line[ends[index] : first]}{match[0]}" if cells[index] else match[0]
+            )
+            ends[index] = end
+        return cells
+
+    def _are_below(self, words: Sequence[re.Match[str]]) -> bool:
+        """Whether no word stands below another heading than its own.
+
+        A row with an empty cell and a space in another has as many words as there are headings.
+        """
+        return all(
+            min(end, word.end()) > max(first, word.start()) or self._shared(*word.span()) <= 0
+            for word, (first, end) in zip(words, self.spans, strict=False)
+        )
+
+    def _shared(self, first: int, end: int) -> int:
+        """How many characters of a cell are below a heading."""
+        return max(min(end, e) - max(first, s) for s, e in self.spans)
+
+    def _column(self, first: int, end: int) -> int:
+        """The column whose heading a cell is below, or nearest to."""
+        shared = [min(end, e) - max(first, s) for s, e in self.spans]
+        return max(range(len(shared)), key=shared.__getitem__)
+
+
+def _is_border(line: str, position: int, rows: Sequence[str]) -> bool:
+    """Whether a heading that follows after one space is a column: each row has a cell there."""
+    if line[position] in "([{<%" or not rows:
+        return False
+    return all(
+        row[position - 1 : position] == " " and row[position : position + 1].strip() for row in rows
+    )
+
+
+def splitters(line: str) -> Sequence[Barred | Spaced]:
+    """What can split a line that is no CSV."""
+    text = line.strip()
+    barred = [Barred(bar) for bar in BARS if text.startswith(bar)]
+    return [*barred, Spaced()]
+
 
 NOT_RUN = frozenset(("not_run", "optimized_out", "not run", "optimized out", "skipped"))
 # `[11/28/2026-10:00:00] [I] ` of TensorRT's log, `D RKNN: [10:00:00.000] ` of RKNN's.
@@ -380,3 +539,164 @@ def _texts(
         for index, line in enumerate(lines):
             text = _PREFIX.sub("", line.rstrip("\n"), count=1)
             yield first + index, text, partial(_below, lines, index)
+
+
+# Objects that are long before their table: what the tool writes first.
+_MARKS = (b'"execution_summary"', b'"detailed_performance"', b'"avg_performance"')
+_SPLIT = re.compile(rb'"(?:columns|headers)"\s*:\s*(\[[^\[\]]{2,2000}\])')
+_KEYED = re.compile(rb'"[^"]{1,400}"\s*:\s*(?=\{[^{}]{2,2000}\})')
+_LONGEST_CELL = 400
+NO_OBJECT = "object that is no row of the table: left out"
+
+
+def is_json_table(head: bytes) -> bool:
+    """Whether the start of a JSON text has an object with a name and a duration."""
+    if not is_json(head) or has_events(head):
+        return False
+    if any(mark in head for mark in _MARKS):
+        return True
+    for raw in first_objects(head):
+        if (
+            has_hint(raw.decode("latin-1"))
+            and isinstance(item := parsed(raw), dict)
+            and _fits(item)
+        ):
+            return True
+    return any(map(_are_headings, _SPLIT.findall(head)[:4])) or _is_keyed(head)
+
+
+def _are_headings(text: bytes) -> bool:
+    """Whether the headings of a JSON with columns and rows are of a table of layers."""
+    heads = parsed(text)
+    columns = header_of([str(head) for head in heads]) if isinstance(heads, list) else None
+    return columns is not None and bool(columns.unit)
+
+
+def _is_keyed(head: bytes) -> bool:
+    """Whether most objects have their name as a key: `"conv1": {"time_ms": 0.5}`."""
+    keyed = list(_KEYED.finditer(head))[:4]
+    if len({match[0] for match in keyed}) < len(keyed):
+        return False
+    tails = [head[match.end() :] for match in keyed]
+    rows = [item for tail in tails if isinstance(item := _first(tail), dict)]
+    return len(rows) > 1 and all(_fits({"name": "", **row}) for row in rows)
+
+
+def _first(text: bytes) -> Any:
+    """The JSON object that a text begins with, None if it is none."""
+    return parsed(text[: text.find(b"}") + 1])
+
+
+def _fits(item: Mapping[str, Any]) -> bool:
+    columns = header_of([str(key) for key in item])
+    if columns is None:
+        return False
+    row = [_cell(value) for value in item.values()]
+    return duration(row[columns.length], unit_in(columns, row)) is not None
+
+
+class JsonTables:
+    """The tables of one JSON text."""
+
+    def __init__(self, path: str, builder: TraceBuilder) -> None:
+        self.tables: list[Table] = []
+        self.runs = ""
+        self._builder = builder
+        self._path = path
+
+    def read(self) -> None:
+        """Read the file. Raises UnreadableFile, OSError."""
+        whole = read_json(self._path, self._builder.problem)
+        self._walk(whole, 0)
+        tool = next((known_of(table.columns.headings) for table in self.tables), None)
+        if tool is not None and tool.unit and isinstance(whole, dict):
+            self._state(whole, tool)
+
+    def _walk(self, item: Any, depth: int) -> None:
+        if depth > DEEPEST:
+            return
+        if isinstance(item, list):
+            rows = [row for row in item if isinstance(row, dict)]
+            if rows and self._add(rows, len(item) - len(rows)):
+                return
+            for child in item:
+                self._walk(child, depth + 1)
+        elif isinstance(item, dict):
+            if (rows := _rows_of(item)) and self._add(rows, 0):
+                return
+            for value in item.values():
+                before = len(self.tables)
+                self._walk(value, depth + 1)
+                if len(self.tables) == before + 1 and isinstance(value, list):
+                    self._totals(item, self.tables[-1])
+
+    def _add(self, rows: list[dict[str, Any]], others: int) -> bool:
+        """Add the table of some objects, False if they are none."""
+        headings = list(dict.fromkeys(str(key) for row in rows for key in row))
+        columns = header_of(headings)
+        if columns is None:
+            return False
+        tool = known_of(headings)
+        exact = not any(isinstance(row.get(headings[columns.length]), str) for row in rows)
+        table = Table(columns, 1, tool.title if tool else "", is_json=exact)
+        name = headings[columns.roles.get(NAME, columns.roles.get(TYPE, 0))]
+        for number, row in enumerate(rows, 1):
+            if not table.rows and name not in row and headings[columns.length] not in row:
+                if "count" in row and len(row) == 1:
+                    self.runs = str(row["count"])
+                else:
+                    self._builder.problem(NO_OBJECT, 1, f"object {number}")
+                continue
+            cells = {str(key): _cell(value) for key, value in row.items()}
+            table.rows.append((number, [cells.get(heading, "") for heading in headings]))
+        self._builder.problem(NO_OBJECT, others, "")
+        if not any(duration(row[columns.length], unit_in(columns, row)) for _, row in table.rows):
+            return False
+        self.tables.append(table)
+        return True
+
+    @staticmethod
+    def _totals(around: Mapping[str, Any], table: Table) -> None:
+        """Keep the total of the column of durations that stands next to the table."""
+        wanted = f"total {words_of(table.columns.headings[table.columns.length])}"
+        for key, value in around.items():
+            if words_of(key) == wanted and isinstance(value, int | float):
+                unit = split_unit(key)[1] or table.columns.unit
+                table.totals.append((1, _cell(value), unit))
+
+    def _state(self, whole: Mapping[str, Any], tool: Known) -> None:
+        """Keep what a known tool states about all inferences."""
+        parts = [part for part in whole.values() if isinstance(part, dict)]
+        for key, value in ((key, value) for part in parts for key, value in part.items()):
+            name = key.replace("_", " ").strip().capitalize()
+            if key == tool.times and isinstance(value, list):
+                times = [length[0] for cell in value if (length := duration(str(cell), tool.unit))]
+                if times:
+                    least, most = format_time(round(min(times))), format_time(round(max(times)))
+                    mean = format_time(round(sum(times) / len(times)))
+                    self._builder.state(name, f"{len(times)}: {least} to {most}, mean {mean}")
+            elif "memory" in key and isinstance(value, int):
+                self._builder.state(name, bytes_text(value))
+            elif key.endswith("_time") and (length := duration(str(value), tool.unit)):
+                self._builder.state(name, format_time(round(length[0])))
+
+
+def _rows_of(item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an object of objects by name, or of columns and rows as pandas splits them."""
+    heads = next((item[key] for key in ("columns", "headers") if key in item), None)
+    lists = next((item[key] for key in ("data", "rows") if key in item), None)
+    if isinstance(heads, list) and isinstance(lists, list):
+        names = [str(head) for head in heads]
+        return [dict(zip(names, row, strict=False)) for row in lists if isinstance(row, list)]
+    if len(item) > 1 and all(isinstance(value, dict) for value in item.values()):
+        return [{"name": key, **value} for key, value in item.items()]
+    return []
+
+
+def _cell(value: Any) -> str:
+    """A value of JSON as the text of a cell."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)[:_LONGEST_CELL]

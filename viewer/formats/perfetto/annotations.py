@@ -17,10 +17,16 @@ from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Bools, Codes, Ints, groups_of
-from viewer.codecs.protobuf.fields import Field
-from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
+from viewer.codecs.protobuf.fields import (
+    FIXED64,
+    LENGTH_DELIMITED,
+    VARINT,
+    Field,
+    MessageLayouts,
+    Wanted,
+    Words,
+)
 from viewer.codecs.protobuf.reader import PaddedBytes
-from viewer.codecs.protobuf.wire import FIXED64, LENGTH_DELIMITED, VARINT, Words
 from viewer.formats.perfetto.argument_columns import (
     BOOL,
     DOUBLE,

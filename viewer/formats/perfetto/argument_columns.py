@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.formats.begin_end import Places
+from viewer.formats.event_pairs import Places
 from viewer.formats.perfetto.sequences import Problem, TextTable
 from viewer.model.trace import Column
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, flags_at, rows_of
-from viewer.formats.begin_end import Places, paired, slices_of, taken
-from viewer.formats.flow_events import LONE_FLOWS
+from viewer.formats.event_pairs import LONE_FLOWS, Places, paired, slices_of, taken
 from viewer.formats.perfetto.argument_columns import INT
 from viewer.formats.perfetto.ftrace import SystemSlices
 from viewer.formats.perfetto.opscope_exports import (
@@ -30,11 +29,10 @@ from viewer.formats.perfetto.recording import Recording
 from viewer.formats.perfetto.track_events import TrackEvents
 from viewer.formats.perfetto.track_order import tracks_in_order
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.counter import Counter
-from viewer.model.provenance import Provenance, first_ns, is_of_one_file
 from viewer.model.times import ns_to_tick
 from viewer.model.timing import Timing
 from viewer.model.trace import Clock, Column, Flows, KeyKind, Problem, Run, Trace, Unit
+from viewer.model.trace_attributes import Counter, Provenance, first_ns, is_of_one_file
 
 NO_NAME = "(unnamed)"
 UNPAIRED = "unpaired"

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints, groups_of
-from viewer.formats.begin_end import BEGIN, END, POINT, PairedSlices, paired
+from viewer.formats.event_pairs import BEGIN, END, POINT, PairedSlices, paired
 from viewer.formats.perfetto.ftrace import FtraceEvents, SystemSlices
 from viewer.formats.perfetto.recording import Recording
-from viewer.model.counter import Counter, stated_counter
 from viewer.model.timing import Timing
+from viewer.model.trace_attributes import Counter, stated_counter
 
 _SLICE = re.compile(r"([BI])\|(\d{1,10})\|(.*)", re.DOTALL)
 _ASYNC = re.compile(r"([SF])\|(\d{1,10})\|(.*)\|(-?\d{1,19})", re.DOTALL)

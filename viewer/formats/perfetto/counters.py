@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Floats, Ints, flags_at, groups_of, joined, rows_of
-from viewer.codecs.protobuf.fields import Field, Fields
-from viewer.codecs.protobuf.wire import FIXED64, VARINT, Words
+from viewer.codecs.protobuf.fields import FIXED64, VARINT, Field, Fields, Words
 from viewer.formats.perfetto.recording import Recording
 from viewer.formats.perfetto.sequences import Problem, SequenceState, as_text
-from viewer.model.counter import Counter, stated_changes
+from viewer.model.trace_attributes import Counter, stated_changes
 
 # Field numbers of TrackEvent.
 _INT, _DOUBLE = 30, 44

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.arrays import Ints
-from viewer.codecs.protobuf.fields import Fields
+from viewer.codecs.protobuf.fields import LENGTH_DELIMITED, VARINT, Fields, varint_at
 from viewer.codecs.protobuf.reader import PaddedBytes
-from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT, varint_at
 
 DAMAGED = "damaged packets: left out"
 REST_LOST = "invalid or truncated packet: the rest of the file is lost"

@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.codecs.protobuf.fields import Fields
-from viewer.codecs.protobuf.wire import FIXED64, VARINT, Words
-from viewer.formats.flow_events import FlowEvents
+from viewer.codecs.protobuf.fields import FIXED64, VARINT, Fields, Words
+from viewer.formats.event_pairs import FlowEvents
 
 # Field numbers of TrackEvent, and whether the flow ends there.
 _FIELDS = ((36, VARINT, False), (47, FIXED64, False), (42, VARINT, True), (48, FIXED64, True))

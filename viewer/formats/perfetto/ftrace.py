@@ -17,10 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints
-from viewer.codecs.protobuf.fields import Field, Fields
-from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
+from viewer.codecs.protobuf.fields import (
+    LENGTH_DELIMITED,
+    VARINT,
+    Field,
+    Fields,
+    MessageLayouts,
+    Wanted,
+)
 from viewer.codecs.protobuf.reader import PaddedBytes, signed
-from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.formats.perfetto.annotations import codes_of
 from viewer.formats.perfetto.packets import last
 from viewer.formats.perfetto.recording import Recording

@@ -15,9 +15,8 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Ints, flags_at
-from viewer.codecs.protobuf.fields import Field
+from viewer.codecs.protobuf.fields import LENGTH_DELIMITED, VARINT, Field
 from viewer.codecs.protobuf.reader import PaddedBytes
-from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.formats.perfetto.annotations import codes_of, interned
 from viewer.formats.perfetto.ftrace import SystemSlices
 from viewer.formats.perfetto.packets import last

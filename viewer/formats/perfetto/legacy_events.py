@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, flags_at, joined, rows_of
-from viewer.codecs.protobuf.fields import Field, Fields
+from viewer.codecs.protobuf.fields import LENGTH_DELIMITED, VARINT, Field, Fields
 from viewer.codecs.protobuf.reader import PaddedBytes
-from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
-from viewer.formats.begin_end import BEGIN, COMPLETE, END, POINT
-from viewer.formats.flow_events import FlowEvents, slices_at
+from viewer.formats.event_pairs import BEGIN, COMPLETE, END, POINT, FlowEvents, slices_at
 from viewer.formats.perfetto.annotations import codes_of
 from viewer.formats.perfetto.counters import EventPlaces
 from viewer.formats.perfetto.flows import FlowIds

@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Bools, Codes, Ints, flags_at
-from viewer.formats.begin_end import Places
+from viewer.formats.event_pairs import Places
 from viewer.formats.perfetto.argument_columns import INT, ArgumentColumns
 from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.provenance import Provenance, first_ns, of_source
 from viewer.model.queries import NATIVE_DURATION
-from viewer.model.system_clocks import parse_zeros
 from viewer.model.times import ns_to_tick, parse_ratio, tick_to_ns, ticks_to_ns
-from viewer.model.timing import parse_timing
+from viewer.model.timing import parse_timing, parse_zeros
 from viewer.model.trace import NOT_FINISHED, Clock, Column, KeyKind, Run, RunKind, Unit
+from viewer.model.trace_attributes import Provenance, first_ns, of_source
 
 RUN_CATEGORY = "INFERENCE"
 UNITS = {unit.name: unit for unit in Unit if unit}

@@ -18,14 +18,11 @@ from typing import cast
 import numpy as np
 
 from viewer.arrays import Ints
-from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.partial_file import is_partial
-from viewer.codecs.protobuf.fields import Fields
-from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
+from viewer.codecs.protobuf.fields import LENGTH_DELIMITED, Fields, MessageLayouts, Wanted
 from viewer.codecs.protobuf.reader import PaddedBytes, padded
-from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
 from viewer.codecs.reading import Cancelled, Progress, faults_of, stop_if
+from viewer.codecs.unpacking import PackedFile, is_partial
 from viewer.formats.perfetto.annotations import EVENT
 from viewer.formats.perfetto.damage import REST_LOST, Checks, PacketFinder, Problem, Spans
 

@@ -14,14 +14,12 @@ import os
 import numpy as np
 
 from viewer.arrays import Ints, flags_at, groups_of
-from viewer.codecs.protobuf.fields import Field
+from viewer.codecs.protobuf.fields import VARINT, Field
 from viewer.codecs.protobuf.reader import PaddedBytes
-from viewer.codecs.protobuf.wire import VARINT
 from viewer.formats.perfetto.packets import last
 from viewer.formats.perfetto.recording import Recording
 from viewer.formats.perfetto.sequences import CallstackTables
-from viewer.formats.samples.stacks import Frame, SampledSlices, StackTree
-from viewer.formats.samples.whole_file import until_the_next
+from viewer.formats.samples.stacks import Frame, SampledSlices, StackTree, until_the_next
 from viewer.model.building.builder import TraceBuilder
 
 _PID, _TID, _CALLSTACK, _SKIPPED = 2, 3, 4, 18

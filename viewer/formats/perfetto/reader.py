@@ -41,8 +41,8 @@ refused.
 
 from __future__ import annotations
 
-from viewer.codecs.gzip_file import inflated_head
 from viewer.codecs.reading import Cancelled, Progress
+from viewer.codecs.unpacking import inflated_head
 from viewer.formats import format_of
 from viewer.formats.perfetto.damage import packet_at
 from viewer.model.trace import Trace

@@ -8,7 +8,7 @@ from viewer.arrays import Ints, groups_of
 from viewer.formats.perfetto.relative_times import RelativeTimes
 from viewer.formats.perfetto.sequences import ClockSnapshots, Sequences, TextTable
 from viewer.formats.perfetto.tracks import Tracks
-from viewer.model.provenance import PREFIX
+from viewer.model.trace_attributes import PREFIX
 
 
 class Recording:

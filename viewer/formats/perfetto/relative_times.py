@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from viewer.arrays import Bools, Ints, groups_of
-from viewer.codecs.protobuf.wire import Words
+from viewer.codecs.protobuf.fields import Words
 
 TIME, THREAD_TIME, INSTRUCTIONS = range(3)
 _LIMIT = 2.0**62

@@ -15,7 +15,7 @@ import numpy as np
 from viewer.arrays import Ints, groups_of
 from viewer.formats.perfetto.ftrace import FtraceEvents, SystemSlices
 from viewer.formats.perfetto.recording import Recording
-from viewer.model.counter import Counter, stated_counter
+from viewer.model.trace_attributes import Counter, stated_counter
 
 CPUS = "CPUs"
 # The states of `prev_state` that are one bit, by that bit; 0 is runnable.

@@ -15,7 +15,7 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Ints
-from viewer.codecs.protobuf.wire import (
+from viewer.codecs.protobuf.fields import (
     FIXED32,
     FIXED64,
     LENGTH_DELIMITED,
@@ -23,8 +23,8 @@ from viewer.codecs.protobuf.wire import (
     Words,
     varint_at,
 )
-from viewer.model.system_clocks import BOOT, STEADY, TIME_OF_DAY
 from viewer.model.times import format_time, plain_spaces
+from viewer.model.timing import BOOT, STEADY, TIME_OF_DAY
 from viewer.model.trace import ClockZero
 
 Problem = Callable[[str, int, str], None]

@@ -9,7 +9,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Bools, Ints, flags_at
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
+from viewer.codecs.protobuf.fields import LENGTH_DELIMITED, VARINT
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats.perfetto.assembly import Assembly
 from viewer.formats.perfetto.atrace import Atrace

@@ -8,11 +8,9 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at, rows_of
-from viewer.codecs.protobuf.fields import Field, Fields
-from viewer.codecs.protobuf.layouts import MessageLayouts
+from viewer.codecs.protobuf.fields import LENGTH_DELIMITED, VARINT, Field, Fields, MessageLayouts
 from viewer.codecs.protobuf.reader import PaddedBytes
-from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
-from viewer.formats.begin_end import BEGIN, COMPLETE, END, POINT
+from viewer.formats.event_pairs import BEGIN, COMPLETE, END, POINT
 from viewer.formats.perfetto.annotations import EVENT, Annotations, codes_of, interned
 from viewer.formats.perfetto.argument_columns import INT, TEXT
 from viewer.formats.perfetto.counters import CounterEvents, EventPlaces
@@ -25,8 +23,8 @@ from viewer.formats.perfetto.relative_times import INSTRUCTIONS, THREAD_TIME, TI
 from viewer.formats.perfetto.sequences import LEGACY_CLOCK
 from viewer.formats.perfetto.tracks import BUILTIN_COUNTERS
 from viewer.formats.text_rows import GrowingColumn
-from viewer.model.provenance import PREFIX
 from viewer.model.trace import Unit
+from viewer.model.trace_attributes import PREFIX
 
 _ABOUT, _ABOUT_UUID = "Opscope export", 1
 

@@ -10,7 +10,7 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Ints, groups_of
-from viewer.codecs.protobuf.wire import Words
+from viewer.codecs.protobuf.fields import Words
 from viewer.formats.perfetto.processes import Process, Processes, Thread
 from viewer.formats.perfetto.sequences import Problem, as_text, parsed
 

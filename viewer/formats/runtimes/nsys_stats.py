@@ -25,9 +25,8 @@ from dataclasses import dataclass
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.row_reader import TableRows, header_row, lines_of_head
-from viewer.formats.runtimes.placed import PlacedBars
-from viewer.formats.runtimes.rows import NO_TIME, add_rows, columns_of, ticks_of
+from viewer.formats.runtimes.rows import NO_TIME, PlacedBars, add_rows, columns_of, ticks_of
+from viewer.formats.text_rows import TableRows, header_row, lines_of_head
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace
 

@@ -13,7 +13,7 @@ belongs to the root above it. ONNX Runtime quotes nothing, so an identifier may 
 is joined again where it is the last column. A timestamp is "UNKNOWN", or one of the event's
 report and not of its start: it is a column.
 
-Executions have no number: one ends where a root repeats, or another stage begins. `event_groups`
+Executions have no number: one ends where a root repeats, or another stage begins. `rows`
 describes where bars are placed.
 """
 
@@ -23,9 +23,19 @@ import re
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.row_reader import UNFIT, TableRows, header_row, lines_of_head
-from viewer.formats.runtimes.event_groups import CYCLES, NS_CLOCK, US, Group, Value, trace_of
-from viewer.formats.runtimes.rows import NO_TIME, SURPLUS, has_two_rows, ticks_of
+from viewer.formats.runtimes.rows import (
+    CYCLES,
+    NO_TIME,
+    NS_CLOCK,
+    SURPLUS,
+    US,
+    Group,
+    Value,
+    has_two_rows,
+    ticks_of,
+    trace_of,
+)
+from viewer.formats.text_rows import UNFIT, TableRows, header_row, lines_of_head
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Trace
 

@@ -11,7 +11,7 @@ The reader is that of its SDK's default library; the layout is known from public
 
 A section for each stage, with totals in us that contain each other, and the nodes of the graph. The
 sections (Min) and (Max) repeat the lines of (Average) with other statistics and are not drawn.
-`event_groups` describes where bars are placed.
+`rows` describes where bars are placed.
 """
 
 from __future__ import annotations
@@ -20,10 +20,18 @@ import re
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.row_reader import UNFIT, lines_of
-from viewer.formats.runtimes.event_groups import CYCLES, NS_CLOCK, US, Group, Value, trace_of
 from viewer.formats.runtimes.qnn_csv import NOT_TIMES
-from viewer.formats.runtimes.rows import NO_TIME, ticks_of
+from viewer.formats.runtimes.rows import (
+    CYCLES,
+    NO_TIME,
+    NS_CLOCK,
+    US,
+    Group,
+    Value,
+    ticks_of,
+    trace_of,
+)
+from viewer.formats.text_rows import UNFIT, lines_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Trace
 

@@ -10,7 +10,7 @@
   all runs, then "Per-Layer Execution Times:" (earlier "Layer Times:") with lines such as
   `1: sequential/MatMul:OpId_18 (cycles) : 1252 cycles : DSP` or `0: 1419 us : CPU`
 
-Layers of the DSP are in cycles, totals in µs. `event_groups` describes where bars are placed.
+Layers of the DSP are in cycles, totals in µs. `rows` describes where bars are placed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,19 @@ import re
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.row_reader import UNFIT, TableRows, header_row, lines_of, lines_of_head
-from viewer.formats.runtimes.event_groups import CYCLES, NS_CLOCK, US, Group, Value, trace_of
-from viewer.formats.runtimes.rows import NO_TIME, SURPLUS, has_two_rows, ticks_of
+from viewer.formats.runtimes.rows import (
+    CYCLES,
+    NO_TIME,
+    NS_CLOCK,
+    SURPLUS,
+    US,
+    Group,
+    Value,
+    has_two_rows,
+    ticks_of,
+    trace_of,
+)
+from viewer.formats.text_rows import UNFIT, TableRows, header_row, lines_of, lines_of_head
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Trace
 

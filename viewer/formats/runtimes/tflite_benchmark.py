@@ -33,9 +33,8 @@ from collections.abc import Sequence
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.row_reader import UNFIT, lines_of
-from viewer.formats.runtimes.placed import PlacedBars
-from viewer.formats.runtimes.rows import NO_TIME, amount, ticks_of
+from viewer.formats.runtimes.rows import NO_TIME, PlacedBars, amount, ticks_of
+from viewer.formats.text_rows import UNFIT, lines_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import format_time
 from viewer.model.trace import Clock, RunKind, Trace

@@ -19,9 +19,8 @@ from fractions import Fraction
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.row_reader import UNFIT, TableRows, header_row, lines_of_head
-from viewer.formats.runtimes.placed import PlacedBars
-from viewer.formats.runtimes.rows import NO_TIME, ticks_of
+from viewer.formats.runtimes.rows import NO_TIME, PlacedBars, ticks_of
+from viewer.formats.text_rows import UNFIT, TableRows, header_row, lines_of_head
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.timing import Timing
 from viewer.model.trace import Clock, Trace

@@ -14,9 +14,9 @@ import re
 import numpy as np
 
 from viewer.codecs.decimal_times import TIME_LIMIT
-from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, stop_if
+from viewer.codecs.unpacking import PackedFile
 from viewer.formats.samples.speedscope import counted_clock
 from viewer.formats.samples.stacks import Frame, SampledSlices, StackTree
 from viewer.model.building.builder import TraceBuilder

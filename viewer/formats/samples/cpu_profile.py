@@ -16,8 +16,7 @@ import numpy as np
 from viewer.arrays import Ints
 from viewer.codecs.json_values import mapping, sequence, text, whole_number
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
-from viewer.formats.samples.stacks import Frame, SampledSlices
-from viewer.formats.samples.whole_file import json_of, ticks_of, until_the_next
+from viewer.formats.samples.stacks import Frame, SampledSlices, json_of, ticks_of, until_the_next
 from viewer.model.building.builder import TraceBuilder
 
 _MARK = re.compile(rb'"nodes"\s*:\s*\[\s*\{[^\[\]]{0,400}"callFrame"')

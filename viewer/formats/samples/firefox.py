@@ -18,8 +18,14 @@ import numpy as np
 from viewer.arrays import Ints
 from viewer.codecs.json_values import mapping, sequence, text
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
-from viewer.formats.samples.stacks import Frame, SampledSlices
-from viewer.formats.samples.whole_file import json_of, ticks_of, until_the_next, whole_numbers
+from viewer.formats.samples.stacks import (
+    Frame,
+    SampledSlices,
+    json_of,
+    ticks_of,
+    until_the_next,
+    whole_numbers,
+)
 from viewer.model.building.builder import TraceBuilder
 
 _MARK = re.compile(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from viewer.codecs.gzip_file import inflated_head
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.codecs.unpacking import inflated_head
 from viewer.formats import format_of, head_of
 from viewer.formats.samples import collapsed, cpu_profile, firefox, speedscope
 from viewer.model.building.builder import TraceBuilder

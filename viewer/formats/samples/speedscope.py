@@ -23,9 +23,15 @@ import numpy as np
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.json_values import mapping, sequence, text, whole_number
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
-from viewer.formats.begin_end import BEGIN, END, paired
-from viewer.formats.samples.stacks import Frame, SampledSlices, StackTree
-from viewer.formats.samples.whole_file import json_of, ticks_of, whole_numbers
+from viewer.formats.event_pairs import BEGIN, END, paired
+from viewer.formats.samples.stacks import (
+    Frame,
+    SampledSlices,
+    StackTree,
+    json_of,
+    ticks_of,
+    whole_numbers,
+)
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.timing import Timing
 from viewer.model.trace import Clock, Column, KeyKind

@@ -32,7 +32,7 @@ from viewer.formats.json_objects import (
     read_json,
 )
 from viewer.formats.table import plain_csv
-from viewer.formats.table.column_names import recognized_names
+from viewer.formats.table.column_roles import recognized_names
 from viewer.formats.table.stated_columns import ColumnsNeeded, stated_columns
 from viewer.model.trace import Problem, Trace
 

@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from viewer.formats.table.column_units import IN_CELLS, unit_of
-from viewer.formats.table.time_texts import is_time_text
+from viewer.formats.table.time_texts import IN_CELLS, is_time_text, unit_of
 
 SEPARATORS = ",\t;|"
 SAMPLE_ROWS = 200

@@ -11,8 +11,7 @@ import codecs
 import re
 from dataclasses import dataclass
 
-from viewer.codecs.gzip_file import MAGIC, PackedFile, inflated_head
-from viewer.codecs.partial_file import is_partial
+from viewer.codecs.unpacking import MAGIC, PackedFile, inflated_head, is_partial
 from viewer.formats.text_rows import LONGEST_LINE
 
 _HEAD = 4096

@@ -32,17 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
-from viewer.codecs.partial_file import open_part
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
+from viewer.codecs.unpacking import open_part
 from viewer.formats import format_of
-from viewer.formats.row_reader import NUL, header_row
-from viewer.formats.row_reader import UNCLOSED as UNCLOSED_ROW
-from viewer.formats.table import own_tables
-from viewer.formats.table.csv_blocks import blocks
-from viewer.formats.table.csv_lines import row_at
-from viewer.formats.table.csv_rows import UNCLOSED, CsvBlock, Shape
+from viewer.formats.table import slice_rows
+from viewer.formats.table.csv_rows import UNCLOSED, CsvBlock, Shape, blocks, row_at
 from viewer.formats.table.slice_rows import PLACE, SliceRows
-from viewer.formats.text_rows import GrowingColumn
+from viewer.formats.text_rows import NUL, GrowingColumn, header_row
+from viewer.formats.text_rows import UNCLOSED as UNCLOSED_ROW
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Trace
 
@@ -87,7 +84,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
                     where="line 1",
                     remedy="Leave out arguments that you do not need",
                 )
-            is_changed = own_tables.is_changed(_first_line(first), separator, names)
+            is_changed = slice_rows.is_changed(_first_line(first), separator, names)
             rows = _Rows(path, names, separator, size, is_changed=is_changed)
             if _is_row_in_header(names, rows.shape.numbers):
                 rows.builder.problem(ROW_IN_HEADER, 1, "line 1")
@@ -135,18 +132,18 @@ class _Rows:
     def __init__(
         self, path: str, names: Sequence[str], separator: str, size: int, *, is_changed: bool
     ) -> None:
-        """size: size of the file in bytes. is_changed: see `own_tables.is_changed`."""
-        names = own_tables.originals(names) if is_changed else names
+        """size: size of the file in bytes. is_changed: see `slice_rows.is_changed`."""
+        names = slice_rows.originals(names) if is_changed else names
         self.builder = TraceBuilder(
             path, FORMAT.name, "", CLOCK, levels_are_hints=True, rounds_durations=True
         )
         self._size = size
         self._has_unclosed = False
         self._times = {name: GrowingColumn(np.int64) for name in ("start", "end")}
-        skipped = own_tables.skipped(names)
+        skipped = slice_rows.skipped(names)
         texts = [n for n in names if n and n not in skipped and n not in _TIMES]
         self._at = {name: names.index(name) for name in texts}
-        is_own = own_tables.is_own(names)
+        is_own = slice_rows.is_own(names)
         self._slices = SliceRows(self.builder, texts, is_own=is_own, is_changed=is_changed)
         self.shape = Shape(
             separator, len(names), tuple(map(names.index, _TIMES)), tuple(self._at.values())

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats.table.column_units import UNITS, parse_unit
+from viewer.formats.table.time_texts import UNITS, parse_unit
 
 if TYPE_CHECKING:
     from viewer.formats.table.layout import Layout

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.decimal_times import times_of
-from viewer.formats.table.column_units import EXPONENTS, IN_CELLS
-from viewer.formats.table.time_texts import time_text
+from viewer.formats.table.time_texts import EXPONENTS, IN_CELLS, time_text
 
 # A time that is added to another one still fits int64.
 LIMIT = 2**62 - 1

@@ -39,10 +39,10 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.row_reader import TableRows
 from viewer.formats.text_rows import (
     ROW_MEMORY,
     DistinctTexts,
+    TableRows,
     combined_codes,
     count_rows,
     first_line,
@@ -51,7 +51,7 @@ from viewer.formats.text_rows import (
 from viewer.formats.torq.host_csv import CLOCK as HOST_CLOCK
 from viewer.formats.torq.host_csv import is_hal, scope_name
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.names.torq import (
+from viewer.model.recorded_names import (
     ACTION_ID,
     HAL,
     HOST,

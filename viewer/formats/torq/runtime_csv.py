@@ -33,7 +33,7 @@ from viewer.formats.text_rows import (
     read_rows,
 )
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.names.torq import JOB_ID, NSS_JOBS, job_name
+from viewer.model.recorded_names import JOB_ID, NSS_JOBS, job_name
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 
 CLOCK = Clock("us", Fraction(1000))

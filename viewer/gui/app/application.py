@@ -59,11 +59,8 @@ def run(
     # the time to the first window. `GuiCollector` takes over once the application exists.
     gc.disable()
     from viewer.formats.column_cache import CACHE
-    from viewer.gui.app.crash_restore import CrashRestore
-    from viewer.gui.app.exit_signals import ExitSignals
-    from viewer.gui.app.handover_server import HandoverServer
-    from viewer.gui.app.windows import Windows
-    from viewer.gui.qt import crash_report, fault_log
+    from viewer.gui.app.windows import CrashRestore, ExitSignals, HandoverServer, Windows
+    from viewer.gui.qt import crash_report
     from viewer.gui.qt.settings import FONT_SIZE, THEME, Settings, columns_folder
     from viewer.gui.qt.theme.theme import Theme
 
@@ -77,13 +74,13 @@ def run(
     chosen = theme or settings.get(THEME)
     look = Theme(app, chosen, settings.get(FONT_SIZE))  # type: ignore[arg-type]
     windows = Windows(look, settings, app)
-    fault = fault_log.last_fault(settings.folder)
-    fault_log.begin(settings.folder)
+    fault = crash_report.last_fault(settings.folder)
+    crash_report.begin_fault_log(settings.folder)
 
     def situation() -> crash_report.Situation:
         files = windows.open_files
         formats, paths = tuple(kind for _, kind in files), tuple(path for path, _ in files)
-        log = fault_log.path_of(settings.folder)
+        log = crash_report.fault_log_path(settings.folder)
         return crash_report.Situation(formats, paths, log, fault)
 
     crash_report.install(windows, lambda: windows.active, situation)
@@ -137,9 +134,8 @@ def screenshot(
     nothing if no file could be opened.
     """
     from viewer.codecs.atomic_file import write_whole
-    from viewer.gui.panels.operators.panel import OperatorsPanel
-    from viewer.gui.session.inferences import include_warm_up
-    from viewer.gui.session.navigation import show_times
+    from viewer.gui.panels.operators import OperatorsPanel
+    from viewer.gui.session.navigation import include_warm_up, show_times
 
     failures: list[str] = []
     with window_to_draw(files, choices, size=size, theme=theme, failures=failures) as window:
@@ -241,8 +237,8 @@ def _application() -> QApplication:
     from PySide6.QtWidgets import QApplication
 
     from viewer.formats.memory import use_single_arena
+    from viewer.gui.qt.background import GuiCollector
     from viewer.gui.qt.crash_report import guard
-    from viewer.gui.qt.garbage_collector import GuiCollector
     from viewer.resources import resource
 
     class Application(QApplication):

@@ -234,9 +234,9 @@ def _request(fields: dict[str, Any]) -> HandoverRequest:
 
 def _read(fields: dict[str, Any]) -> Choices:
     from viewer.model.times import parse_ratio
-    from viewer.program.sources.files import Substitution
+    from viewer.program.source_files import Substitution
+    from viewer.workspace.clocks import SameClock
     from viewer.workspace.link_choices import Choices
-    from viewer.workspace.shared_clocks import SameClock
 
     def rows(name: str) -> Sequence[Any]:
         if len(_list(fields[name])) > MOST_FILES:

@@ -1,4 +1,4 @@
-"""Runs pure functions on immutable data off the GUI thread; only the latest query is answered.
+"""Work off the GUI thread: only the latest query of a visible panel is answered.
 
 A panel submits a new query at each change of the view. Its previous query is dropped if it has not
 started; otherwise its answer is discarded. Meanwhile the panel keeps its old numbers, and grays
@@ -6,14 +6,22 @@ them out once `late` is emitted.
 
 Questions about a whole trace are asked `in_turn`: one at a time, those of visible panels first.
 Several at once would each hold what they need for all slices, and make a frame wait for the GIL.
+For ten million slices, one panel may need a gigabyte, so a panel asks only when it is visible.
 
 A worker must never hold the last reference to a QObject: it would be destroyed on the wrong thread,
 which ends the process. So workers know their owner only by a weak reference, `GuiOwner`, and one
 object that lives as long as the program delivers their calls on the GUI thread.
+
+For the same reason, cyclic garbage is collected on the GUI thread alone (`GuiCollector`). Python
+runs a collection on whichever thread happens to allocate, which includes reader threads: rebuilding
+labels while a thread parsed JSON ended in a segmentation fault within two seconds, and sometimes a
+window froze for good.
 """
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 import time
 import weakref
@@ -21,11 +29,11 @@ from collections.abc import Callable
 from typing import Any
 
 import shiboken6
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.formats.memory import release_freed
-from viewer.gui.qt.crash_report import report
+from viewer.gui.qt.crash_report import guard, report
 
 LATE_MS = 100
 # Two, so that an outdated slow query does not block the latest one.
@@ -285,3 +293,96 @@ class _Question:
 
 
 _queue = _Queue()
+
+
+INTERVAL_MS = 250
+MANY_MODULES = 50
+
+
+def collect_due() -> None:
+    """Collect the oldest generation above its threshold, if any, on the calling thread."""
+    counts, limits = gc.get_count(), gc.get_threshold()
+    due = [g for g, limit in enumerate(limits) if limit and counts[g] > limit]
+    if due:
+        gc.collect(due[-1])
+
+
+class GuiCollector(QObject):
+    """Replaces Python's automatic garbage collection while it exists.
+
+    It collects a generation when its counter exceeds Python's own threshold, at most one generation
+    every `INTERVAL_MS`. Objects that exist when it is created (modules, classes) are frozen and
+    never scanned again. The same goes for objects present after many modules were imported at once:
+    pandas, needed for the first large file, would add 50 ms to each collection.
+    """
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        # Freeze without collecting first: only a few hundred of these objects are garbage, and
+        # finding them would delay the first window by 50 ms.
+        gc.freeze()
+        gc.disable()
+        self._modules = len(sys.modules)
+        self._timer = QTimer(self)
+        self._timer.setInterval(INTERVAL_MS)
+        self._timer.timeout.connect(self.collect)
+        self._timer.start()
+
+    @Slot()
+    def collect(self) -> None:
+        """Collect the oldest generation that is due, if any."""
+        modules = len(sys.modules)
+        if modules - self._modules >= MANY_MODULES:
+            self._modules = modules
+            gc.freeze()
+        collect_due()
+
+    def stop(self) -> None:
+        """Turn Python's automatic collection on again."""
+        self._timer.stop()
+        gc.unfreeze()
+        gc.enable()
+
+
+BEING_COUNTED = "Calculating…"
+
+
+class WhenVisible(QObject):
+    """Tells whether a panel is visible; emits `due` when deferred work should be done."""
+
+    due = Signal()
+
+    def __init__(self, panel: QWidget) -> None:
+        super().__init__(panel)
+        self._panel = panel
+        self._waits = False
+        self._soon = QTimer(self)  # delays `due`, as nothing may change while the panel is painted
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self.due)
+
+    def defer(self) -> bool:
+        """Whether the panel is invisible, so that the caller must defer its work until `due`."""
+        self._soon.stop()
+        self._wait(self._panel.visibleRegion().isEmpty())
+        return self._waits
+
+    @Slot()
+    def request(self) -> None:
+        """Emit `due` now if the panel is visible, else as soon as it is."""
+        if not self.defer():
+            self.due.emit()
+
+    def _wait(self, waits: bool) -> None:
+        if waits and not self._waits:
+            self._panel.installEventFilter(self)
+        elif self._waits and not waits:
+            self._panel.removeEventFilter(self)
+        self._waits = waits
+
+    @guard(False)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Notice the first paint of the panel."""
+        if event.type() == QEvent.Type.Paint:
+            self._wait(False)
+            self._soon.start(0)
+        return False

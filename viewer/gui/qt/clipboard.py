@@ -1,18 +1,25 @@
-"""Copying to the clipboard, and saving pictures, with a message in the status bar; copied rows.
+"""Copies rows and pictures to the clipboard, and saves pictures as PNG and SVG files.
 
 Rows of tables are copied by `widgets.tables.copy_tsv`, as text, Markdown or JSON. Tables give
 tab-separated text with headings in its first line; times are in ns without digit grouping. The
 first window imports this module, so nothing in it may need numpy.
+
+Pictures are drawn in any thread. QSvgGenerator writes control characters as they are. XML forbids
+them, so no browser would open the picture of a file with such a name in it: `well_formed` replaces
+them.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtCore import QBuffer, QPoint, QRect, QSize
+from PySide6.QtGui import QGuiApplication, QImage, QPainter
+from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 
@@ -125,3 +132,49 @@ def _value(cell: str) -> int | str:
 
 def _escaped(cell: str) -> str:
     return cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+Paint = Callable[[QPainter], None]
+
+# C0 without tab and line ends; U+FFFE and U+FFFF. In UTF-8, no other character has these bytes.
+_FORBIDDEN = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+_REPLACEMENT = "\ufffd".encode()
+
+
+def well_formed(svg: bytes) -> bytes:
+    """Return an SVG file in UTF-8 with U+FFFD in place of characters that XML forbids."""
+    return _FORBIDDEN.sub(_REPLACEMENT, svg)
+
+
+def painted_image(size: QSize, sharp: float, paint: Paint) -> QImage:
+    """Return an image of a size in points. sharp: pixels per point."""
+    image = QImage(size * sharp, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(sharp)
+    painter = QPainter(image)
+    paint(painter)
+    painter.end()
+    return image
+
+
+def svg_bytes(size: QSize, title: str, description: str, paint: Paint) -> bytes:
+    """Return a drawing as the bytes of an SVG file."""
+    buffer = QBuffer()
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    svg = QSvgGenerator()
+    svg.setOutputDevice(buffer)
+    svg.setSize(size)
+    svg.setViewBox(QRect(QPoint(0, 0), size))
+    svg.setTitle(title)
+    svg.setDescription(description)
+    painter = QPainter(svg)
+    paint(painter)
+    painter.end()
+    return well_formed(bytes(buffer.data().data()))
+
+
+def png_bytes(image: QImage) -> bytes:
+    """Return an image as the bytes of a PNG file."""
+    buffer = QBuffer()
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # type: ignore[call-overload]
+    return bytes(buffer.data().data())

@@ -1,4 +1,4 @@
-"""Handles unexpected errors: `guard` for Qt overrides, and a report that the user can copy.
+"""Unexpected errors: `guard` for Qt overrides, a report that the user can copy, a log of faults.
 
 On Python 3.11, an exception raised in C code (1 // 0, a numpy index error) ends the process
 silently if it occurs in a Qt override that was called from another Python override. So every
@@ -14,11 +14,17 @@ is not.
 `install(owner, ...)` handles uncaught exceptions of all threads. Each place in the code is reported
 once per process, and dialogs are at least 10 seconds apart; every report is printed to stderr. The
 copied text contains no names of the user's files unless the user opts in.
+
+Crashes that end the process are logged by Python's fault handler in `faults.log` in the settings
+folder. Each start appends a line with versions, which identifies the start that a fault belongs to.
+At the next start, the file is cut to its last 32 kB. It contains functions and lines of the
+program, and no profile data.
 """
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import functools
 import os
 import platform
@@ -29,8 +35,9 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from types import FunctionType, TracebackType
-from typing import Any, TypeVar, overload
+from typing import IO, Any, TypeVar, overload
 
 import PySide6
 from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot, qVersion
@@ -341,3 +348,64 @@ def _function_of(error: BaseException) -> str:
 def _line_of(error: BaseException) -> str:
     frame = _last_frame(error)
     return f"{frame.filename}:{frame.lineno}" if frame else ""
+
+
+FAULT_LOG = "faults.log"
+FAULT_LOG_BYTES = 32 << 10  # bytes
+_START = "== Opscope "
+_file: IO[str] | None = None
+
+
+def begin_fault_log(folder: str) -> None:
+    """Start logging faults of this process to a folder; never raises, as logging is optional."""
+    global _file
+    with contextlib.suppress(OSError, ValueError):
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, FAULT_LOG)
+        _cut(path)
+        # Kept open until `end`, because the fault handler writes to its descriptor.
+        _file = open(path, "a", encoding="utf-8")  # noqa: SIM115
+        now = datetime.now().isoformat(" ", "seconds")
+        _file.write(
+            f"{_START}{__version__}, Python {platform.python_version()}, {sys.platform}, {now}\n"
+        )
+        _file.flush()
+        faulthandler.enable(_file)
+
+
+def end_fault_log() -> None:
+    """Stop logging faults."""
+    global _file
+    faulthandler.disable()
+    if _file is not None:
+        _file.close()
+        _file = None
+
+
+def fault_log_path(folder: str) -> str:
+    """The path of the log in a folder."""
+    return os.path.join(folder, FAULT_LOG)
+
+
+def last_fault(folder: str) -> str:
+    """The log section of the last start that ended with a fault; "" if there is none."""
+    try:
+        with open(fault_log_path(folder), encoding="utf-8", errors="replace") as file:
+            text = file.read(2 * FAULT_LOG_BYTES)
+    except (OSError, ValueError):
+        return ""
+    starts = [_START + part for part in text.split(_START)[1:]]
+    faults = [start.strip() for start in starts if len(start.strip().splitlines()) > 1]
+    return faults[-1] if faults else ""
+
+
+def _cut(path: str) -> None:
+    """Cut the log to its last `KEPT` bytes, beginning at the first whole section."""
+    if not os.path.exists(path) or os.path.getsize(path) <= FAULT_LOG_BYTES:
+        return
+    with open(path, "rb") as file:
+        file.seek(-FAULT_LOG_BYTES, os.SEEK_END)
+        tail = file.read(FAULT_LOG_BYTES)
+    position = tail.find(_START.encode())
+    with open(path, "wb") as file:
+        file.write(tail[position:] if position >= 0 else b"")

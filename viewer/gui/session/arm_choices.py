@@ -10,17 +10,16 @@ from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.findings.finding import joined
 from viewer.analysis.links.labels import series_names
 from viewer.gui.session.comparison import arm_of_runs
-from viewer.gui.session.inferences import run_span_ns
+from viewer.gui.session.navigation import run_span_ns
 from viewer.gui.session.session import Session
-from viewer.model.inferences.logged_methods import series_of
+from viewer.model.inference_views import series_of
 from viewer.model.text import display_name
 from viewer.model.trace import Run
 from viewer.model.warm_up import counted_inferences
-from viewer.view.compared.open_comparison import choice_of
-from viewer.view.compared_arms import ChosenArm, ComparedArms
-from viewer.view.state import Bookmark
+from viewer.view.open_comparison import choice_of
+from viewer.view.state import Bookmark, ChosenArm, ComparedArms
 from viewer.workspace.comparison_arms import arm_of, arm_problem
-from viewer.workspace.inference_methods import parse_numbers
+from viewer.workspace.user_choices import parse_numbers
 
 NEEDED = f"needs {LEAST_SESSIONS} + {LEAST_SESSIONS}"
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from viewer.gui.session.selection import selected_span_ns
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.state import LONGEST_NAME, LONGEST_NOTE, Bookmark
-from viewer.view.visible_range import run_in_view
+from viewer.view.visible_ranges import run_in_view
 
 
 def can_mark(session: Session) -> bool:

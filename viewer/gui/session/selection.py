@@ -10,18 +10,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from viewer.analysis.cost.stated_time import made_of_others
+from viewer.analysis.cost.event_times import made_of_others
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Ints
-from viewer.gui.session.coloring import highlight_class
+from viewer.gui.session.choices import highlight_class
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
-from viewer.model.scope import TimeScope, counted_in, starts_in
+from viewer.model.figures import TimeScope, counted_in, starts_in
 from viewer.model.trace import KeyKind
 from viewer.program.program import Operator
-from viewer.view import selected_slices
+from viewer.view import selection
 from viewer.view.open_trace import OpenTrace
-from viewer.view.selected_slices import area_of, between, everything, same_label
+from viewer.view.selection import area_of, between, everything, same_label
 from viewer.view.state import SliceRef, SliceSet
 
 
@@ -91,7 +91,7 @@ def calls_of(session: Session, trace: int, operators: tuple[int, ...]) -> tuple[
 def nearest_slice(session: Session, trace: int, slices: Ints) -> int:
     """The one of `slices` that starts closest to the middle of the view of their clock."""
     t0, t1 = session.state.times_of(session.groups.of(trace).key)
-    return selected_slices.nearest_slice(session.traces[trace], slices, (t0 + t1) // 2)
+    return selection.nearest_slice(session.traces[trace], slices, (t0 + t1) // 2)
 
 
 def operator_of(session: Session, trace: int, index: int) -> Operator | None:

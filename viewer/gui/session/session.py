@@ -50,19 +50,18 @@ from viewer.gui.session.workspace_edits import (
     slices_of_all,
     work_out_view,
 )
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import TimeScope, starts_in
+from viewer.model.figures import TimeScope, starts_in
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind, Trace
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 from viewer.program.program import Program
-from viewer.view import group_ranges
+from viewer.view import visible_ranges
 from viewer.view.clock_groups import ClockGroup, ClockGroups, clock_groups
-from viewer.view.cost_scope import current_trace, scope_of
 from viewer.view.history import History
 from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of
-from viewer.view.selected_slices import SelectedSpan, nearest_slice
+from viewer.view.selection import SelectedSpan, current_trace, nearest_slice, scope_of
 from viewer.view.state import Area, SliceRef, SliceSet, ViewState
-from viewer.view.visible_range import first_state
+from viewer.view.visible_ranges import first_state
 from viewer.workspace.link_choices import NO_CHOICES, Choices
 from viewer.workspace.workspace import Workspace
 
@@ -152,7 +151,7 @@ class Session(QObject):
         self.history.clear()
         self._last_range_change = float("-inf")
         view_state = replace(state, inferences=self.state.inferences)
-        view_state = group_ranges.restored(view_state, self.groups, self.traces)
+        view_state = visible_ranges.restored(view_state, self.groups, self.traces)
         self._apply(view_state.at_choices(self.workspace.choices))
 
     def close_all(self) -> None:
@@ -227,7 +226,7 @@ class Session(QObject):
         self._show(self.state.inferences)
         if reset:
             self.history.clear()
-            state, self.first_view_note = group_ranges.reset(self.state, self.groups, self.traces)
+            state, self.first_view_note = visible_ranges.reset(self.state, self.groups, self.traces)
             self.noted_file = 0
             self.state = state.at_choices(self.workspace.choices)
         else:
@@ -298,7 +297,7 @@ class Session(QObject):
         self._show(inferences)
         self.change(
             replace(
-                group_ranges.everything(self.state, self.groups),
+                visible_ranges.everything(self.state, self.groups),
                 inferences=inferences,
                 slice=None,
                 others=(),
@@ -321,7 +320,7 @@ class Session(QObject):
 
         `now` (s) joins bursts for undo. Groups that are tied to it follow.
         """
-        t0, t1 = group_ranges.limited(self.state, self.groups, (t0, t1))
+        t0, t1 = visible_ranges.limited(self.state, self.groups, (t0, t1))
         if (t0, t1) == (self.state.t0, self.state.t1):
             return
         joins = now is not None and now - self._last_range_change < BURST
@@ -416,7 +415,7 @@ class Session(QObject):
 
         Shows its track if needed, and moves the range only if the slice is entirely outside.
         """
-        self.change(group_ranges.revealed(state, self.groups, self.traces, ref))
+        self.change(visible_ranges.revealed(state, self.groups, self.traces, ref))
         self.revealed.emit(ref)
 
     @property
@@ -460,7 +459,7 @@ class Session(QObject):
 
     def change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
         """Show a new state; `remember` adds an undo step, `by_hand` moves the range unanimated."""
-        state = group_ranges.tied(self.state, state)
+        state = visible_ranges.tied(self.state, state)
         if state == self.state:
             return
         self._last_range_change = float("-inf")  # any other change ends a burst
@@ -483,7 +482,7 @@ class Session(QObject):
     def _apply(self, state: ViewState, *, by_hand: bool = False, goes_on: bool = False) -> None:
         trace, old = self.current_trace, self.state
         if (old.ties or state.ties) and old.clock_choices == state.clock_choices:
-            state = group_ranges.within_limits(state, self.groups)
+            state = visible_ranges.within_limits(state, self.groups)
         self.state = state
         moved = old.all_ranges != state.all_ranges
         if moved or old.inferences is not state.inferences:
@@ -499,7 +498,7 @@ class Session(QObject):
             )
         if old.inferences is not state.inferences or old.clock_choices != state.clock_choices:
             self._show(state.inferences)
-            self.state = group_ranges.within_limits(state, self.groups)
+            self.state = visible_ranges.within_limits(state, self.groups)
             self._emit_all()
             self._link_phases(old)
             return

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.gui.qt.background import Latest
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import Trace
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 from viewer.program.program import Program
 from viewer.view.history import Version
 from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of

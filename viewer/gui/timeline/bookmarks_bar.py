@@ -25,15 +25,14 @@ from PySide6.QtWidgets import QLineEdit, QToolTip, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.elided_text import elided_text
-from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.labels import elided_text, tip
 from viewer.gui.session.bookmarks import can_mark, edit, fit, remove, set_bookmarks
 from viewer.gui.timeline.painting.bookmarks import LONGEST, BookmarkFlag, flags, mark_columns, title
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
-from viewer.render.canvas import Canvas
-from viewer.view.group_ranges import marks_on
+from viewer.render.layout import Canvas
 from viewer.view.state import LONGEST_NAME, Bookmark
+from viewer.view.visible_ranges import marks_on
 
 HEIGHT = 20
 _FLAG = 7  # px, width

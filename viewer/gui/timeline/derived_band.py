@@ -26,18 +26,14 @@ from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 from viewer.arrays import Ints
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.elided_text import elided_text
-from viewer.gui.qt.widgets.labels import literal, tip
-from viewer.gui.session.derived import remove, slice_of
-from viewer.gui.session.feeds.derived import DerivedTracks, DrawnTracks
+from viewer.gui.qt.widgets.labels import elided_text, literal, tip
+from viewer.gui.session.feeds.derived import DerivedTracks, DrawnTracks, remove, slice_of
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import format_time
-from viewer.render.axis.xmap import Axis, XMap
-from viewer.render.canvas import Canvas
-from viewer.render.frames.counter_raster import CounterColors, stamp
-from viewer.render.frames.diamonds import stamp_diamonds
-from viewer.render.frames.frame import RasterSource, draw_rows
+from viewer.render.frame import CounterColors, RasterSource, draw_rows, stamp, stamp_diamonds
+from viewer.render.layout import Canvas
 from viewer.render.palette import Pixels, canvas_rgb, cell_colors, label_colors, rgb_table
+from viewer.render.time_axis import Axis, XMap
 
 TITLE, LANE, COUNTER, MOST_LANES = 18, 17, 32, 16  # px; lanes of all queries together
 _HATCH, _GAP, _INSET, _LEAST_LABEL = 8, 2, 8, 40  # px

@@ -14,15 +14,15 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 from viewer import __version__
-from viewer.gui.qt.image_files import well_formed
+from viewer.gui.qt.clipboard import well_formed
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.elided_text import elided_text
+from viewer.gui.qt.widgets.labels import elided_text
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
-from viewer.gui.timeline.strips.strip import ClockStrip
+from viewer.gui.timeline.strip import ClockStrip
 from viewer.gui.timeline.timeline import Timeline
 from viewer.model.text import display_name
 from viewer.model.times import format_span, format_time
-from viewer.render.canvas import Canvas
+from viewer.render.layout import Canvas
 
 SHARP = 3  # device pixels per logical pixel in rasters: 288 per inch
 DPI = 96  # logical pixels per inch

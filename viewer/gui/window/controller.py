@@ -1,62 +1,118 @@
 """Creates the parts of one window, connects them, and keeps them in sync with the session.
 
-Parts do not know the controller; each is given what it uses. The session holds all state of the
-view. Importing this module takes half a second and creating the controller a quarter, so the window
-is shown earlier (`viewer.gui.window.main_window`).
+Panels ask their window through a `WindowHost`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from viewer.formats.memory import release_freed
-from viewer.gui.panels.base.page_panel import PanelWidget
-from viewer.gui.qt.commands.command_table import CommandTable
-from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.panels.base.panel import ExportedFile, JobOf, PanelWidget
+from viewer.gui.qt.command_table import CommandTable, shown_key
 from viewer.gui.qt.settings import PANEL_LAYOUT
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.comparison import ComparisonFeed
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.session.feeds.selection_statistics import SelectionFeed
-from viewer.gui.session.files.loader import Loader
-from viewer.gui.session.files.saver import Saver
-from viewer.gui.window.commands.all_commands import commands_of
-from viewer.gui.window.commands.context import CommandContext
-from viewer.gui.window.commands.menus import START_KEYS, spoken_keys
+from viewer.gui.session.feeds.selection import SelectionFeed
+from viewer.gui.session.file_jobs import Loader, Saver
+from viewer.gui.session.session import Session
+from viewer.gui.window.commands.menus import START_KEYS, CommandContext, FocusKeys, spoken_keys
 from viewer.gui.window.dialogs.command_palette import CommandPalette
-from viewer.gui.window.files.autosave import Autosave
-from viewer.gui.window.files.background_work import BackgroundWork
-from viewer.gui.window.files.closing import CloseGuard, Then
-from viewer.gui.window.files.column_files import ColumnFiles
-from viewer.gui.window.files.comparing import Comparing
-from viewer.gui.window.files.export_actions import ExportActions
-from viewer.gui.window.files.file_opener import FileOpener
-from viewer.gui.window.files.folder_drops import FolderDrops
-from viewer.gui.window.files.perfetto_ui import PerfettoUi
-from viewer.gui.window.files.recent_menus import RecentMenus
-from viewer.gui.window.files.recordings import Recordings
-from viewer.gui.window.files.references import References
+from viewer.gui.window.files.comparing import Comparing, Recordings, References
+from viewer.gui.window.files.drops import FolderDrops
+from viewer.gui.window.files.export_actions import BackgroundWork, ExportActions, PerfettoUi
+from viewer.gui.window.files.file_opener import ColumnFiles, FileOpener
 from viewer.gui.window.files.sessions import SessionFiles
-from viewer.gui.window.files.source_editor import SourceEditor
-from viewer.gui.window.files.source_paths import SourcePaths
-from viewer.gui.window.frame.clock_button import ClockButton
-from viewer.gui.window.frame.focus_keys import FocusKeys
-from viewer.gui.window.frame.layouts import stored_layout
-from viewer.gui.window.frame.link_warnings import LinkWarnings
-from viewer.gui.window.frame.panel_registry import PanelRegistry
+from viewer.gui.window.files.source_files import SourceEditor, SourcePaths
+from viewer.gui.window.files.unsaved_work import Autosave, CloseGuard, Then
+from viewer.gui.window.frame.panel_registry import PanelRegistry, stored_layout
 from viewer.gui.window.frame.shell import Shell
-from viewer.gui.window.frame.status_text import range_text, selection_text, spoken_text
+from viewer.gui.window.frame.status import (
+    ClockButton,
+    LinkWarnings,
+    range_text,
+    selection_text,
+    spoken_text,
+)
 from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.frame.window_layout import WindowLayout
 from viewer.gui.window.help.help import Help
-from viewer.gui.window.menu_bar import ContextMenus, MenuBar
-from viewer.gui.window.toolbar.search_field import SearchField
-from viewer.gui.window.toolbar.toolbar import Toolbar
+from viewer.gui.window.menu_bar import ContextMenus, MenuBar, RecentMenus, commands_of
+from viewer.gui.window.toolbar.toolbar import SearchField, Toolbar
+from viewer.program.source_files import Substitution
 
 if TYPE_CHECKING:
     from viewer.gui.window.help.tour import Tour
+
+
+class WindowHost:
+    """The host of one page of a panel; `PanelHost` says what its methods do.
+
+    controller: returns the controller once it is complete, which is after the panels are made.
+    Until then there is nothing to count, and no user to ask for anything.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        theme: Theme,
+        controller: Callable[[], WindowController | None],
+        page: str,
+    ) -> None:
+        self.session, self.theme = session, theme
+        self._controller, self._page = controller, page
+
+    @property
+    def _parts(self) -> WindowController:
+        controller = self._controller()
+        assert controller is not None
+        return controller
+
+    def open_files(self) -> None:
+        self._parts.opener.open_dialog()
+
+    def show_panel(self, name: str) -> None:
+        self._parts.docks.show_panel(name)
+
+    def show_source(self, path: str, line: int) -> None:
+        self.session.source_requested.emit(path, line)
+
+    def show_inferences(self) -> None:
+        self._parts.toolbar.run.show_list()
+
+    def choose_comparison(self) -> None:
+        self._parts.comparing.choose()
+
+    def choose_reference(self) -> None:
+        self._parts.references.choose()
+
+    def choose_buffer(self) -> None:
+        self._parts.references.choose_buffer()
+
+    def locate_source(self, recorded_path: str) -> None:
+        self._parts.source_paths.locate(recorded_path)
+
+    def forget_source(self, substitution: Substitution) -> None:
+        self._parts.source_paths.forget(substitution)
+
+    def edit_file(self, path: str, line: int) -> None:
+        self._parts.source_editor.open(path, line)
+
+    def export(self, file: ExportedFile, job_of: JobOf) -> None:
+        self._parts.exports.export_file(file, job_of)
+
+    def show_count(self, count: int) -> None:
+        if self._controller() is not None:
+            self._parts.layout.show_count(self._page, count)
+
+    def refresh_commands(self) -> None:
+        if self._controller() is not None:
+            self._parts.commands.refresh()
 
 
 FREED_AFTER_MS = 1000

@@ -24,11 +24,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.panels.base.panel_spec import PanelTable
-from viewer.gui.qt.background import Latest
+from viewer.gui.qt.background import Latest, WhenVisible
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.settings import WINDOW_GEOMETRY, Settings
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.help.pages import RECORDING
@@ -95,8 +94,8 @@ class MainWindow(Shell):
         """The window's panel registry, whose session belongs to this window only."""
         from viewer.gui.session.session import Session
         from viewer.gui.timeline.scene.trace_rasters import prepare
+        from viewer.gui.window.controller import WindowHost
         from viewer.gui.window.frame.panel_registry import PanelRegistry
-        from viewer.gui.window.window_host import WindowHost
 
         if self._panels is None:
             session = Session(self, [prepare])

@@ -1,22 +1,39 @@
-"""The menu bar and the ruler's menu, and what the window adds to menus of slices and table rows.
+"""All commands of a window, its menu bar, and the context menus.
 
-A panel selects the row, and opens a menu with its own actions such as copying. The window adds
-commands, which act on the selection. So every entry it adds is also available elsewhere, and shows
-its shortcut.
+Menus of recent files and kept sessions are filled when they open. The window adds its commands to
+the menus of the ruler, of slices and of table rows.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from html import escape
 
 from PySide6.QtCore import QObject, QPoint, Qt, SignalInstance, Slot
 from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QToolButton, QWidget
 
-from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
-from viewer.gui.session.coloring import scheme_problem
+from viewer.gui.qt.command_table import SEPARATOR, Command, CommandTable
+from viewer.gui.qt.widgets.labels import literal
+from viewer.gui.session.choices import scheme_problem
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
+from viewer.gui.window.commands.file import comparison_commands, file_commands, perfetto_ui_commands
+from viewer.gui.window.commands.go import (
+    flow_commands,
+    history_commands,
+    panel_commands,
+    search_commands,
+)
+from viewer.gui.window.commands.help import (
+    guide_commands,
+    keys_and_about_commands,
+    palette_commands,
+    preferences_commands,
+    sample_commands,
+)
 from viewer.gui.window.commands.menus import (
     CLOCK_MENU,
     CLOCKS_MENU,
@@ -27,15 +44,149 @@ from viewer.gui.window.commands.menus import (
     MOVE_MENU,
     RULER_MENU,
     SAMPLE_MENU,
+    CommandContext,
 )
-from viewer.gui.window.files.recent_menus import RecentMenus
-from viewer.gui.window.frame.clock_button import ClockButton
+from viewer.gui.window.commands.selection import copy_commands, selection_commands
+from viewer.gui.window.commands.tracks import alignment_commands, track_commands
+from viewer.gui.window.commands.view import (
+    clock_commands,
+    color_commands,
+    context_menu_commands,
+    layout_commands,
+    motion_commands,
+    motion_setting_commands,
+    range_commands,
+    ruler_commands,
+)
+from viewer.gui.window.files.comparing import Comparing
+from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
+from viewer.gui.window.frame.start_page import recent_titles
+from viewer.gui.window.frame.status import ClockButton
 from viewer.gui.window.help.help import Help
 from viewer.gui.window.help.pages import TIMELINE
+from viewer.model.text import display_name
 from viewer.render.color_schemes import SCHEMES
+from viewer.view.sessions.recent_sessions import UnsavedWork
+
+
+def commands_of(context: CommandContext) -> list[Command]:
+    """All commands of a window, in the order of the palette and the shortcuts dialog."""
+    panels = panel_commands(context)
+    commands = [
+        *file_commands(context),
+        *comparison_commands(context),
+        *history_commands(context),
+        *range_commands(context),
+        *layout_commands(context),
+        *sample_commands(context),
+        *keys_and_about_commands(context),
+        *motion_setting_commands(context),
+        *preferences_commands(context),
+        *palette_commands(context),
+        *guide_commands(context),
+        *panels,
+        *context_menu_commands(),
+        *clock_commands(context),
+        *alignment_commands(context),
+        *motion_commands(context),
+        *ruler_commands(context),
+        *flow_commands(context),
+        *perfetto_ui_commands(context),
+        *color_commands(context),
+        *track_commands(context),
+        *selection_commands(context),
+        *copy_commands(context),
+        *search_commands(context),
+    ]
+    for command in context.panels.commands():
+        before = [other.id for other in commands].index(command.after or panels[-1].id)
+        commands.insert(before + 1, command)
+    return commands
+
+
+class RecentMenus(QObject):
+    """The submenus `files` (recent files) and `sessions` (kept ones), filled when opened."""
+
+    def __init__(self, comparing: Comparing, session_files: SessionFiles, shell: Shell) -> None:
+        super().__init__(shell)
+        self._comparing, self._session_files = comparing, session_files
+        self._settings = shell.settings
+        self.files = shell.menus["File"].addMenu("Open &recent")
+        self.sessions = shell.menus["File"].addMenu("Earli&er sessions")
+        self.files.setToolTipsVisible(True)
+        self.files.aboutToShow.connect(self._fill_files)
+        self.sessions.aboutToShow.connect(self._fill_sessions)
+
+    @Slot()
+    def _fill_files(self) -> None:
+        """List the recent sets of files, newest first, and an entry that clears the list."""
+        self.files.clear()
+        rows = self._settings.recent_files()
+        titles = recent_titles(rows)
+        firsts = [title for title, _ in titles]
+        for recent, (title, rest) in zip(rows, titles, strict=True):
+            paths = recent.paths
+            names = [title, *filter(None, rest.split(" · "))]
+            if recent.b:
+                text = title
+            elif firsts.count(title) > 1:
+                # What the others with this title do not have.
+                text = _and_more(", ".join(names[:2]), len(names) - 2)
+            else:
+                text = _and_more(title, len(names) - 1)
+            action = self.files.addAction(literal(text))
+            # A path may look like markup.
+            action.setToolTip("".join(f"<p>{escape(path)}</p>" for path in paths))
+            action.setEnabled(any(map(os.path.exists, paths)))
+            action.setData(paths)
+            action.triggered.connect(partial(self._open_files, paths))
+        self.files.addSeparator()
+        clear = self.files.addAction("Clear list")
+        clear.triggered.connect(self._settings.clear_recent_sets)
+
+    def _open_files(self, paths: Sequence[str], checked: bool = False) -> None:
+        self._comparing.reopen([path for path in paths if os.path.exists(path)])
+
+    @Slot()
+    def _fill_sessions(self) -> None:
+        """List the kept sessions, newest first, with their files and number of bookmarks."""
+        menu, recent = self.sessions, self._session_files.recent
+        menu.clear()
+        for path in recent.paths():
+            work = recent.work(path)
+            if work is not None:
+                action = menu.addAction(literal(_text(work, os.path.getmtime(path))))
+                action.triggered.connect(partial(self._open_session, path))
+        menu.setEnabled(True)
+        if menu.isEmpty():
+            menu.addAction("No recent sessions").setEnabled(False)
+
+    def _open_session(self, path: str, checked: bool = False) -> None:
+        self._session_files.open(path)
+
+
+def _text(work: UnsavedWork, when: float) -> str:
+    """A kept session in one line: "net.etdp and 1 more · 3 bookmarks · 2026-11-22 14:03"."""
+    count = len(work.bookmarks)
+    bookmarks = f" · {count} bookmark{'s' if count > 1 else ''}" if count else ""
+    return (
+        f"{_first_and_count(work.files)}{bookmarks} · {datetime.fromtimestamp(when):%Y-%m-%d %H:%M}"
+    )
+
+
+def _first_and_count(paths: Sequence[str]) -> str:
+    """Some files in a few words: "net.etdp and 1 more"."""
+    if not paths:
+        return "no file"
+    return _and_more(display_name(paths[0]), len(paths) - 1)
+
+
+def _and_more(text: str, count: int) -> str:
+    return f"{text} and {count} more" if count > 0 else text
+
 
 # For the canvas while no slice is selected.
 CANVAS_MENU = (

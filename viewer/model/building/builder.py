@@ -36,7 +36,6 @@ from viewer.model.building.chunks import (
 from viewer.model.building.durations import too_long
 from viewer.model.building.layout import NO_LEVEL, laid_out
 from viewer.model.building.rounded_times import rows_to_draw
-from viewer.model.counter import Counter
 from viewer.model.trace import (
     Clock,
     Column,
@@ -53,6 +52,7 @@ from viewer.model.trace import (
     Unit,
     UntimedEvents,
 )
+from viewer.model.trace_attributes import Counter
 from viewer.model.warm_up import with_warm_up
 
 Step = Callable[[], None]

@@ -25,7 +25,7 @@ from viewer.model.building.nesting import (
     place_flat,
     place_tracks,
 )
-from viewer.model.track_blocks import on_two_threads
+from viewer.model.queries import on_two_threads
 
 NO_LEVEL = -1
 _SHORT = 1 << 16

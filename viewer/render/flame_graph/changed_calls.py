@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.calls.call_table import CallTable
-from viewer.analysis.comparison.changes.path_changes import PathChanges
 from viewer.analysis.comparison.comparison import VERDICTS, Verdict
+from viewer.analysis.comparison.path_changes import PathChanges
 from viewer.arrays import Bools, Floats, Ints
 from viewer.render.palette import FASTER, FRAME, SLAB, SLOWER, UNLINKED, Palette
 

@@ -15,8 +15,8 @@ from html import escape
 from unicodedata import east_asian_width
 
 from viewer import __version__
-from viewer.analysis.statistics import figure_terms
 from viewer.codecs.atomic_file import replacing
+from viewer.model import figures as figure_terms
 from viewer.model.text import name_text, one_line
 from viewer.model.times import counted, format_share, format_time, group_digits, plain_spaces
 from viewer.render.flame_graph.boxes import BOXES_PER_PX, MOST_BOXES, MOST_LEVELS, WIDTH, FlameGraph

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from viewer.codecs.atomic_file import sync_folder, write_whole
-from viewer.codecs.file_lock import OwnedLock, locked
+from viewer.codecs.atomic_file import OwnedLock, locked, sync_folder, write_whole
 from viewer.codecs.reading import UnreadableFile
 from viewer.view.sessions.session_file import (
     SUFFIX,

@@ -17,13 +17,22 @@ from typing import TypeVar
 import numpy as np
 
 from viewer.analysis.comparison.hand_pairs import HandPairs
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.text import one_line
 from viewer.model.times import parse_ratio
+from viewer.render.arrangement import TrackOrder, TrackView
 from viewer.render.color_schemes import scheme_of
 from viewer.render.layout import HeaderPart
-from viewer.view.clock_groups import ClockGroup, axis_spans, clock_groups, group_key
-from viewer.view.compared_arms import ChosenArm, ComparedArms
+from viewer.view.clock_groups import (
+    ClockGroup,
+    Range,
+    Tie,
+    Ties,
+    are_in_reach,
+    axis_spans,
+    clock_groups,
+    group_key,
+)
 from viewer.view.derived_tracks import (
     LONGEST_QUERY,
     MOST_QUERIES,
@@ -54,15 +63,14 @@ from viewer.view.state import (
     LONGEST_NAME,
     Area,
     Bookmark,
+    ChosenArm,
+    ComparedArms,
     RulerUnit,
     SliceRef,
     SliceSet,
     StripView,
-    TrackOrder,
-    TrackView,
     ViewState,
 )
-from viewer.view.ties import Range, Tie, Ties, are_in_reach
 
 # Beyond this many selected slices only the first is saved: they come from a search or an area.
 MOST_SLICES = 100_000

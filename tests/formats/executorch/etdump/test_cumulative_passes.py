@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders.etdump_cases import READABLE, column, read, read_path, rows, slices_by_row
 from tests.builders.etdump_writer import Run, delegate, framework, operator, write_dump
-from viewer.formats.executorch.etdump.cumulative_passes import CUMULATIVE, PROBLEM
+from viewer.formats.executorch.etdump.foreign_clocks import CUMULATIVE, PROBLEM
 from viewer.model.timing import Timing, timing_of
 
 

@@ -8,7 +8,7 @@ from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats import open_file
-from viewer.formats.executorch.etdump.debug_tensors import read_debug_tensors
+from viewer.formats.executorch.debug_buffer import read_debug_tensors
 from viewer.model.trace import UntimedKind, ValueType
 
 BF16, HALF_PACKED = 15, 16

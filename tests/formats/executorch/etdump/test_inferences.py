@@ -7,8 +7,8 @@ from tests.builders.etdump_writer import Event, framework, operator
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.events import event_statistics
-from viewer.formats.executorch.etdump import inferences as etdump_runs
-from viewer.model.inferences.inference_views import mean_run
+from viewer.formats.executorch.etdump import methods as etdump_runs
+from viewer.model.inference_views import mean_run
 from viewer.model.trace import KeyKind, Problem, RunKind
 
 

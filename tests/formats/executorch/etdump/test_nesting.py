@@ -7,8 +7,7 @@ import pytest
 
 from tests.builders.etdump_cases import read_path, rows
 from tests.builders.etdump_writer import delegate, framework, operator
-from viewer.formats.executorch.etdump.events import ProfileEvents
-from viewer.formats.executorch.etdump.nesting import nest, nest_inside
+from viewer.formats.executorch.etdump.events import ProfileEvents, nest, nest_inside
 from viewer.model.trace import KeyKind
 
 CONTRADICT = "levels contradict the times: nested by time instead"

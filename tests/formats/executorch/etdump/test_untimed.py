@@ -290,7 +290,7 @@ def test_equal_values_are_told_together(dump):
 
 
 def test_shapes_that_hash_alike_stay_apart(dump, monkeypatch):
-    monkeypatch.setattr("viewer.formats.executorch.etdump.values.ODD", np.uint64(0))
+    monkeypatch.setattr("viewer.formats.executorch.etdump.untimed.ODD", np.uint64(0))
     shapes = [(1, 2), (2, 1), (1, 2), (3,), ()]
     events = dump(execute(*(debug(Tensor(F32, s)) for s in shapes), call(0, 1))).untimed
     assert [value_text(events, i) for i in range(5)] == [

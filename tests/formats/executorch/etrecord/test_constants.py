@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders.record_cases import read
 from tests.paths import DATA
-from viewer.formats.executorch.etrecord.constants import hashes
+from viewer.formats.executorch.etrecord.archive import hashes
 
 
 class Storage:

@@ -1,7 +1,7 @@
 """Debug handle maps that hold what they should not."""
 
 from tests.builders.record_cases import made, node, read
-from viewer.formats.executorch.etrecord.debug_handle_maps import output_counts
+from viewer.formats.executorch.etrecord.graph import output_counts
 
 
 def test_a_key_twice_in_a_map_is_told_and_the_last_one_counts(tmp_path):

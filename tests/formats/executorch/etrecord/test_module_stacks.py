@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from viewer.formats.executorch.etrecord.module_stacks import modules_of
+from viewer.formats.executorch.etrecord.graph import modules_of
 
 LETTERS = "ab01_@,;. '\"()[]<>\\é中L"
 # Keys that look like parts of the text.

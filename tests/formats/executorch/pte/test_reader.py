@@ -12,7 +12,7 @@ from tests.builders.pte_writer import DELEGATE, FREE, JUMP, KERNEL, MOVE, Method
 from tests.paths import DATA
 from viewer.codecs.reading import ReadCancelled, UnreadableFile
 from viewer.formats import choose, open_file
-from viewer.program.executable.executable import Executable, InstructionKind, PartKind
+from viewer.program.executables import Executable, InstructionKind, PartKind
 from viewer.reports.info import info, info_text
 from viewer.workspace.workspace import Workspace
 

@@ -6,7 +6,7 @@ from tests.builders.held_bytes import lazy
 from tests.builders.pte_writer import Method, write_program, xnnpack_graph
 from viewer.formats import open_file
 from viewer.formats.executorch.pte.xnnpack import Unread, read_graph
-from viewer.program.executable.executable import INSERTED, XnnpackConstant
+from viewer.program.executables import INSERTED, XnnpackConstant
 
 NODES = [(5, INSERTED), (7, 3), (47, 8)]
 F32, QI8_PER_CHANNEL = 1, 6

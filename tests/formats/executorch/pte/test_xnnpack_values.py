@@ -7,7 +7,7 @@ from tests.builders.held_bytes import lazy
 from tests.builders.pte_writer import xnnpack_graph
 from viewer.formats import open_file
 from viewer.formats.executorch.pte.xnnpack import Unread, read_graph
-from viewer.program.executable.xnnpack_dataflow import OUTPUT, DataType
+from viewer.program.executables import OUTPUT, DataType
 
 F32, QI8 = int(DataType.F32), int(DataType.QINT8)
 ADD, CLAMP, CONVOLUTION, ARGMAX = 1, 6, 7, 21

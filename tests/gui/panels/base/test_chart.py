@@ -8,8 +8,7 @@ from PySide6.QtGui import QAccessible, QColor, QContextMenuEvent, QGuiApplicatio
 from PySide6.QtWidgets import QMainWindow, QMenu
 
 from tests.gui.events import CTRL, wheel
-from viewer.gui.panels.base.chart import BarChart
-from viewer.gui.panels.base.inference_chart import InferenceChart
+from viewer.gui.panels.base.chart import BarChart, InferenceChart
 from viewer.model.times import plain_spaces
 
 WIDTH, HEIGHT = 480, 140

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.builders.stepped_traces import stepped
-from viewer.gui.panels.base.cost_footer import whole_title
+from viewer.gui.panels.base.cost_painting import whole_title
+from viewer.model.figures import WHOLE, TimeScope
 from viewer.model.queries import busy_time
-from viewer.model.scope import WHOLE, TimeScope
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

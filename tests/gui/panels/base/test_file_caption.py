@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.builders.compare_sessions import varied, write_sessions
 from viewer.gui.panels.base.file_caption import ALL_INFERENCES, MOST_INFERENCES, OTHERS, FileCaption
-from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.panels.operators import OperatorsPanel
 from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.session.navigation import show_file
 from viewer.gui.window.frame.panel_registry import made_by

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.fake_host import FakeHost
-from viewer.gui.panels.base.mode_panel import ModePanel
-from viewer.gui.panels.base.page_panel import PagePanel, head_row
+from viewer.gui.panels.base.multi_page_panel import ModePanel
+from viewer.gui.panels.base.panel import PagePanel, head_row
 from viewer.gui.session.session import Session
 
 TITLES = {"first": "First", "second": "Second"}

@@ -4,9 +4,9 @@ from PySide6.QtWidgets import QListWidget
 
 from tests.gui.fake_host import FakeHost
 from viewer.formats import open_file
-from viewer.gui.panels.base.page_panel import PagePanel
+from viewer.gui.panels.base.panel import PagePanel
 from viewer.gui.panels.base.panel_spec import Presence
-from viewer.gui.session.feeds.problems import ProblemsFeed
+from viewer.gui.session.feeds.feed import ProblemsFeed
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.panel_table import TABLE
 from viewer.resources import SAMPLES

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.builders.stepped_traces import stepped
-from viewer.analysis.statistics.run_medians import medians_per_inference
+from viewer.analysis.statistics.pivot import medians_per_inference
 from viewer.gui.panels.base.group_rows import group_contents
-from viewer.gui.panels.base.operator_tables.contents import costs_contents, set_facts
-from viewer.gui.panels.operators.panel import list_names
+from viewer.gui.panels.base.operator_model import costs_contents, set_facts
+from viewer.gui.panels.operators import list_names
 from viewer.gui.panels.summary import panel as summary_panel
-from viewer.gui.session.feeds import costs as cost_feed
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import STEADY
+from viewer.gui.session.feeds import feed as cost_feed
+from viewer.model.figures import STEADY
+from viewer.model.inference_views import Inferences
 from viewer.reports.stats import stats
 from viewer.resources import SAMPLES
 from viewer.view.open_trace import views_of

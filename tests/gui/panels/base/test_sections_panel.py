@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QListView
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.fake_host import FakeHost
-from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.panels.base.sections_panel import SectionsPanel
+from viewer.gui.panels.base.multi_page_panel import SectionsPanel
+from viewer.gui.panels.base.panel import PagePanel
 from viewer.gui.session.session import Session
 
 TITLES = {"first": "First", "second": "Second"}

@@ -17,11 +17,10 @@ from viewer.gui.panels.calls.answer import (
     matches_of,
     work_out,
 )
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import WHOLE, TimeScope
+from viewer.model.figures import WHOLE, TimeScope
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import Trace
-from viewer.view.open_trace import OpenTrace, views_of
-from viewer.view.slice_colors import palette_of
+from viewer.view.open_trace import OpenTrace, palette_of, views_of
 from viewer.workspace.workspace import Workspace
 
 RECURSION = (

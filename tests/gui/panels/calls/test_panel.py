@@ -17,11 +17,11 @@ from viewer.gui.panels.calls import panel as calls_panel
 from viewer.gui.panels.calls.answer import CallMode
 from viewer.gui.panels.calls.panel import NOTHING, NOTHING_RAN, SHOW_CALLS, CallsPanel
 from viewer.gui.panels.calls.texts import CallColumn
-from viewer.gui.qt.when_visible import BEING_COUNTED
-from viewer.gui.session.coloring import set_scheme
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.qt.background import BEING_COUNTED
+from viewer.gui.session.choices import set_scheme
+from viewer.gui.session.navigation import pick_run
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
 

@@ -3,9 +3,8 @@
 import pytest
 from PySide6.QtCore import QPointF, Qt
 
-from viewer.analysis.comparison.comparison import Verdict
-from viewer.analysis.comparison.steps import Step
-from viewer.gui.panels.compare.charts import SessionDots, StepChart
+from viewer.analysis.comparison.comparison import Step, Verdict
+from viewer.gui.panels.compare.panel import SessionDots, StepChart
 from viewer.model.times import plain_spaces
 
 STEPS = (

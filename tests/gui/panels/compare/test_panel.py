@@ -10,12 +10,17 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from tests.builders.compare_sessions import write_session
 from tests.builders.compared_windows import arms_of, write_arms
-from viewer.gui.panels.base.operator_tables.compared import compared_contents
-from viewer.gui.panels.compare.card import COPY, END, ONE_FILE, SWAP
-from viewer.gui.panels.compare.charts import SessionDots
-from viewer.gui.panels.compare.panel import NOTHING, ComparePanel
-from viewer.gui.session.comparison import compare, compare_inferences
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.panels.base.compared_operators import compared_contents
+from viewer.gui.panels.compare.panel import (
+    COPY,
+    END,
+    NOTHING,
+    ONE_FILE,
+    SWAP,
+    ComparePanel,
+    SessionDots,
+)
+from viewer.gui.session.comparison import ComparisonFeed, compare, compare_inferences
 from viewer.recording.run_file import SCHEMA
 from viewer.reports.compare_text import RELATIVE
 

@@ -7,22 +7,28 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from viewer.analysis.comparison.levels import CALLS, DELEGATE
-from viewer.gui.panels.delegation.compared import (
+from viewer.gui.panels.delegation.page import (
     CALLED,
-    NO_CALLS,
-    NONE_CALLED,
+    DELEGATES,
+    NO_COMPARED_CALLS,
+    NONE_CALLED_IN_ARMS,
     NONE_MOVED,
     OUTSIDE_BOTH,
     SHARED,
     TOTALS,
     UNKNOWN,
+    DelegationLine,
     compare_delegation,
     only_in,
 )
-from viewer.gui.panels.delegation.page import DELEGATES, DelegationLine
 from viewer.gui.panels.delegation.panel import DelegationPanel
-from viewer.gui.session.comparison import compare, compare_files, select_row, swap_arms
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.comparison import (
+    ComparisonFeed,
+    compare,
+    compare_files,
+    select_row,
+    swap_arms,
+)
 from viewer.model.times import format_time
 
 
@@ -217,7 +223,7 @@ def test_equal_delegation_is_said(session_of):
 @pytest.mark.parametrize(
     ("edit", "ends", "text"),
     [
-        ("01_reexport", (), NONE_CALLED),
+        ("01_reexport", (), NONE_CALLED_IN_ARMS),
         ("06_portable_vs_xnnpack", ("etdp",), UNKNOWN),
     ],
 )
@@ -231,4 +237,4 @@ def test_profiles_without_calls_have_nothing_to_delegate(opened, data):
     session = opened(*files)
     assert not compare_files(session, [str(files[1])])
     page = compare_delegation(ComparisonFeed.of(session).answer).page
-    assert [row.detail for row in page.contents.rows] == [NO_CALLS]
+    assert [row.detail for row in page.contents.rows] == [NO_COMPARED_CALLS]

@@ -16,10 +16,10 @@ from viewer.gui.panels.delegation.page import (
     DelegationLine,
 )
 from viewer.gui.panels.delegation.panel import NO_METHODS, NOTHING, DelegationPanel
-from viewer.gui.qt.when_visible import BEING_COUNTED
-from viewer.gui.session.inferences import include_warm_up, pick_run
+from viewer.gui.qt.background import BEING_COUNTED
+from viewer.gui.session.navigation import include_warm_up, pick_run
 from viewer.gui.session.session import Session
-from viewer.model.scope import STEADY
+from viewer.model.figures import STEADY
 from viewer.model.trace import KeyKind
 from viewer.resources import SAMPLES
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from viewer.gui.panels.base.slice_facts import slice_rows
-from viewer.gui.panels.details.card import node_rows
-from viewer.gui.timeline.hover_text import slice_lines
+from viewer.gui.panels.details.panel import node_rows
+from viewer.gui.timeline.scene.texts import slice_lines
 from viewer.model.times import plain_spaces
 from viewer.model.trace import KeyKind
 

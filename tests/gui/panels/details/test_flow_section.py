@@ -8,7 +8,7 @@ import pytest
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.details.panel import DetailsPanel
-from viewer.gui.session.feeds.flows import FlowFeed
+from viewer.gui.session.feeds.selection import FlowFeed
 from viewer.model.times import format_time, tick_to_ns
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLabel
 from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.analysis.statistics.selection import selection_statistics
 from viewer.analysis.workload.operator_tensors import inputs_of
-from viewer.gui.panels.base.inference_chart import InferenceChart
+from viewer.gui.panels.base.chart import InferenceChart
 from viewer.gui.panels.base.slice_facts import (
     area_facts,
     slice_figures,
@@ -25,17 +25,16 @@ from viewer.gui.panels.base.slice_facts import (
 from viewer.gui.panels.details.panel import NOTHING
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, KeyFigure
 from viewer.gui.session.clocks import set_clock
-from viewer.gui.session.inferences import run_span_ns
+from viewer.gui.session.navigation import run_span_ns
 from viewer.gui.session.selection import slices_of
-from viewer.gui.window.frame.status_text import selection_text
+from viewer.gui.window.frame.status import selection_text
 from viewer.model.queries import children_of
 from viewer.model.times import counted, format_time
 from viewer.model.trace import KeyKind
 from viewer.program.program import GraphNode, Operator, Tensor
 from viewer.render.palette import OPERATORS
-from viewer.view.open_trace import views_of
-from viewer.view.selected_slices import chosen_in
-from viewer.view.slice_colors import palette_of
+from viewer.view.open_trace import palette_of, views_of
+from viewer.view.selection import chosen_in
 from viewer.view.state import Area, SliceRef, SliceSet
 
 ATTENTION_0 = 9

@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from viewer.analysis.workload.mlir_tensors import with_tensors
-from viewer.gui.panels.details.work_section import settings_text, work_of
+from viewer.analysis.workload.mlir_work import with_tensors
+from viewer.gui.panels.details.sections import settings_text, work_of
 from viewer.gui.qt.widgets.labels import KeyFigure
 from viewer.gui.session.clocks import set_clock
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope
 from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef
 

@@ -12,10 +12,8 @@ from tests.gui.dark_theme import dark_theme
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.linker import link
 from viewer.formats import open_file
-from viewer.gui.panels.findings.list import FindingsList, FindingsModel
-from viewer.gui.panels.findings.painting import breakable
-from viewer.gui.panels.findings.rows import RowKind
-from viewer.model.scope import WHOLE
+from viewer.gui.panels.findings.list import FindingsList, FindingsModel, RowKind, breakable
+from viewer.model.figures import WHOLE
 
 PAIR = ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord")
 LEFT = Qt.MouseButton.LeftButton

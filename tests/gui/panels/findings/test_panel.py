@@ -12,15 +12,14 @@ from tests.builders.delegation_cases import DATA
 from viewer.analysis.findings.finding import Family
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.formats import open_file
+from viewer.gui.panels.findings.list import NONE_FOUND, RowKind
 from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
-from viewer.gui.panels.findings.rows import NONE_FOUND, RowKind
+from viewer.gui.qt.background import BEING_COUNTED
 from viewer.gui.qt.clipboard import CopyFormat
-from viewer.gui.qt.when_visible import BEING_COUNTED
-from viewer.gui.session.inferences import pick_run
-from viewer.gui.session.navigation import far_place, fit_rest, show_place
+from viewer.gui.session.navigation import far_place, fit_rest, pick_run, show_place
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import STEADY
+from viewer.model.figures import STEADY
+from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef
 

@@ -5,8 +5,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.gui.panels.graph.fill_colors import colors_of, paint_hatch
-from viewer.gui.panels.graph.node_figures import CHANGE_STEPS, ChangeFill
+from viewer.gui.panels.graph.measures import CHANGE_STEPS, ChangeFill, colors_of, paint_hatch
 from viewer.gui.qt.theme.theme import DARK, LIGHT
 from viewer.render.palette import contrast
 

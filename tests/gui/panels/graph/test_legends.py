@@ -1,8 +1,8 @@
 """The legend of changes lists what is in the graph."""
 
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.gui.panels.graph.legends import Legend
-from viewer.gui.panels.graph.node_figures import ChangeFill, NoCostFill
+from viewer.gui.panels.graph.controls import Legend
+from viewer.gui.panels.graph.measures import ChangeFill, NoCostFill
 from viewer.model.times import MINUS
 
 

@@ -4,9 +4,8 @@ from tests.gui.panels.graph.picture import settle
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.numbers.compared import OperatorErrors
 from viewer.gui.panels.graph.controls import NO_ERRORS, NO_PROGRAM_FILE
-from viewer.gui.panels.graph.measures import MeasureKind
-from viewer.gui.panels.graph.node_figures import CHANGE_STEPS, ChangeFill
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.panels.graph.measures import CHANGE_STEPS, ChangeFill, MeasureKind
+from viewer.gui.session.navigation import pick_run
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
 
 THIN = "\u202f"

@@ -17,7 +17,7 @@ from viewer.gui.panels.graph.measures import (
     memory_measure,
     size_measure,
 )
-from viewer.program.executable.executable import InstructionKind
+from viewer.program.executables import InstructionKind
 from viewer.render.graph.model_tree import group_tree
 
 

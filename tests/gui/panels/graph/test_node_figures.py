@@ -9,8 +9,8 @@ import pytest
 from tests.gui.panels.graph.picture import THIN
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.cost.costs import CostRow, CostTable
-from viewer.gui.panels.graph import node_figures
-from viewer.gui.panels.graph.node_figures import (
+from viewer.gui.panels.graph import measures
+from viewer.gui.panels.graph.measures import (
     CHANGE_STEPS,
     NO_SLICE,
     ChangeFigures,
@@ -18,9 +18,8 @@ from viewer.gui.panels.graph.node_figures import (
     CostFigures,
     NoCostFill,
 )
-from viewer.gui.session.comparison import compare_files, compare_inferences
-from viewer.gui.session.feeds.comparison import ComparisonFeed
-from viewer.model.figure_base import FigureBase
+from viewer.gui.session.comparison import ComparisonFeed, compare_files, compare_inferences
+from viewer.model.figures import FigureBase
 
 ROWS = (
     CostRow((0,), 50, 50, 40, 2), CostRow((1, 2), 30, 30, 0, 1), CostRow((2, 3, 4), 12, 12, 0, 1),
@@ -39,7 +38,7 @@ def costs_of(rows, linked, count):
 
 
 def test_own_and_shared_time_are_told_apart_and_never_divided(monkeypatch):
-    monkeypatch.setattr(node_figures, "scope_text", lambda *_, **__: "run 2")
+    monkeypatch.setattr(measures, "scope_text", lambda *_, **__: "run 2")
     costs = costs_of(ROWS, LINKED, 8)
     assert costs.order.tolist() == [50, 30, 42, 12, 12, 0, 0, 0]
     assert costs.linked.tolist() == [True] * 7 + [False]

@@ -20,16 +20,14 @@ from tests.gui.panels.graph.picture import (
     settle,
     walk,
 )
-from viewer.analysis.flows.dataflow import dataflow_of
-from viewer.analysis.flows.neighborhood import Direction
+from viewer.analysis.flows.dataflow import Direction, dataflow_of
 from viewer.gui.panels.graph import panel as graph_panel
 from viewer.gui.panels.graph import question as graph_question
 from viewer.gui.panels.graph.controls import GraphMode
-from viewer.gui.panels.graph.measures import MeasureKind
-from viewer.gui.panels.graph.node_figures import NoCostFill
+from viewer.gui.panels.graph.measures import MeasureKind, NoCostFill
 from viewer.gui.panels.graph.panel import NOTHING, UNLINKED, UNSELECTED, GraphPanel
-from viewer.gui.panels.graph.tips import edge_tip, node_tip
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.panels.graph.question import edge_tip, node_tip
+from viewer.gui.session.navigation import pick_run
 from viewer.gui.session.selection import slices_of
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
 from viewer.resources import SAMPLES

@@ -20,12 +20,16 @@ from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.graph.controls import GraphMode
-from viewer.gui.panels.graph.fill_colors import colors_of
-from viewer.gui.panels.graph.node_figures import CHANGE_STEPS, ChangeFill
+from viewer.gui.panels.graph.measures import CHANGE_STEPS, ChangeFill, colors_of
 from viewer.gui.panels.graph.panel import NOT_IN_A, UNSELECTED, GraphPanel
-from viewer.gui.panels.graph.tips import node_tip
-from viewer.gui.session.comparison import compare, compare_files, select_row, swap_arms
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.panels.graph.question import node_tip
+from viewer.gui.session.comparison import (
+    ComparisonFeed,
+    compare,
+    compare_files,
+    select_row,
+    swap_arms,
+)
 from viewer.view.state import SliceRef
 
 

@@ -5,7 +5,7 @@ from PySide6.QtTest import QTest
 
 from tests.builders.nested_program import calls_of, nested_program
 from tests.gui.panels.graph.picture import selected, settle
-from viewer.gui.panels.graph.search import hits, searched_texts
+from viewer.gui.panels.graph.controls import hits, searched_texts
 from viewer.render.graph.model_tree import group_tree
 
 

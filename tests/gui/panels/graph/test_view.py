@@ -19,7 +19,7 @@ from tests.gui.panels.graph.picture import (
     settle,
 )
 from viewer.codecs.reading import never_cancelled, no_progress
-from viewer.gui.panels.graph.tips import node_tip
+from viewer.gui.panels.graph.question import node_tip
 from viewer.render.graph.model_tree import GroupKind
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB, contrast, fills, label_colors
 from viewer.workspace.exports import NothingToExport

@@ -3,18 +3,19 @@
 import pytest
 
 from tests.builders.planned_methods import delegate, kernel, planned_method
-from viewer.gui.panels.memory.answer import MemoryQuestion, work_out
-from viewer.gui.panels.memory.contents import (
+from viewer.gui.panels.memory.answer import (
     AT_PEAK,
     MemoryMode,
+    MemoryQuestion,
     beside_text,
     figures,
     holders_text,
     rows_of,
     tip_lines,
+    work_out,
 )
 from viewer.model.times import plain_spaces
-from viewer.program.executable.executable import Dynamism, Executable
+from viewer.program.executables import Dynamism, Executable
 from viewer.render.palette import SLAB
 from viewer.workspace.workspace import Workspace
 

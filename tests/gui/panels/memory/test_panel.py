@@ -7,10 +7,10 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QMenu
 
 from viewer.formats import open_file
-from viewer.gui.panels.memory.contents import MemoryMode
+from viewer.gui.panels.memory.answer import MemoryMode
 from viewer.gui.panels.memory.panel import NOTHING, ArenaAxisKind, MemoryPanel
-from viewer.gui.session.coloring import set_scheme
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.choices import set_scheme
+from viewer.gui.session.navigation import pick_run
 from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef, SliceSet
 

@@ -18,8 +18,8 @@ from viewer.formats import open_file
 from viewer.gui.panels.model import rows as model_rows
 from viewer.gui.panels.model.panel import ModelPanel
 from viewer.gui.panels.model.table import ModelColumn, RowKind
-from viewer.gui.qt.when_visible import BEING_COUNTED
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.qt.background import BEING_COUNTED
+from viewer.gui.session.navigation import pick_run
 from viewer.view.state import SliceRef
 
 

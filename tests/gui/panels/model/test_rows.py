@@ -6,9 +6,9 @@ from tests.gui.panels.model.tree import ATTENTION_0, THIN, index, opened_rows, r
 from viewer.gui.panels.model import rows as model_rows
 from viewer.gui.panels.model.panel import ModelPanel
 from viewer.gui.panels.model.table import ModelColumn, RowKind
-from viewer.gui.session.feeds.costs import CostFeed
-from viewer.gui.session.inferences import pick_run
-from viewer.model.inferences.inference_views import Inferences
+from viewer.gui.session.feeds.feed import CostFeed
+from viewer.gui.session.navigation import pick_run
+from viewer.model.inference_views import Inferences
 
 
 def test_a_module_tells_what_all_in_it_cost(panel):

@@ -9,7 +9,7 @@ from viewer.gui.panels.model import rows as model_rows
 from viewer.gui.panels.model.panel import ModelPanel
 from viewer.gui.panels.model.table import ModelColumn
 from viewer.gui.qt.widgets.tables import NoRows
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.navigation import pick_run
 
 
 def test_the_filter_leaves_what_has_every_word_and_the_way_to_it(panel):

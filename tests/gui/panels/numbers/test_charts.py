@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from viewer.gui.panels.numbers.charts import Histogram
-from viewer.gui.panels.numbers.detail_answer import Histograms
+from viewer.gui.panels.numbers.contents import Histograms
 from viewer.model.times import plain_spaces
 
 NONE = np.empty(0, np.int64)

@@ -5,6 +5,7 @@ import pytest
 
 from viewer.gui.panels.numbers.contents import (
     PENDING,
+    Measure,
     conclusion_text,
     contents_of,
     figure_text,
@@ -14,14 +15,13 @@ from viewer.gui.panels.numbers.contents import (
     times_text,
     tip_lines,
 )
-from viewer.gui.panels.numbers.measures import Measure
-from viewer.gui.session.numbers.logged import (
+from viewer.gui.session.feeds.logged_numbers import (
     MeasuredNumbers,
     NumbersQuestion,
     logged_numbers,
     measure,
 )
-from viewer.gui.session.numbers.references import Reference
+from viewer.gui.session.feeds.references import Reference
 from viewer.model.times import plain_spaces
 from viewer.render.palette import RAMP, SLAB
 from viewer.workspace.workspace import Workspace

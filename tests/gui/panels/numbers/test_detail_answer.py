@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from tests.builders.logged_runs import LoggedRun, floats
-from viewer.analysis.numbers.plane import Shown
-from viewer.gui.panels.numbers.detail_answer import DetailQuestion, detail_of
-from viewer.gui.session.numbers.logged import (
+from viewer.analysis.numbers.tensor_summary import Shown
+from viewer.gui.panels.numbers.contents import DetailQuestion, detail_of
+from viewer.gui.session.feeds.logged_numbers import (
     MeasuredNumbers,
     NumbersQuestion,
     logged_numbers,
     measure,
 )
-from viewer.gui.session.numbers.references import Reference
+from viewer.gui.session.feeds.references import Reference
 from viewer.workspace.workspace import Workspace
 
 

@@ -7,8 +7,8 @@ from PySide6.QtGui import QColor
 
 from tests.analysis.numbers.test_plane import stored
 from tests.gui.events import CTRL, wheel
-from viewer.analysis.numbers.plane import Shown, plane_of
-from viewer.gui.panels.numbers.heat_map import HeatMap, colors_of, picture_of
+from viewer.analysis.numbers.tensor_summary import Shown, plane_of
+from viewer.gui.panels.numbers.charts import HeatMap, colors_of, picture_of
 from viewer.model.times import plain_spaces
 
 ODD = 0xFF00FF

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.builders.logged_runs import LoggedRun, floats
-from viewer.gui.panels.numbers.measures import (
+from viewer.gui.panels.numbers.contents import (
     DISTANCE,
     LARGEST,
     BarKind,
@@ -12,13 +12,13 @@ from viewer.gui.panels.numbers.measures import (
     bars_of,
     power_text,
 )
-from viewer.gui.session.numbers.logged import (
+from viewer.gui.session.feeds.logged_numbers import (
     MeasuredNumbers,
     NumbersQuestion,
     logged_numbers,
     measure,
 )
-from viewer.gui.session.numbers.references import Reference
+from viewer.gui.session.feeds.references import Reference
 from viewer.workspace.workspace import Workspace
 
 

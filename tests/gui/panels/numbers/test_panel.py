@@ -3,11 +3,11 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from viewer.gui.panels.numbers.measures import Measure
+from viewer.gui.panels.numbers.contents import Measure
 from viewer.gui.panels.numbers.panel import CHOOSE_BUFFER, NOTHING, NumbersPanel
 from viewer.gui.session.comparison import compare_files
 from viewer.gui.session.feeds.numbers import NumbersFeed
-from viewer.gui.session.numbers.references import Reference
+from viewer.gui.session.feeds.references import Reference
 from viewer.view.state import SliceRef
 
 XNNPACK = "numbers/xnnpack.etdp", "numbers/xnnpack.etrecord"

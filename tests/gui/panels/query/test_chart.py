@@ -8,12 +8,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.gui.panels.query.test_panel import DUMP, NONE, run
-from viewer.gui.panels.query.chart import ResultChart
 from viewer.gui.panels.query.panel import QueryPanel
-from viewer.gui.session import derived
+from viewer.gui.panels.query.result_area import ResultChart
+from viewer.gui.session.feeds import derived
 from viewer.gui.session.feeds.derived import DerivedTracks
-from viewer.query.engine import Result
-from viewer.query.result_values import plotted
+from viewer.query.engine import Result, plotted
 from viewer.view.derived_tracks import ChartKind
 
 BY_NAME = "SELECT name, count(*) AS n, sum(dur_ns) AS dur_ns FROM slices GROUP BY 1 ORDER BY 2 DESC"

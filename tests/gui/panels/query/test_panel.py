@@ -9,7 +9,7 @@ from viewer.gui.panels.query import panel as query_panel
 from viewer.gui.panels.query.panel import FIRST, QueryPanel
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.panel_table import TABLE
-from viewer.query.result_values import SLICE_IDS
+from viewer.query.engine import SLICE_IDS
 from viewer.view.state import SliceRef
 
 DUMP = "etdump/demo_portable_x3.etdp"

@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QMenu
 from tests.builders.sized_programs import write_constants
 from tests.gui.events import CTRL, wheel
 from viewer.formats import open_file
+from viewer.gui.panels.sizes.answer import Grouping
 from viewer.gui.panels.sizes.panel import NOTHING, SizesPanel
 from viewer.gui.panels.sizes.table import PARTS
-from viewer.gui.panels.sizes.tree import Grouping
-from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.choices import set_scheme
 from viewer.gui.session.comparison import compare, compare_files
 from viewer.model.times import plain_spaces
-from viewer.render.boxes.treemap import Rest
+from viewer.render.box_pictures import Rest
 from viewer.view.state import SliceRef
 
 LLAMA = "pte/llama.pte", "pte/llama.etrecord", "pte/llama.etdp"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.builders.sized_programs import write_constants
-from viewer.gui.panels.sizes.answer import SizesQuestion, find_copies, work_out
-from viewer.gui.panels.sizes.texts import (
+from viewer.gui.panels.sizes.answer import Grouping, SizesQuestion, find_copies, size_tree, work_out
+from viewer.gui.panels.sizes.table import (
     BIGGER,
     EQUAL,
     SMALLER,
@@ -23,9 +23,8 @@ from viewer.gui.panels.sizes.texts import (
     tip_lines,
     verdict_of,
 )
-from viewer.gui.panels.sizes.tree import Grouping, size_tree
 from viewer.model.times import plain_spaces
-from viewer.render.boxes.treemap import NONE, Rest
+from viewer.render.box_pictures import NONE, Rest
 from viewer.render.palette import OPERATORS, PLAIN, SLAB
 from viewer.workspace.workspace import Workspace
 

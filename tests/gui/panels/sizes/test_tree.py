@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tests.builders.sized_programs import write_constants
-from viewer.gui.panels.sizes.answer import SizesQuestion, work_out
-from viewer.gui.panels.sizes.tree import Grouping, size_tree
+from viewer.gui.panels.sizes.answer import Grouping, SizesQuestion, size_tree, work_out
 from viewer.render.palette import SLAB
 from viewer.workspace.workspace import Workspace
 

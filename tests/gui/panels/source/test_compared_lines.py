@@ -4,11 +4,9 @@ import pytest
 from PySide6.QtGui import QFontMetrics
 
 from tests.builders.compared_windows import arms_of
-from viewer.gui.panels.source.code_view import CHANGE_WIDTH
-from viewer.gui.panels.source.compared_lines import changes_of, shared_changes_of
+from viewer.gui.panels.source.code_view import CHANGE_WIDTH, changes_of, shared_changes_of
 from viewer.gui.panels.source.panel import SourcePanel
-from viewer.gui.session.comparison import compare
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.comparison import ComparisonFeed, compare
 
 EDIT = "compare/06_portable_vs_xnnpack"
 

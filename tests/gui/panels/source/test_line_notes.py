@@ -3,9 +3,9 @@
 import pytest
 
 from viewer.analysis.numbers.compared import OperatorErrors
-from viewer.gui.panels.source.line_notes import ERROR_TITLE, error_notes
+from viewer.gui.panels.source.code_view import ERROR_TITLE, error_notes
 from viewer.gui.panels.source.panel import SourcePanel
-from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.choices import set_scheme
 
 
 @pytest.fixture

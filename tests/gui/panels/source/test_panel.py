@@ -10,17 +10,15 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
 from tests.paths import DATA
-from viewer.gui.panels.source.call_path import CallPath, steps_of
 from viewer.gui.panels.source.code_view import MOST_LINES, CodeView
-from viewer.gui.panels.source.panel import NO_LINES, SourcePanel
+from viewer.gui.panels.source.panel import NO_LINES, CallPath, SourcePanel, steps_of
 from viewer.gui.panels.source.syntax import language_of, spans
+from viewer.gui.session.choices import add_substitution, remove_substitution
 from viewer.gui.session.selection import operator_of
-from viewer.gui.session.source_paths import add_substitution, remove_substitution
 from viewer.model.times import NARROW_SPACE as NARROW
 from viewer.program.frames import Frame
 from viewer.program.program import GraphNode, Operator
-from viewer.program.sources.files import Substitution
-from viewer.program.sources.quoted_lines import GAP
+from viewer.program.source_files import GAP, Substitution
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 

@@ -15,8 +15,8 @@ from tests.analysis.statistics.test_pivot import generated
 from tests.builders.clocked_traces import NS, clocked_trace
 from tests.paths import ROOT
 from viewer.formats import open_file
-from viewer.gui.panels.base.operator_tables.totals import TotalsRow
-from viewer.gui.panels.base.tables.columns import ColumnKind
+from viewer.gui.panels.base.operator_view import TotalsRow
+from viewer.gui.panels.base.table import ColumnKind
 from viewer.gui.panels.statistics import panel as statistics_panel
 from viewer.gui.panels.statistics import table as statistics_table
 from viewer.gui.panels.statistics.panel import StatisticsPanel
@@ -24,12 +24,12 @@ from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
 from viewer.gui.session.clocks import set_delegate_clock
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.session.inferences import pick_run, run_span_ns
+from viewer.gui.session.navigation import pick_run, run_span_ns
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.figures import STEADY
+from viewer.model.inference_views import Inferences
 from viewer.model.queries import run_of_slices
-from viewer.model.scope import STEADY
 from viewer.model.times import NARROW_SPACE, counted, format_time
 from viewer.view.state import Area, SliceRef
 

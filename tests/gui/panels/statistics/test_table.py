@@ -5,8 +5,7 @@ import pytest
 from tests.builders.compared_windows import arms_of, write_arms
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.statistics.panel import KEYS, StatisticsPanel
-from viewer.gui.session.comparison import compare
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.comparison import ComparisonFeed, compare
 from viewer.view.state import SliceRef
 
 EDIT = "compare/06_portable_vs_xnnpack"

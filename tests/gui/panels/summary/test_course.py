@@ -5,14 +5,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.paths import DATA
-from viewer.analysis.summary.medians import wall_of
+from viewer.analysis.summaries import wall_of
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.summary.course import course_bars, wall_parts
 from viewer.gui.panels.summary.course_strip import CourseStrip
-from viewer.gui.panels.summary.links import FigureLink, TextLink
 from viewer.gui.panels.summary.panel import SummaryPanel
-from viewer.gui.session.inferences import pick_run
-from viewer.model.scope import WHOLE
+from viewer.gui.panels.summary.phases import course_bars, wall_parts
+from viewer.gui.panels.summary.sections import FigureLink, TextLink
+from viewer.gui.session.navigation import pick_run
+from viewer.model.figures import WHOLE
 from viewer.model.times import format_time, plain_spaces
 
 

@@ -8,16 +8,16 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from viewer.gui.panels.delegation.panel import DelegationPanel
 from viewer.gui.panels.findings.panel import FindingsPanel
-from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.panels.operators import OperatorsPanel
 from viewer.gui.panels.summary.card import parts_of
-from viewer.gui.panels.summary.links import FigureLink, FindingLink, TextLink
 from viewer.gui.panels.summary.panel import NO_SLICES, NOTHING, SummaryPanel
-from viewer.gui.qt.when_visible import BEING_COUNTED
+from viewer.gui.panels.summary.sections import FigureLink, FindingLink, TextLink
+from viewer.gui.qt.background import BEING_COUNTED
 from viewer.gui.qt.widgets.labels import ElidedLabel
-from viewer.gui.session.feeds.problems import ProblemsFeed
-from viewer.gui.session.inferences import include_warm_up, pick_run
+from viewer.gui.session.feeds.feed import ProblemsFeed
+from viewer.gui.session.navigation import include_warm_up, pick_run
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.times import format_time, plain_spaces
 
 

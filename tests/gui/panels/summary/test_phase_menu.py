@@ -7,19 +7,18 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QMenu
 from tests.paths import DATA
 from viewer.formats import open_file
 from viewer.gui.panels.summary.course_strip import CourseStrip
-from viewer.gui.panels.summary.links import FigureLink, TextLink
 from viewer.gui.panels.summary.panel import SummaryPanel
-from viewer.gui.panels.summary.phase_menu import PhaseActions, phase_entry
+from viewer.gui.panels.summary.phases import PhaseActions, phase_entry
+from viewer.gui.panels.summary.sections import FigureLink, TextLink
 from viewer.gui.session import workspace_edits
-from viewer.gui.session.inferences import choose_phase, pick_run
-from viewer.gui.session.phases import choose_phases
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.inferences.logged_methods import times_of_methods
-from viewer.model.scope import STEADY, WHOLE
+from viewer.gui.session.choices import choose_phases
+from viewer.gui.session.navigation import choose_phase, pick_run
+from viewer.model.figures import STEADY, WHOLE
+from viewer.model.inference_views import Inferences, times_of_methods
 from viewer.model.times import plain_spaces
-from viewer.view.cost_scope import per_inference
-from viewer.view.sessions.option_texts import OptionTexts
-from viewer.view.sessions.saved_choices import kept_choices
+from viewer.view.selection import per_inference
+from viewer.view.sessions.opened_files import OptionTexts
+from viewer.view.sessions.session_file import kept_choices
 
 LLM = str(DATA / "phases" / "llm_200.etdp")
 

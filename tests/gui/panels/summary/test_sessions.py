@@ -6,9 +6,8 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from tests.builders.compare_sessions import varied, write_sessions
-from viewer.gui.panels.summary.links import FigureLink, TextLink
 from viewer.gui.panels.summary.panel import SummaryPanel
-from viewer.gui.panels.summary.sessions import MOST_SESSIONS, SessionsSection
+from viewer.gui.panels.summary.sections import MOST_SESSIONS, FigureLink, SessionsSection, TextLink
 from viewer.gui.session.comparison import compare, compare_files
 from viewer.gui.session.navigation import show_file
 from viewer.model.times import format_time, plain_spaces

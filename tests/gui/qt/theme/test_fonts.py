@@ -15,8 +15,8 @@ from PySide6.QtGui import (
     QRawFont,
 )
 
-from viewer.gui.qt.theme import fonts
-from viewer.gui.qt.theme.fonts import (
+from viewer.gui.qt.theme import theme as fonts
+from viewer.gui.qt.theme.theme import (
     CODE_FILES,
     UI_FILES,
     FontRole,

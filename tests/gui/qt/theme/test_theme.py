@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QTableView, QWidget
 
 from tests.paths import ROOT
 from viewer.gui.qt.settings import FONT_SIZE
-from viewer.gui.qt.theme.fonts import FONT_SIZES
-from viewer.gui.qt.theme.theme import DARK, LIGHT, Theme, is_dark, make_palette, mix
+from viewer.gui.qt.theme.theme import DARK, FONT_SIZES, LIGHT, Theme, is_dark, make_palette, mix
 from viewer.resources import resource
 
 ICONS = """

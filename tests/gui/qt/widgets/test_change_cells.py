@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
 
-from viewer.gui.qt.widgets.change_cells import Dots, dots_of, paint_change_bar, paint_dots
+from viewer.gui.qt.widgets.cells import Dots, dots_of, paint_change_bar, paint_dots
 
 WIDTH, HEIGHT = 101, 24
 

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtGui import QColor
 
 from tests.gui.dark_theme import dark_theme
-from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.controls import ComboBox
 
 
 def colors_of(image, rect):

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics, QFontMetricsF
 
-from viewer.gui.qt.widgets.elided_text import elided_text, measurable
+from viewer.gui.qt.widgets.labels import elided_text, measurable
 
 RIGHT = Qt.TextElideMode.ElideRight
 

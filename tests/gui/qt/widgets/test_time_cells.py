@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 
-from viewer.gui.qt.widgets.time_cells import paint_time, unit_slot
+from viewer.gui.qt.widgets.cells import paint_time, unit_slot
 from viewer.model.times import NARROW_SPACE
 
 WIDTH, HEIGHT = 120, 24

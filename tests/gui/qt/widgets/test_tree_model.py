@@ -9,7 +9,7 @@ from tests.gui.panels.calls.conftest import SLICES
 from tests.gui.panels.calls.test_answer import answered
 from viewer.gui.panels.calls.answer import matches_of
 from viewer.gui.panels.calls.texts import CallColumn, CallTexts
-from viewer.gui.qt.widgets.tree_model import TreeModel
+from viewer.gui.qt.widgets.trees import TreeModel
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QImage, QPainter
 
-from viewer.gui.qt.widgets.verdict_marks import change_color, paint_mark
+from viewer.gui.qt.widgets.cells import change_color, paint_mark
 
 VERDICTS = ("slower", "faster", "no_change", "cannot_tell")
 

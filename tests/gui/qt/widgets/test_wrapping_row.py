@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QRect
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from viewer.gui.qt.widgets.wrapping_row import WrappingRow
+from viewer.gui.qt.widgets.controls import WrappingRow
 
 
 def page_of(qtbot, rng):

@@ -2,12 +2,12 @@
 
 import pytest
 
-from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
+from viewer.gui.session.choices import scheme_problem, set_scheme, shown_scheme
 from viewer.gui.session.comparison import compare, compare_files
 from viewer.gui.session.feeds.numbers import NumbersFeed
-from viewer.gui.session.inferences import pick_run
-from viewer.gui.session.numbers.references import Automatic, Reference
-from viewer.model.inferences.inference_views import Inferences
+from viewer.gui.session.feeds.references import Automatic, Reference
+from viewer.gui.session.navigation import pick_run
+from viewer.model.inference_views import Inferences
 from viewer.render.color_schemes import NO_ERRORS
 
 PAIR = "xnnpack.etdp", "xnnpack.etrecord", "portable.etdp", "portable.etrecord"

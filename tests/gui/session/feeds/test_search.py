@@ -7,30 +7,31 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QToolButton
 
 import viewer.gui.session.feeds.search
-import viewer.gui.timeline.scene.search_hits
+import viewer.gui.timeline.scene.trace_rasters
 from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from tests.gui.fake_host import FakeHost
-from viewer.gui.panels.search.panel import TEACH, HitsPanel
-from viewer.gui.panels.search.table import (
+from viewer.gui.panels.search import (
     DURATION,
     HITS,
     NAME,
     OPERATOR,
     START,
+    TEACH,
     TRACK,
+    HitsPanel,
     Order,
     sorted_hits,
 )
 from viewer.gui.session import navigation
+from viewer.gui.session.choices import toggle_part
 from viewer.gui.session.feeds.search import TYPING_BURST, Search, find
 from viewer.gui.session.session import Session
-from viewer.gui.session.tracks import toggle_part
-from viewer.gui.timeline.scene.search_hits import hit_columns
-from viewer.gui.timeline.scene.titles import track_title
-from viewer.gui.window.toolbar.search_field import SearchField
-from viewer.render.axis.xmap import XMap
+from viewer.gui.timeline.scene.texts import track_title
+from viewer.gui.timeline.scene.trace_rasters import hit_columns
+from viewer.gui.window.toolbar.toolbar import SearchField
 from viewer.render.layout import BandKind
 from viewer.render.palette import Emphasis, cell_colors
+from viewer.render.time_axis import XMap
 from viewer.view.state import SliceRef
 
 KEY = Qt.Key
@@ -57,7 +58,7 @@ def panel(attention):
 def slow(monkeypatch):
     """Every search and every raster of hits is made off the GUI thread."""
     monkeypatch.setattr(viewer.gui.session.feeds.search, "AT_ONCE", -1)
-    monkeypatch.setattr(viewer.gui.timeline.scene.search_hits, "AT_ONCE", -1)
+    monkeypatch.setattr(viewer.gui.timeline.scene.trace_rasters, "AT_ONCE", -1)
 
 
 def type_query(qtbot, harness, field, text):

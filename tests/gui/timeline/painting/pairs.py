@@ -9,7 +9,7 @@ from viewer.analysis.comparison.comparison import Verdict
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
+from viewer.view.open_comparison import ChangedPairs, PairedSpans
 
 
 def scene_of_pairs():

@@ -14,15 +14,15 @@ from PySide6.QtWidgets import QGraphicsOpacityEffect, QLabel, QWidget
 from tests.builders.compared_windows import arms_of, write_arms
 from tests.builders.torq_planned import LOWERED, PROFILE, open_planned
 from tests.gui.events import canvas, wheel
+from viewer.gui.session.choices import arrange_tracks
 from viewer.gui.session.comparison import compare
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.selection import toggle_slice
-from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.painting import frame
-from viewer.gui.timeline.painting.device_pixels import draw_parts, pixels_under
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
+from viewer.gui.timeline.painting.pixels import draw_parts, pixels_under
 from viewer.gui.timeline.view import TimelineView
-from viewer.render.canvas import Canvas
+from viewer.render.layout import Canvas
 from viewer.view.state import SliceRef
 
 WIDTH, HEIGHT = 480, 300

@@ -5,8 +5,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage, QPainter
 
 from tests.gui.events import LEFT, canvas, move, press, release
+from viewer.gui.session.choices import arrange_tracks, toggle_part
 from viewer.gui.session.clocks import set_ruler
-from viewer.gui.session.tracks import arrange_tracks, toggle_part
 from viewer.model.times import plain_spaces
 from viewer.render.arrangement import TrackView
 from viewer.render.stacking import Density

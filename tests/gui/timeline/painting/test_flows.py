@@ -6,8 +6,8 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage
 
 from tests.gui.events import LEFT, canvas, press, release
-from viewer.gui.session.feeds.flows import FlowFeed
-from viewer.gui.session.tracks import toggle_part
+from viewer.gui.session.choices import toggle_part
+from viewer.gui.session.feeds.selection import FlowFeed
 from viewer.gui.timeline.painting import flows as flow_painting
 from viewer.view.state import SliceRef
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage, QPainter
 
+from viewer.gui.session.choices import arrange_tracks
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
-from viewer.render.canvas import Canvas
+from viewer.render.layout import Canvas
 from viewer.view.state import SliceRef
 
 WIDTH, HEIGHT = 700, 260

@@ -7,15 +7,10 @@ from PySide6.QtGui import QColor, QFont, QImage, QPainter, QStaticText
 from PySide6.QtSvg import QSvgGenerator
 
 from viewer.gui.qt.widgets.label_text import LabelCache
-from viewer.gui.timeline.painting import label_pictures
+from viewer.gui.timeline.painting import labels as label_pictures
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
-from viewer.gui.timeline.painting.label_pictures import (
-    OFTEN,
-    LabelPictures,
-    Picture,
-    Written,
-)
-from viewer.render.canvas import Canvas
+from viewer.gui.timeline.painting.labels import OFTEN, LabelPictures, Picture, Written
+from viewer.render.layout import Canvas
 from viewer.view.state import SliceRef
 
 # Text is painted, which ends a process without the application.

@@ -8,11 +8,11 @@ from PySide6.QtGui import QColor, QImage, QPainter
 
 from tests.builders.torq_host_trace import EXECUTION
 from tests.builders.torq_planned import LOWERED, MODEL, PROFILE, open_planned, plan_band
-from viewer.gui.qt.theme.tokens import mix
+from viewer.gui.qt.theme.style_sheet import mix
 from viewer.gui.session import clocks
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
-from viewer.gui.timeline.scene.plan_texts import plan_header_tip, plan_title, plans_of
-from viewer.render.canvas import Canvas
+from viewer.gui.timeline.scene.texts import plan_header_tip, plan_title, plans_of
+from viewer.render.layout import Canvas
 from viewer.render.lod import FULL_SHADE
 from viewer.render.palette import INNER
 from viewer.render.stacking import COMPACT_PLAN_AREA, Density, plan_room

@@ -5,8 +5,8 @@ import pytest
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.timeline.painting.pairs import scene_of_pairs, show
-from viewer.gui.timeline.painting.ribbon_tails import RibbonTails
-from viewer.render.canvas import Canvas
+from viewer.gui.timeline.painting.ribbons import RibbonTails
+from viewer.render.layout import Canvas
 from viewer.render.stacking import Density
 
 WIDTH, BLACK = 400, 0xFF000000

@@ -7,8 +7,8 @@ from PySide6.QtGui import QImage, QPainter
 from tests.gui.dark_theme import dark_theme
 from tests.gui.timeline.painting.pairs import scene_of_pairs, show
 from viewer.gui.timeline.painting.ribbons import RibbonPainter, edges_of
-from viewer.render.canvas import Canvas
-from viewer.view.compared.changed_pairs import PairedSpans
+from viewer.render.layout import Canvas
+from viewer.view.open_comparison import PairedSpans
 
 WIDTH, BAND = 400, 36
 

@@ -8,19 +8,18 @@ from tests.builders.etdump_writer import Run, operator, write_dump
 from tests.gui.dark_theme import dark_theme
 from viewer.formats import open_file
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.painting.stamps import (
+from viewer.gui.timeline.painting.pixels import (
     ALLOCATION_CORNER,
     CHANGE_BAR,
     HATCH_STRENGTH_DARK,
     stamp_allocations,
     stamp_compared,
 )
-from viewer.gui.timeline.scene.compared_marks import FASTER, SLOWER, FoundMarks, TraceMarks
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.render.canvas import Canvas
-from viewer.render.frames.frame import Backdrop, draw_frame
-from viewer.render.layout import SLICE_TOP, BandKind
+from viewer.gui.timeline.scene.trace_rasters import FASTER, SLOWER, FoundMarks, TraceMarks
+from viewer.render.frame import Backdrop, draw_frame
+from viewer.render.layout import SLICE_TOP, BandKind, Canvas
 from viewer.render.palette import OPERATOR_FILLS, canvas_rgb, contrast, label_rgb, mix
 from viewer.render.raster import RowRaster
 

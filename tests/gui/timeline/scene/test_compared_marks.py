@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import viewer.gui.timeline.scene.compared_marks as compared_marks
+import viewer.gui.timeline.scene.trace_rasters as compared_marks
 from tests.builders.compare_sessions import varied, write_sessions
 from tests.builders.compared_windows import BASE, CHANGED, arms_of, write_arms
 from viewer.formats import open_file
 from viewer.gui.session.comparison import compare
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.scene.compared_marks import FASTER, SLOWER
 from viewer.gui.timeline.scene.drawings import Drawings
-from viewer.model.inferences.inference_views import Inferences
+from viewer.gui.timeline.scene.trace_rasters import FASTER, SLOWER
+from viewer.model.inference_views import Inferences
 from viewer.view.state import SliceRef
 
 NOISE = (0.0, 0.01, -0.01, 0.02)

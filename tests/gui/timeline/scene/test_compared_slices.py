@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
-import viewer.gui.timeline.scene.compared_slices as compared_slices
+import viewer.gui.timeline.scene.trace_rasters as compared_slices
 from tests.builders.compare_sessions import write_sessions
 from tests.builders.compared_windows import BASE, arms_of, write_arms
 from viewer.analysis.comparison.arms import CALLS
 from viewer.formats import open_file
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.comparison import compare
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.comparison import ComparisonFeed, compare
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.scene.compared_slices import ComparedSlices
 from viewer.gui.timeline.scene.drawings import Drawings
+from viewer.gui.timeline.scene.trace_rasters import ComparedSlices
 from viewer.view.state import SliceRef
 
 

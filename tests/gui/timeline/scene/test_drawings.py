@@ -9,7 +9,7 @@ import viewer.gui.timeline.scene.drawings as drawings_module
 from tests.builders.clocked_traces import profile
 from viewer.formats import open_file
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.choices import set_scheme
 from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.drawings import Drawings, Highlighting

@@ -9,12 +9,12 @@ from tests.builders.torq_host_trace import EXECUTION, host_trace
 from tests.builders.torq_planned import CYCLES, JOBS, LOWERED, PROFILE, open_planned, plan_band
 from viewer.formats import open_file
 from viewer.gui.session import clocks
-from viewer.gui.session.tracks import arrange_tracks, toggle_part
-from viewer.gui.timeline.scene import job_plans
-from viewer.gui.timeline.scene.job_plans import narrow_rooms, rooms_of, wide_rooms
-from viewer.model.inferences.inference_views import Inferences
-from viewer.render.axis.xmap import XMap
+from viewer.gui.session.choices import arrange_tracks, toggle_part
+from viewer.gui.timeline.scene import drawings
+from viewer.gui.timeline.scene.drawings import narrow_rooms, rooms_of, wide_rooms
+from viewer.model.inference_views import Inferences
 from viewer.render.layout import BandKind
+from viewer.render.time_axis import XMap
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_plans_fold_and_hide_and_are_pinned_with_their_track(harness, torq):
 
 
 def test_plans_of_large_traces_arrive_from_a_thread(harness, torq, monkeypatch):
-    monkeypatch.setattr(job_plans, "AT_ONCE", 0)
+    monkeypatch.setattr(drawings, "AT_ONCE", 0)
     open_planned(harness, torq, LOWERED, PROFILE)
     assert len(plans(harness).start) == 4
     assert plan_band(harness) >= 0

@@ -6,9 +6,7 @@ from PySide6.QtCore import QPoint
 from tests.builders.torq_host_trace import EXECUTION
 from tests.builders.torq_planned import LOWERED, MODEL, PROFILE, open_planned, plan_band
 from tests.gui.events import LEFT, canvas, column, move, press, release
-from viewer.gui.timeline.hover_text import slice_lines
-from viewer.gui.timeline.scene.plan_texts import plans_of
-from viewer.gui.timeline.scene.pointing import plan_at, slice_at
+from viewer.gui.timeline.scene.texts import plan_at, plans_of, slice_at, slice_lines
 from viewer.model.times import plain_spaces
 from viewer.render.stacking import plan_room
 from viewer.view.state import SliceRef

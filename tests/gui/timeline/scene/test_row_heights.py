@@ -2,8 +2,8 @@
 
 import pytest
 
-from viewer.gui.session.tracks import arrange_tracks
-from viewer.gui.timeline.scene.row_heights import grow_rows, row_height, with_row_height
+from viewer.gui.session.choices import arrange_tracks
+from viewer.gui.timeline.scene.scene import grow_rows, row_height, with_row_height
 from viewer.render.layout import COMPACT_ROW, ROW_HEIGHT
 from viewer.render.stacking import Density
 

@@ -12,17 +12,16 @@ from PySide6.QtCore import QTimer
 from tests.gui.events import CTRL, canvas, wheel
 from viewer.formats import open_file
 from viewer.gui.session import navigation
+from viewer.gui.session.choices import set_scheme, toggle_part
 from viewer.gui.session.clocks import set_clock
-from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.session import Session
-from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.scene import scene as scene_module
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import RangeAnimation, Scene, between
-from viewer.gui.timeline.scene.titles import process_note, process_title, track_title
+from viewer.gui.timeline.scene.texts import process_note, process_title, track_title
+from viewer.model import inference_views as run_views
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences import inference_views as run_views
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.arrangement import TrackOrder
 from viewer.render.layout import BandKind

@@ -13,8 +13,8 @@ from viewer.gui.session import navigation
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.timeline.painting import frame
 from viewer.gui.timeline.painting.frame import FramePainter
-from viewer.gui.timeline.scene import search_hits
-from viewer.gui.timeline.scene.search_hits import (
+from viewer.gui.timeline.scene import trace_rasters
+from viewer.gui.timeline.scene.trace_rasters import (
     BAR,
     DIAMOND,
     TICK,
@@ -23,9 +23,8 @@ from viewer.gui.timeline.scene.search_hits import (
     hit_columns,
     stamp_hits,
 )
-from viewer.render.canvas import Canvas
-from viewer.render.frames.diamonds import stamp_diamonds
-from viewer.render.layout import SLICE_TOP, BandKind
+from viewer.render.frame import stamp_diamonds
+from viewer.render.layout import SLICE_TOP, BandKind, Canvas
 from viewer.render.palette import canvas_rgb
 
 WIDTH, HEIGHT = 300, 200
@@ -149,7 +148,7 @@ def test_ticks_are_looked_for_once_for_the_same_hits_and_columns(attention, monk
     session, search = attention.session, Search.of(attention.session)
     asked = []
     monkeypatch.setattr(
-        search_hits, "hit_columns", lambda *args: asked.append(args) or hit_columns(*args)
+        trace_rasters, "hit_columns", lambda *args: asked.append(args) or hit_columns(*args)
     )
     overview = attention.timeline.overview
     for query, count in (("a", 1), ("linear", 2), ("", 2), ("linear", 3)):

@@ -7,7 +7,7 @@ from viewer.gui.timeline.scene.trace_rasters import rasters_of
 from viewer.model.trace import KeyKind
 from viewer.render.palette import FRAME, OPERATORS, SLAB, UNLINKED, Emphasis, cell_colors
 from viewer.resources import SAMPLES
-from viewer.view.slice_colors import palette_of
+from viewer.view.open_trace import palette_of
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 

@@ -7,12 +7,12 @@ from PySide6.QtWidgets import QWidget
 
 from tests.builders.clocked_traces import profile
 from tests.builders.inference_trace import inference_trace
-from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
+from viewer.gui.qt.command_table import SEPARATOR, CommandTable
 from viewer.gui.session.bookmarks import keep
 from viewer.gui.session.session import Session
-from viewer.gui.window.commands.alignment import alignment_commands
 from viewer.gui.window.commands.menus import CLOCKS_MENU
-from viewer.model.inferences.inference_views import Inferences
+from viewer.gui.window.commands.tracks import alignment_commands
+from viewer.model.inference_views import Inferences
 from viewer.view.state import SliceRef
 
 CONV = [("conv", 50), ("add", 30), ("conv", 20)]

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from tests.gui.events import SAMPLE, settle
 from viewer.gui.qt.settings import FLOWS, Settings
-from viewer.gui.session.feeds.flows import FlowFeed
+from viewer.gui.session.feeds.selection import FlowFeed
 from viewer.model.trace import KeyKind
 from viewer.view.state import SliceRef
 
@@ -192,8 +192,8 @@ def test_arrows_are_drawn_unless_the_user_said_otherwise(tmp_path):
 
 def test_a_step_that_is_pressed_too_early_is_made_when_it_can_be(attention, qtbot, monkeypatch):
     """As in a large trace: the flows of the selected slice are worked out in a thread."""
-    monkeypatch.setattr("viewer.gui.session.feeds.flows.AT_ONCE", 0)
-    monkeypatch.setattr("viewer.gui.session.feeds.flows.OPERATORS_AT_ONCE", 0)
+    monkeypatch.setattr("viewer.gui.session.feeds.selection.AT_ONCE", 0)
+    monkeypatch.setattr("viewer.gui.session.feeds.selection.OPERATORS_AT_ONCE", 0)
     session, feed = attention.session, FlowFeed.of(attention.session)
     feed._indexes.clear()
     session.select_slice(call(attention, MLP))
@@ -204,7 +204,7 @@ def test_a_step_that_is_pressed_too_early_is_made_when_it_can_be(attention, qtbo
 
 
 def test_undo_and_closing_while_flows_are_worked_out(attention, qtbot, monkeypatch):
-    monkeypatch.setattr("viewer.gui.session.feeds.flows.AT_ONCE", 0)
+    monkeypatch.setattr("viewer.gui.session.feeds.selection.AT_ONCE", 0)
     session, feed = attention.session, FlowFeed.of(attention.session)
     feed._indexes.clear()
     session.select_slice(call(attention, MLP))
@@ -219,7 +219,7 @@ def test_undo_and_closing_while_flows_are_worked_out(attention, qtbot, monkeypat
 
 
 def test_flows_of_aligned_and_mean_inferences_stay_in_their_own(attention):
-    from viewer.model.inferences.inference_views import Inferences
+    from viewer.model.inference_views import Inferences
 
     session = attention.session
     for view in (Inferences.ALIGNED, Inferences.MEAN):

@@ -8,7 +8,7 @@ from tests.gui.events import open_sample, settle
 from viewer.gui.qt.settings import EDITOR, FIRST_INFERENCES, FONT_SIZE, WARM_UP
 from viewer.gui.window.dialogs.preferences import PreferencesDialog
 from viewer.gui.window.main_window import MainWindow
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.render.stacking import Density
 from viewer.view.open_trace import AT_ONCE
 

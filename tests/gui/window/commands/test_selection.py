@@ -12,10 +12,10 @@ from tests.gui.events import move, settle
 from viewer.gui.qt.clipboard import CopyFormat, formatted
 from viewer.gui.qt.widgets.tables import offer_markdown
 from viewer.gui.session import bookmarks
-from viewer.gui.session.tracks import toggle_strip
+from viewer.gui.session.choices import toggle_strip
 from viewer.gui.timeline.picture import ViewPicture
 from viewer.gui.window.menu_bar import CANVAS_MENU
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.state import SliceRef, SliceSet
 
 

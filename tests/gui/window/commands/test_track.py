@@ -6,7 +6,7 @@ import pytest
 
 from tests.gui.events import SAMPLE, open_sample
 from viewer.gui.qt.settings import DENSITY
-from viewer.gui.window.commands.track import NO_BLANK_TRACK
+from viewer.gui.window.commands.tracks import NO_BLANK_TRACK
 from viewer.render.arrangement import shown_parts
 from viewer.render.stacking import Density
 from viewer.view.state import SliceRef

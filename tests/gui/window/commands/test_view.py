@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QMenu
 
 from tests.gui.events import SAMPLE, open_files, open_sample, press
 from tests.gui.window.shown import pick
-from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.choices import set_scheme
 from viewer.gui.window.commands.menus import RULER_MENU
 from viewer.render.color_schemes import SCHEMES
 from viewer.view.state import RulerUnit, SliceRef

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from viewer.formats.table.column_roles import known_columns, preview_of
 from viewer.formats.table.layout import layout_of
 from viewer.formats.table.stated_columns import NOTHING_STATED, Question
-from viewer.gui.window.dialogs.columns import ColumnsDialog
+from viewer.gui.window.dialogs.opening import ColumnsDialog
 
 TEXT = "No;Engine;Layer;Begin;Took;Bytes\n0;GPU;conv;0,5;80,25;64\n1;DSP;relu;90;2;32\nSum;;;;82;\n"
 

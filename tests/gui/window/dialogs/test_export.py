@@ -13,15 +13,15 @@ from tests.gui.events import answer_file_dialog
 from viewer.export.perfetto.writer import FileSize
 from viewer.gui.qt.settings import EXPORT_FLOWS, EXPORT_GZIP, Settings
 from viewer.gui.session import bookmarks
-from viewer.gui.session.files.export_scope import ALL_AS_RUN
+from viewer.gui.session.export_scope import ALL_AS_RUN
 from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.window.dialogs.export import ExportDialog, size_text
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.text import bytes_text
 from viewer.resources import SAMPLES
+from viewer.view.clock_groups import Tie
 from viewer.view.state import Area, SliceRef, SliceSet
-from viewer.view.ties import Tie
 from viewer.workspace.perfetto_export import RANGE, SELECTION, WHOLE, PerfettoJob
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
@@ -230,8 +230,7 @@ def test_the_command_asks_for_a_name_and_writes(controller, qtbot, tmp_path, mon
 
 
 def test_pinned_tracks_come_first_and_hidden_ones_last(qtbot):
-    from viewer.render.arrangement import TrackView, arrange, display_order
-    from viewer.render.track_table import track_list
+    from viewer.render.arrangement import TrackView, arrange, display_order, track_list
 
     session = opened("torq_npu", qtbot)
     stock = track_list([shown.tracks for shown in session.traces])

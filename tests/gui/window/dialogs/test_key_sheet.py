@@ -5,8 +5,7 @@ from PySide6.QtCore import QCoreApplication, QSize
 from PySide6.QtWidgets import QLabel, QScrollArea
 
 from viewer.gui.window.commands.menus import MOUSE_HELP
-from viewer.gui.window.dialogs.key_sheet import TASKS, KeySheet, tasks_of
-from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
+from viewer.gui.window.dialogs.shortcuts import TASKS, KeySheet, ShortcutsDialog, tasks_of
 
 
 @pytest.fixture(params=[(1920, 1050)])

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtGui import QRawFont
 
 import viewer
-from viewer.gui.window.dialogs.licenses import parts, text_of
+from viewer.gui.window.dialogs.about import parts, text_of
 from viewer.resources import resource
 
 ROOT = Path(viewer.__file__).parent.parent
@@ -76,8 +76,8 @@ def test_a_bundle_without_metadata_tells_the_versions_of_its_modules(tmp_path, m
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
-    monkeypatch.setattr("viewer.gui.window.dialogs.licenses.metadata.version", none)
-    monkeypatch.setattr("viewer.gui.window.dialogs.licenses.metadata.metadata", none)
+    monkeypatch.setattr("viewer.gui.window.dialogs.about.metadata.version", none)
+    monkeypatch.setattr("viewer.gui.window.dialogs.about.metadata.metadata", none)
     numpy = pytest.importorskip("numpy")
     (listed,) = [part for part in parts() if part.name == "numpy"]
     assert (listed.version, listed.license) == (numpy.__version__, "BSD-3-Clause")

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication
 from tests.builders.fake_devices import DUMP
 from tests.gui.events import answer_file_dialog
 from tests.paths import DATA
-from viewer.gui.session.files.recording import Recording
+from viewer.gui.session.recording import Recording
 from viewer.gui.window.dialogs import record
 from viewer.gui.window.dialogs.record import RecordDialog
 from viewer.recording.plan import TORQ_MODULE

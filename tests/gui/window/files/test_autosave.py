@@ -10,7 +10,7 @@ from tests.gui.window.files.test_closing import CTRL, press, slow
 from tests.gui.window.files.test_closing import files as files
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.session import Session
-from viewer.gui.window.files.autosave import EVERY_MS
+from viewer.gui.window.files.unsaved_work import EVERY_MS
 from viewer.view.sessions.session_file import read
 
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, QUrl
 from tests.builders.compared_windows import arms_of, write_arms
 from tests.gui.events import answer_file_dialog, open_files, settle
 from tests.gui.window.shown import message
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.comparison import ComparisonFeed
 from viewer.view.state import SliceRef
 
 EDIT = "06_portable_vs_xnnpack"

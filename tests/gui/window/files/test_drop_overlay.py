@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QUrl
 from PySide6.QtWidgets import QLabel, QWidget
 
-from viewer.gui.window.files.drop_overlay import MOST_LISTED, DraggedFile, DropOverlay, recognized
+from viewer.gui.window.files.drops import MOST_LISTED, DraggedFile, DropOverlay, recognized
 from viewer.resources import SAMPLES
 
 

@@ -9,8 +9,8 @@ from tests.gui.window.blocked import blocked_export
 from tests.gui.window.shown import ATTENTION_RECORD, message
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.gui.qt.clipboard import can_save, save_picture
-from viewer.gui.session import derived
 from viewer.gui.session.comparison import compare_inferences
+from viewer.gui.session.feeds import derived
 from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.model.times import group_digits
 from viewer.view.derived_tracks import DerivedTrack

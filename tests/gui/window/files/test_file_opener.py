@@ -24,11 +24,11 @@ from tests.gui.window.shown import (
     shown_docks,
 )
 from viewer.codecs.memory_budget import BUDGET
-from viewer.gui.session.inferences import run_span_ns
-from viewer.gui.session.linking import pair_files
-from viewer.gui.timeline.scene.titles import process_note
-from viewer.gui.window.frame.status_text import clock_text
-from viewer.model.scope import whole_scope_text
+from viewer.gui.session.choices import pair_files
+from viewer.gui.session.navigation import run_span_ns
+from viewer.gui.timeline.scene.texts import process_note
+from viewer.gui.window.frame.status import clock_text
+from viewer.model.figures import whole_scope_text
 from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef
 

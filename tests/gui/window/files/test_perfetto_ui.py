@@ -10,8 +10,8 @@ from PySide6.QtGui import QDesktopServices
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.gui.window.dialogs.export import ExportDialog
 from viewer.gui.window.files import perfetto_server
+from viewer.gui.window.files.export_actions import NO_PORT, OFFLINE
 from viewer.gui.window.files.perfetto_server import UI_ORIGIN, PerfettoServer, PortTaken
-from viewer.gui.window.files.perfetto_ui import NO_PORT, OFFLINE
 
 
 @pytest.fixture

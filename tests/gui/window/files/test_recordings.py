@@ -7,7 +7,7 @@ import pytest
 
 from tests.gui.events import settle
 from tests.paths import DATA
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.comparison import ComparisonFeed
 from viewer.recording.recorder import Outcome
 
 pytestmark = pytest.mark.slow

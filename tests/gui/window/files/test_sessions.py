@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from tests.gui.events import answer_file_dialog, controller_of, open_files, put_away, settle
-from viewer.gui.session import derived, navigation
+from viewer.gui.session import navigation
 from viewer.gui.session.bookmarks import set_bookmarks
+from viewer.gui.session.choices import arrange_tracks, set_scheme
 from viewer.gui.session.clocks import set_ruler
-from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.feeds import derived
 from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.feeds.numbers import NumbersFeed
+from viewer.gui.session.feeds.references import Automatic, Reference
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.session.numbers.references import Automatic, Reference
-from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.window.files import sessions
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder
 from viewer.view.derived_tracks import ChartKind, DerivedTrack
 from viewer.view.sessions.session_file import read

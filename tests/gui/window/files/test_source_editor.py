@@ -10,7 +10,7 @@ from PySide6.QtGui import QDesktopServices
 
 from tests.gui.events import SAMPLE
 from viewer.gui.qt.settings import EDITOR
-from viewer.gui.window.files.source_editor import EDITORS, editor_arguments, is_shown_by_system
+from viewer.gui.window.files.source_files import EDITORS, editor_arguments, is_shown_by_system
 
 ATTENTION, ATTENTION_RECORD = SAMPLE["attention_xnnpack"].paths()
 SOURCE = Path(ATTENTION).parent / "models.py"

@@ -9,7 +9,7 @@ from tests.gui.events import open_files
 from tests.gui.window.shown import CSV, THIN, message
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.gui.window.commands.menus import CLOCK_MENU
-from viewer.gui.window.frame import clock_button
+from viewer.gui.window.frame import status
 
 
 @pytest.fixture
@@ -173,17 +173,17 @@ def test_clocks_of_delegates_are_reached_with_the_keyboard(qnn, qtbot):
 
 def test_a_long_text_of_clocks_is_cut_and_told_in_full_by_the_tooltip(cycles, monkeypatch):
     long = "a clock of a delegate with a very long name " * 9
-    monkeypatch.setattr(clock_button, "clock_text", lambda session: long)
+    monkeypatch.setattr(status, "clock_text", lambda session: long)
     cycles.clock.follow()
     assert cycles.clock.text().endswith("…")
-    assert cycles.clock.sizeHint().width() < clock_button.MOST_WIDTH + 60
+    assert cycles.clock.sizeHint().width() < status.MOST_WIDTH + 60
     assert long in cycles.clock.toolTip()
     assert cycles.clock.accessibleName() == long
 
 
 def test_text_of_a_trace_is_not_markup_in_the_tooltip(cycles, monkeypatch):
     text = "1 <b>tick</b> = " + "x" * 200
-    monkeypatch.setattr(clock_button, "clock_text", lambda session: text)
+    monkeypatch.setattr(status, "clock_text", lambda session: text)
     cycles.clock.follow()
     assert "&lt;b&gt;tick" in cycles.clock.toolTip()
     assert cycles.clock.accessibleDescription().startswith(text)

@@ -12,11 +12,10 @@ from viewer.gui.qt.settings import PANEL_LAYOUT, Settings
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import TIMELINE_SHARE, Docks
-from viewer.gui.window.frame.layouts import DEFAULT, stored_layout
-from viewer.gui.window.frame.panel_registry import MadeOnUse
+from viewer.gui.window.frame.panel_registry import DEFAULT, MadeOnUse, stored_layout
 from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.main_window import MainWindow
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.sessions.session_file import SavedPanels
 from viewer.view.state import Area, SliceRef
 

@@ -12,8 +12,7 @@ from tests.builders.compare_sessions import varied, write_sessions
 from tests.gui.events import controller_of, open_files, open_sample, put_away, settle
 from tests.paths import DATA
 from viewer.gui.panels.base.panel_spec import PanelArea
-from viewer.gui.qt.widgets.escape_field import EscapeField
-from viewer.gui.qt.widgets.segment_bar import SegmentBar
+from viewer.gui.qt.widgets.controls import EscapeField, SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine
 from viewer.gui.session.navigation import show_file
 from viewer.resources import SAMPLES

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 
 from tests.gui.events import open_files
 from tests.gui.window.shown import ATTENTION, ATTENTION_RECORD, DEMO, DEMO_RECORD, message, problems
-from viewer.gui.session.linking import choose_method, match_automatically, set_identifier_column
+from viewer.gui.session.choices import choose_method, match_automatically, set_identifier_column
 from viewer.workspace.link_choices import Choices
 
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QListWidget, QMenu
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import put_away
-from viewer.gui.panels.base.page_panel import PagePanel
+from viewer.gui.panels.base.panel import PagePanel
 from viewer.gui.panels.base.panel_spec import (
     PageSpec,
     PanelArea,

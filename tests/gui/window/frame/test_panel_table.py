@@ -3,9 +3,9 @@
 import pytest
 from PySide6.QtWidgets import QAbstractScrollArea
 
+from viewer.gui.panels.base.multi_page_panel import SectionsPanel
 from viewer.gui.panels.base.panel_spec import LINE
-from viewer.gui.panels.base.sections_panel import SectionsPanel
-from viewer.gui.qt.commands.command_table import SEPARATOR
+from viewer.gui.qt.command_table import SEPARATOR
 from viewer.gui.window.frame.panel_registry import made_by
 from viewer.gui.window.frame.panel_table import PANELS, TABLE
 from viewer.gui.window.help.pages import PAGES, title_of

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from tests.gui.events import open_files, settle
 from tests.gui.window.shown import ATTENTION, ATTENTION_RECORD, CSV
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.window.frame.status_bar import ReadingPage
+from viewer.gui.window.frame.shell import ReadingPage
 from viewer.view.state import SliceRef
 
 LONG = "a rather long text from a file " * 12

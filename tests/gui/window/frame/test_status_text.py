@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 
 from viewer.gui.session.clocks import set_clock
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.navigation import pick_run
 from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
-from viewer.gui.window.frame.status_text import clock_text, range_text, selection_text
+from viewer.gui.window.frame.status import clock_text, range_text, selection_text
 from viewer.model.times import counted, format_time
 from viewer.model.trace import KeyKind
 from viewer.resources import SAMPLES

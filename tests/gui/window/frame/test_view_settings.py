@@ -4,8 +4,8 @@ from PySide6.QtCore import QPoint, Qt
 
 from tests.gui.events import drag, settle
 from viewer.gui.qt.settings import HEADER_WIDTH, LEGEND
-from viewer.gui.session.coloring import set_scheme
-from viewer.gui.timeline.headers.headers import WIDTH
+from viewer.gui.session.choices import set_scheme
+from viewer.gui.timeline.track_headers import WIDTH
 
 
 def test_the_switch_of_motion_is_kept(controller):

@@ -9,7 +9,7 @@ from tests.gui.events import canvas, open_sample, place_of, press, release, sett
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.selection import slices_of
 from viewer.gui.window.frame.panel_table import TABLE
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from PySide6.QtGui import QImage, QTextDocument
 from PySide6.QtWidgets import QMainWindow
 
 from tests.gui.window.help.mentioned import commands_in, pictures_in
-from viewer.gui.qt.commands.command_table import Command, CommandTable
+from viewer.gui.qt.command_table import Command, CommandTable
 from viewer.gui.window.help.pages import PAGES, text_of
 from viewer.gui.window.help.window import PICTURE_WIDTH, HelpWindow, PageText
 from viewer.resources import resource

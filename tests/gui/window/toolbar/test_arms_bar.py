@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QLabel, QToolButton
 from tests.builders.compared_windows import arms_of, write_arms
 from tests.gui.events import open_files, settle
 from tests.paths import DATA
+from viewer.gui.session import comparison as comparison_feed
 from viewer.gui.session.comparison import compare, compare_inferences
-from viewer.gui.session.feeds import comparison as comparison_feed
-from viewer.gui.window.toolbar.arms_bar import ArmsBar
+from viewer.gui.window.toolbar.toolbar import ArmsBar
 
 
 @pytest.fixture(scope="module")

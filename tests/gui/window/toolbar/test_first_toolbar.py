@@ -8,8 +8,8 @@ from tests.gui.dark_theme import dark_theme
 from tests.gui.events import answer_file_dialog, has_controller, put_away
 from tests.gui.window.shown import DEMO
 from viewer.gui.qt.settings import Settings
+from viewer.gui.window.frame import start_page
 from viewer.gui.window.main_window import MainWindow
-from viewer.gui.window.start_page import page as start_page
 from viewer.gui.window.toolbar.first_toolbar import SCHEME_TITLES, FirstToolbar
 from viewer.render.color_schemes import SCHEMES
 

@@ -6,16 +6,16 @@ from PySide6.QtGui import QAccessible
 
 from tests.gui.events import open_files, settle
 from tests.gui.window.shown import ATTENTION, pick_inference, show_inferences
-from viewer.gui.panels.base.inference_list import (
+from viewer.gui.panels.base.file_caption import (
     NUMBERING,
     InferenceList,
     InferenceModel,
     InferenceRow,
 )
 from viewer.gui.session.comparison import compare
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.navigation import pick_run
 from viewer.gui.window.toolbar.inference_picker import InferencePicker
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
 
 Key = Qt.Key

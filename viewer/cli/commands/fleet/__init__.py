@@ -1,4 +1,6 @@
-"""`opscope fleet`: many profiles as one set of Parquet tables, a lake. One module per subcommand.
+"""`opscope fleet`: many profiles as one set of Parquet tables, a lake.
+
+The subcommand `build` is in the module of that name, the others are in `lake`.
 
 Exit code 0; 1 if some profiles could not be read, and with --strict if something of the lake is
 missing; 2 for wrong usage, and if the lake or the cluster cannot be used.
@@ -7,7 +9,6 @@ missing; 2 for wrong usage, and if the lake or the cluster cannot be used.
 from __future__ import annotations
 
 import argparse
-import importlib
 
 from viewer.cli.arguments import Parser, complain
 from viewer.extras import how_to_install
@@ -37,12 +38,21 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("subcommand", choices=SUBCOMMANDS, metavar="SUBCOMMAND")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
-    module = importlib.import_module(f"{__name__}.{chosen.subcommand}")
     try:
-        code: int = module.run(chosen.arguments)
+        return run_subcommand(chosen.subcommand, chosen.arguments)
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in _OF_EXTRA:
             raise
         complain(how_to_install(f"a lake needs {error.name}", "fleet"))
         return 2
-    return code
+
+
+def run_subcommand(name: str, arguments: list[str]) -> int:
+    """Run one of `SUBCOMMANDS` with the arguments after its name. Returns the exit code."""
+    if name == "build":
+        from viewer.cli.commands.fleet.build import run as function
+    else:
+        from viewer.cli.commands.fleet import lake
+
+        function = getattr(lake, f"run_{name}")
+    return function(arguments)

@@ -10,16 +10,14 @@ import time
 from typing import TYPE_CHECKING
 
 from viewer.cli.arguments import Parser, complain
-from viewer.cli.commands.fleet.losses import code_of_losses
+from viewer.cli.commands.fleet.lake import code_of_losses
 from viewer.cli.output import ProgressLine
 from viewer.codecs.ending import raised_at_signals
 from viewer.codecs.memory_budget import parse_limit
-from viewer.fleet.dimensions import PathPattern, WrongDimensions, read_labels
-from viewer.fleet.engines.engine import Engine, EngineLost, InProcess
-from viewer.fleet.engines.local import LocalProcesses
+from viewer.fleet.engine import Engine, EngineLost, InProcess, LocalProcesses
 from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, PARTITIONS, REFUSED, UnitOutcome
 from viewer.fleet.schemas import ALWAYS, DEFAULT_TABLES, TABLES
-from viewer.fleet.sources import NoSource
+from viewer.fleet.sources import NoSource, PathPattern, WrongDimensions, read_labels
 from viewer.model.text import bytes_text
 from viewer.model.times import counted, group_digits
 
@@ -58,7 +56,7 @@ def run(arguments: list[str]) -> int:
     except ValueError as error:
         parser.error(f"--worker-memory: {error}")
     from viewer.fleet.build import BuildOptions, build
-    from viewer.fleet.engines.dask import DaskCluster, NoDask
+    from viewer.fleet.engine import DaskCluster, NoDask
     from viewer.fleet.lake import UnusableLake
 
     options = BuildOptions(

@@ -22,9 +22,9 @@ The file leaves these questions open. Opscope answers them as follows:
   `viewer.formats.executorch.etdump.wraps`.
 * A run that starts before an earlier one ended. The clock restarted, as a cycle counter does when
   it is reset. Later runs share no time axis with earlier ones and get a separate thread, where
-  their times stay as logged: `viewer.formats.executorch.etdump.inferences`.
+  their times stay as logged: `viewer.formats.executorch.etdump.methods`.
 * Nesting. Derived from the completion order, inside calls from times too:
-  `viewer.formats.executorch.etdump.nesting`.
+  `viewer.formats.executorch.etdump.events`.
 * Delegate events outside their call have their own clock:
   `viewer.formats.executorch.etdump.foreign_clocks`.
 * The values in a delegate's metadata become columns:
@@ -45,35 +45,43 @@ from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.codecs.flatbuffer import damage_of
 from viewer.codecs.reading import Cancelled, Progress, stop_if
 from viewer.formats import format_of
-from viewer.formats.executorch.etdump.cumulative_passes import PROBLEM, undo_cumulative
 from viewer.formats.executorch.etdump.events import (
     DAMAGED,
+    CallTree,
     ProfileEvents,
     Runs,
     count_rows,
+    identities,
+    kinds,
     load,
+    nest,
+    nest_inside,
     read_events,
     read_runs,
     sniff,
 )
-from viewer.formats.executorch.etdump.foreign_clocks import find_foreign, place_foreign
-from viewer.formats.executorch.etdump.identities import identities, kinds
-from viewer.formats.executorch.etdump.inferences import (
+from viewer.formats.executorch.etdump.foreign_clocks import (
+    PROBLEM,
+    find_foreign,
+    place_foreign,
+    undo_cumulative,
+)
+from viewer.formats.executorch.etdump.metadata import metadata_column, value_columns, values_of
+from viewer.formats.executorch.etdump.methods import (
     LOADS,
     clocks,
     ends_of_runs,
     failed_runs,
     loads,
+    loads_of_runs,
+    methods_of_runs,
     part_runs,
     spans,
 )
-from viewer.formats.executorch.etdump.metadata import metadata_column, value_columns, values_of
-from viewer.formats.executorch.etdump.methods import loads_of_runs, methods_of_runs
-from viewer.formats.executorch.etdump.nesting import CallTree, nest, nest_inside
 from viewer.formats.executorch.etdump.untimed import Untimed, UntimedReader, place
 from viewer.formats.executorch.etdump.wraps import undo_wraps
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.names.executorch import xnnpack_operator
+from viewer.model.recorded_names import xnnpack_operator
 from viewer.model.timing import ROUNDING_TICKS, Timing
 from viewer.model.trace import UNATTRIBUTED, Clock, Column, KeyKind, RunKind, Trace
 

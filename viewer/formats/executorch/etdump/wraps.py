@@ -12,7 +12,7 @@ at 0 again, in the middle of an inference as well as between two. A file whose t
   children and the gaps around them.
 * Runs follow each other. One that starts more than 2^31 ticks before the last one ended starts
   after a wrap. One that starts a little before is on a clock that was reset, which `clocks` of
-  `viewer.formats.executorch.etdump.inferences` handles.
+  `viewer.formats.executorch.etdump.methods` handles.
 
 Events on clocks of their own are no wraps: delegate events with a unit in their name, with start 0,
 or outside their call (`viewer.formats.executorch.etdump.foreign_clocks`). A call gets longer for
@@ -32,12 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, flags_at
-from viewer.formats.executorch.etdump.events import ProfileEvents, correct_ends
-from viewer.formats.executorch.etdump.nesting import next_in_run
+from viewer.formats.executorch.etdump.events import ProfileEvents, correct_ends, next_in_run
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.names.executorch import EXECUTE, INIT, LOAD, STEP
-from viewer.model.native_units import stated_unit
+from viewer.model.recorded_names import EXECUTE, INIT, LOAD, STEP
 from viewer.model.times import LAP
+from viewer.model.timing import stated_unit
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import is_host_event
 

@@ -1,4 +1,12 @@
-"""Tracks the data flow between nodes while an ETRecord's graph is read.
+"""Reads the values of an ETRecord's graphs, and tracks the data flow between their nodes.
+
+Facts that are not in the format's specification:
+
+* Since 0.4, unions have one key per object. In 0.1 to 0.3, all keys exist and the unset ones are
+  null. Nightlies of torch 2.2 write {"$type", "$value"}.
+* Since 1.0, nodes have names. Before that, a node is named like its only output. One with several
+  outputs is named as torch.fx would name it when it loads the program: the target with underscores,
+  and _1, _2 if that is taken.
 
 Every value of a graph has *origins*: the operators whose results reach it through nodes that are
 not operators (getitem, delegate calls, aliases), and external inputs: inputs of the model,
@@ -14,12 +22,187 @@ none of its inputs are stated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from viewer.codecs.json_values import mapping, text
-from viewer.formats.executorch.etrecord.values import union
+from viewer.codecs.json_values import mapping, sequence, text, whole_number
 from viewer.program.dataflow import ExternalInput, MethodFlow
+from viewer.program.program import Setting, Tensor
+
+_DTYPES = {
+    1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8: "f64", 9: "c32",
+    10: "c64", 11: "c128", 12: "bool", 13: "bf16", 14: "u16", 15: "f8e5m2", 16: "f8e4m3fn",
+}  # fmt: skip
+_SETTINGS = frozenset(("as_int", "as_float", "as_bool", "as_ints", "as_floats", "as_bools"))
+_TENSOR_LISTS = frozenset(("as_tensors", "as_nested_tensors", "as_optional_tensors"))
+# What a placeholder stands for, by the kind of its input specification.
+_KEPT_VALUES = {
+    "parameter": "parameter_name",
+    "buffer": "buffer_name",
+    "tensor_constant": "tensor_constant_name",
+}
+
+
+def union(value: Any) -> tuple[str, Any]:
+    """(kind, content) of a tagged union in any generation's encoding; ("", None) if unset."""
+    if isinstance(value, dict):
+        if "$type" in value:
+            return text(value["$type"]), value.get("$value")
+        for kind in value:
+            if value[kind] is not None:
+                return kind, value[kind]
+    return "", None
+
+
+def op_name(target: str) -> str:
+    """ "executorch.exir.dialects.edge.ops.aten.relu.default" -> "aten.relu.default"."""
+    _, separator, name = target.partition(".ops.")
+    return name if separator else target
+
+
+def kept_values(signature: dict[str, Any]) -> dict[str, str]:
+    """Placeholder -> path of the parameter, buffer or constant that it stands for."""
+    values = {}
+    for specification in sequence(signature.get("input_specs")):
+        kind, content = union(specification)
+        name = text(mapping(mapping(content).get("arg")).get("name"))
+        path = text(mapping(content).get(_KEPT_VALUES.get(kind, "")))
+        if name and path:
+            values[name] = path
+    return values
+
+
+def _tensor_names(argument: Any) -> Sequence[str]:
+    """The names of the tensors in an argument, directly or in lists."""
+    kind, content = union(argument)
+    if kind == "as_tensor":
+        holders = [content]
+    elif kind not in _TENSOR_LISTS:
+        return ()
+    elif kind == "as_tensors":
+        holders = sequence(content)
+    elif kind == "as_nested_tensors":
+        holders = [t for inner in sequence(content) for t in sequence(inner)]
+    else:
+        pairs = [union(each) for each in sequence(content)]
+        holders = [tensor for tag, tensor in pairs if tag == "as_tensor"]
+    names = [mapping(holder).get("name") for holder in holders]
+    return [name for name in names if isinstance(name, str)]
+
+
+def value_names(argument: Any) -> Iterator[str]:
+    """The names of the tensors and symbols in an argument."""
+    yield from _tensor_names(argument)
+    symbol = mapping(union(argument)[1]).get("as_name")
+    if isinstance(symbol, str):
+        yield symbol
+
+
+def settings_of(inputs: Sequence[Any]) -> tuple[tuple[str, Setting], ...]:
+    """(name, value) of a node's inputs that are numbers, bools or lists of them."""
+    settings: list[tuple[str, Setting]] = []
+    for each in inputs:
+        item = mapping(each)
+        argument = item.get("arg")
+        if isinstance(argument, dict) and len(argument) == 1 and "as_tensor" in argument:
+            continue  # most of a large graph
+        kind, content = union(argument)
+        name = text(item.get("name"))
+        if kind not in _SETTINGS or not name:
+            continue
+        if isinstance(content, list) and all(isinstance(c, int | float) for c in content):
+            settings.append((name, tuple(content)))
+        elif isinstance(content, bool | int | float):
+            settings.append((name, content))
+    return tuple(settings)
+
+
+def _size(value: Any) -> int | str:
+    """An integer, or a symbol with its size at export: "s27 (8)"."""
+    kind, content = union(value)
+    if kind == "as_int" and isinstance(content, int):
+        return content
+    symbol = text(mapping(content).get("expr_str")) or "?"
+    _, hint = union(mapping(content).get("hint"))
+    return f"{symbol} ({hint})" if whole_number(hint) is not None else symbol
+
+
+class GraphTensors:
+    """The tensors of one graph by name, each created once."""
+
+    def __init__(self, described: dict[str, Any], signature_values: Mapping[str, str]) -> None:
+        self._described = described
+        self._kept = signature_values
+        self._made: dict[str, Tensor] = {}
+
+    def tensors(self, arguments: list[Any]) -> tuple[Tensor, ...]:
+        """The tensors named in some arguments."""
+        names = [name for argument in arguments for name in _tensor_names(argument)]
+        for name in names:
+            if name not in self._made:
+                self._made[name] = self._tensor(name)
+        return tuple([self._made[name] for name in names])
+
+    def _tensor(self, name: str) -> Tensor:
+        meta = mapping(self._described.get(name))
+        sizes = meta.get("sizes")
+        shape = tuple(_size(s) for s in sizes) if isinstance(sizes, list) else None
+        dtype = _DTYPES.get(whole_number(meta.get("dtype")) or 0, "")
+        return Tensor(name, dtype, shape, self._kept.get(name, ""))
+
+
+class NodeNames:
+    """The names of one graph's nodes, assigned like torch.fx does: each only once."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._last: dict[str, int] = {}
+
+    def of_node(self, node: dict[str, Any], target: str, results: list[Any]) -> str:
+        """The stated name, or the one that loading the program would assign."""
+        stated = text(node.get("name"))
+        if stated:
+            return stated
+        kind, content = union(results[0]) if len(results) == 1 else ("", None)
+        if kind in ("as_tensor", "as_sym_int", "as_sym_bool", "as_sym_float"):
+            only = text(mapping(content).get("name")) or text(mapping(content).get("as_name"))
+            if only:
+                return self.take(only)
+        name = self.take(_fx_name(target))
+        for result in results:
+            for each in value_names(result):
+                self.take(each)
+        return name
+
+    def take(self, wanted: str) -> str:
+        """Reserve the name, with the next free number appended if it is taken."""
+        match = _NUMBERED.fullmatch(wanted)
+        base = match[1] if match else wanted
+        number = self._last.get(base, 0)
+        if match and wanted not in self._taken:
+            number = max(number, int(match[2]))
+        name = wanted
+        while name in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        self._taken.add(name)
+        self._last[base] = number
+        return name
+
+
+_NUMBERED = re.compile(r"([A-Za-z_]\w*?)_([0-9]{1,9})")
+_INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NO_IDENTIFIER = re.compile(r"[^0-9A-Za-z_]+")
+
+
+def _fx_name(target: str) -> str:
+    """ "executorch.exir.dialects.edge.ops.aten.eq.Scalar" -> "aten_eq_scalar"."""
+    path = op_name(target)
+    if target.startswith("torch.ops."):  # torch operators are named without their namespace
+        path = path.partition(".")[2]
+    path = path.removeprefix("_operator.")
+    return _NO_IDENTIFIER.sub("_", _INNER_CAPITAL.sub("_", path).lower()) or "_unnamed"
 
 
 class _Unknown:

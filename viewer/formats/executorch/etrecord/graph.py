@@ -1,4 +1,4 @@
-"""Reads the graphs of an ETRecord (torch's serialized export) as graph nodes.
+"""Reads the graphs of an ETRecord (torch's serialized export) as graph nodes, and its maps to them.
 
 One program is one JSON object with the graph, its signature and its module list. The schema is the
 same for the edge dialect and for ATen. Facts that are not in the format's specification:
@@ -9,36 +9,238 @@ same for the edge dialect and for ATen. Facts that are not in the format's speci
 * `from_node` is again JSON text, nested once per export pass. The ATen node is the ancestor whose
   graph is `export_graph_id`. That id is a memory address that may have been reused, so a name
   counts only if the ATen program contains it.
+
+JSON converted all keys of the maps to strings and tuples to arrays. For each method and instruction
+id, `debug_handle_map` has one debug handle (kernels) or an array of them (delegate calls, with
+duplicates). For the instruction id of each delegate call, `delegate_map` has the backend's name and
+what it returned: an object of identifiers, an empty one (always for XNNPACK), or null.
+`instruction_id_to_num_outs_map` has the number of results of each delegate call.
+
+`nn_module_stack` has the modules around a node: "key,path,type;key,path,type". Keys of a ModuleDict
+may have any letters, commas and semicolons too, and nothing is escaped. What tells the entries
+apart is that torch makes the key from the path:
+
+* non-strict export: "L__self__" and the path; once more for each export of an exported module
+* strict export: the `id()` of the module; "L__self__" for the outermost module
+* up to torch 2.3: the path as Python writes it, with "_" for all but letters and digits:
+  "L__self___blocks_0" for "L['self'].blocks.0"
+* of a later call of the same module, "@1" is added
+
+and that a type is a name with dots. If that leaves several readings, only the one whose paths are
+all modules of the model counts. Without exactly one, the modules are unknown.
 """
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from viewer.codecs.json_values import InvalidJson, Parsed, mapping, sequence, text, whole_number
 from viewer.formats.executorch.etrecord.dataflow import (
     GraphScope,
+    GraphTensors,
     NodeFlows,
+    NodeNames,
     Origins,
     Rounds,
-    united,
-)
-from viewer.formats.executorch.etrecord.debug_handle_maps import Complain
-from viewer.formats.executorch.etrecord.module_stacks import UNKNOWN, Modules, modules_of
-from viewer.formats.executorch.etrecord.values import (
-    GraphTensors,
-    NodeNames,
     kept_values,
     op_name,
     settings_of,
     union,
+    united,
     value_names,
 )
+from viewer.program.debug_handles import DelegateMap, Identifier
 from viewer.program.frames import Frame, parse_frames
 from viewer.program.program import NO_HANDLE, GraphNode, Tensor
+
+Complain = Callable[[str, str], None]  # kind of a problem, and its location or value
+
+
+def instruction_handles(value: Any, complain: Complain) -> dict[int, tuple[int, ...]]:
+    """Instruction id -> debug handles of one method; invalid entries are reported."""
+    handles_of = {}
+    for key, entry in mapping(value).items():
+        instruction, handles = whole_number(key), _handles(entry)
+        if instruction is None or handles is None:
+            complain("invalid entry in debug_handle_map: expected instruction -> handles", key)
+        else:
+            handles_of[instruction] = handles
+    return handles_of
+
+
+def delegate_maps(value: Any, complain: Complain) -> dict[int, DelegateMap]:
+    """Instruction id of a delegate call -> its map, for one method; reports invalid entries."""
+    delegate_map_of = {}
+    for key, entry in mapping(value).items():
+        instruction = whole_number(key)
+        if instruction is None or not isinstance(entry, dict):
+            complain("invalid entry in delegate_map: expected instruction -> map", key)
+            continue
+        stated = entry.get("delegate_map")
+        entries: dict[Identifier, tuple[int, ...]] | None = None
+        if isinstance(stated, dict):
+            entries = {}
+            for identifier, listed in stated.items():
+                handles = _handles(listed)
+                if handles is None:
+                    complain("an identifier's debug handles are not numbers", identifier)
+                else:
+                    entries[identifier] = handles
+        delegate_map_of[instruction] = DelegateMap(text(entry.get("name")), entries)
+    return delegate_map_of
+
+
+def output_counts(value: Any, complain: Complain) -> dict[int, int]:
+    """Instruction id of a delegate call -> the number of its results; reports invalid entries."""
+    counts = {}
+    for key, entry in mapping(value).items():
+        instruction, count = whole_number(key), whole_number(entry)
+        if instruction is None or count is None or count < 1:
+            complain("invalid number of outputs of a delegate call", key)
+        else:
+            counts[instruction] = count
+    return counts
+
+
+def _handles(value: Any) -> tuple[int, ...] | None:
+    numbers = [whole_number(v) for v in (value if isinstance(value, list) else [value])]
+    handles = [v for v in numbers if v is not None]
+    return tuple(handles) if len(handles) == len(numbers) else None
+
+
+Modules = tuple[tuple[str, str], ...]  # (path, type), outermost first
+
+# Shown as the module of a node whose modules are not clear.
+UNKNOWN: Modules = (("(unknown module)", ""),)
+# torch's marker on nodes that a pass created outside any module.
+_NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
+_ROOT, _SELF = "L__self__", "L['self']."
+# Where a class is defined in a function, its name has "<locals>".
+_TYPE = re.compile(r"[\w.<>]+")
+_CALL = re.compile(r"@\d{1,9},")
+# An id is an address, so that it has more digits than the keys of lists.
+_ID = re.compile(r"(?:L__self__)*\d{6,20}(?:@\d{1,9})?")
+_IDS_INSIDE = re.compile(r";(?:L__self__)*\d{6,20}(?:@\d{1,9})?,")
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9]")
+_PLAIN_PATH = re.compile(r"[\w.]*")
+# What strict export makes of a key with quotes: d._modules["g'h"].
+_SUBSCRIPT = re.compile(r"\._modules\[(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')\]")
+# No model is nested as deep as this; the text is cut at every pair of semicolons.
+_MOST_LETTERS, _MOST_PARTS = 16_384, 128
+
+
+def modules_of(stack: str, names: Collection[str] = ()) -> Modules | None:
+    """The modules around a node; None if its text can be read in no way, or in several.
+
+    names: the paths of all modules of the model, where the file lists them.
+    """
+    if not stack:
+        return ()
+    if len(stack) > _MOST_LETTERS or stack.count(";") >= _MOST_PARTS:
+        return None
+    readings = list(islice(_readings(stack, names, lambda _: True), 2))
+    if len(readings) > 1:
+        readings = list(islice(_readings(stack, names, names.__contains__), 2))
+    elif not readings:
+        readings = [*_plain(stack)]
+    if len(readings) != 1:
+        return None
+    return tuple((path, type_) for path, type_ in readings[0] if path != _NO_MODULE)
+
+
+def _readings(
+    stack: str, names: Collection[str], counts: Callable[[str], bool]
+) -> Iterator[Modules]:
+    """Every way to cut the text into entries whose paths count."""
+    ends = [i for i, letter in enumerate(stack) if letter == ";"] + [len(stack)]
+    starts = [0, *(end + 1 for end in ends[:-1])]
+    # By start: the entries there after which the rest can be read too, and the start of that.
+    entries: list[dict[tuple[tuple[str, str], int], None]] = [{} for _ in starts]
+    for i in reversed(range(len(starts))):
+        for j in range(i, len(ends)):
+            if j + 1 == len(starts) or entries[j + 1]:
+                for path, type_ in _entries(stack[starts[i] : ends[j]], names):
+                    if counts(path):
+                        entries[i][(path, type_), j + 1] = None
+    todo: list[tuple[int, Modules]] = [(0, ())]
+    while todo:
+        start, before = todo.pop()
+        if start == len(starts):
+            yield before
+        else:
+            todo += [(after, (*before, entry)) for entry, after in entries[start]]
+
+
+def _entries(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The paths and types that a text can state as one entry."""
+    rest, comma, type_ = text.rpartition(",")
+    if not comma or _TYPE.fullmatch(type_) is None:
+        return
+    if rest == f"{_NO_MODULE},{_NO_MODULE}":
+        yield _NO_MODULE, type_
+        return
+    key, comma, path = rest.partition(",")
+    if comma and _ID.fullmatch(key):
+        # Any path fits an id, also one over the entries that follow.
+        path = _SUBSCRIPT.sub(_subscript, path)
+        if path in names or _IDS_INSIDE.search(path) is None:
+            yield path, type_
+    root = 0
+    while True:
+        for path in _repeated(rest[root:]):
+            if root or path:
+                yield path, type_
+        if not rest.startswith(_ROOT, root):
+            break
+        root += len(_ROOT)
+    for path in _spelled(rest):
+        yield path, type_
+
+
+def _repeated(text: str) -> Iterator[str]:
+    """The path of "path,path" or "path@1,path"."""
+    half = len(text) // 2
+    if text[half : half + 1] == "," and text[:half] == text[half + 1 :]:
+        yield text[:half]
+    for call in _CALL.finditer(text) if "@" in text else ():
+        if text[: call.start()] == text[call.end() :]:
+            yield text[: call.start()]
+
+
+def _spelled(text: str) -> Iterator[str]:
+    """The path of "key,path" whose key is the path with "_" for all but letters and digits."""
+    if call := _CALL.search(text):
+        text = f"{text[: call.start()]},{text[call.end() :]}"
+    for before in ("", _SELF):
+        middle = (len(text) - 1 + len(before)) // 2
+        path = text[middle + 1 :]
+        if middle >= 0 and text[middle : middle + 1] == "," and len(before) + len(path) == middle:
+            key = _NOT_IN_NAMES.sub("_", before + path)
+            if path and key == text[:middle] and key != path:
+                yield path.removeprefix(_SELF)
+
+
+def _plain(stack: str) -> Iterator[Modules]:
+    """The reading of a text without odd letters, whose keys are none of torch's."""
+    parts = [part.split(",") for part in stack.split(";")]
+    if all(
+        len(part) == 3 and _PLAIN_PATH.fullmatch(part[1].strip()) and part[2].strip()
+        for part in parts
+    ):
+        yield tuple((path.strip(), type_.strip()) for _, path, type_ in parts)
+
+
+def _subscript(match: re.Match[str]) -> str:
+    try:
+        return f".{ast.literal_eval(match[1])}"
+    except (ValueError, SyntaxError):
+        return match[0]
+
 
 _DELEGATE_CALL = "executorch_call_delegate"
 # Memory for a result, which an out variant takes like an input.

@@ -2,10 +2,9 @@
 
 An ETRecord is a ZIP archive of JSON members (`archive`): the edge dialect graph of every method
 (one flat member up to 1.1, one per method since 1.2), the ATen program and extra graphs of other
-stages (`graph`), the maps of debug handles, of delegates and of their numbers of outputs
-(`debug_handle_maps`). Members that are pickles are never loaded; of parameters and constants, only
-hashes are read (`constants`). Specified by the ExecuTorch sources, devtools/etrecord; generations
-0.1 to 1.5.
+stages, and the maps of debug handles, of delegates and of their numbers of outputs (`graph`).
+Members that are pickles are never loaded; of parameters and constants, only hashes are read.
+Specified by the ExecuTorch sources, devtools/etrecord; generations 0.1 to 1.5.
 
 The format does not state these rules, but real files need them:
 
@@ -44,19 +43,17 @@ from viewer.formats.executorch.etrecord.archive import (
     MAGIC,
     NUMBER_OF_OUTPUTS,
     Members,
+    hashes_in,
 )
-from viewer.formats.executorch.etrecord.constants import hashes_in
 from viewer.formats.executorch.etrecord.dataflow import NodeFlows
-from viewer.formats.executorch.etrecord.debug_handle_maps import (
-    delegate_maps,
-    instruction_handles,
-    output_counts,
-)
 from viewer.formats.executorch.etrecord.graph import (
     AtenOrigin,
     GraphReader,
+    delegate_maps,
     has_instruction_ids,
     has_node_names,
+    instruction_handles,
+    output_counts,
     results_of,
 )
 from viewer.model.trace import Problem

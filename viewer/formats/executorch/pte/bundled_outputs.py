@@ -24,9 +24,8 @@ from viewer.codecs.flatbuffer import (
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats import head_of
-from viewer.formats.executorch.pte.container import BUNDLED, DAMAGED
-from viewer.formats.executorch.scalar_types import MOST_DIMENSIONS, scalar_type
-from viewer.formats.executorch.texts import decoded
+from viewer.formats.executorch.pte.program_file import BUNDLED, DAMAGED
+from viewer.formats.executorch.schema import MOST_DIMENSIONS, decoded, scalar_type
 
 SUFFIX = ".bpte"
 _SUITES, _NAME, _CASES, _OUTPUTS = 1, 0, 1, 1  # slots

@@ -16,17 +16,16 @@ import numpy as np
 
 from viewer.arrays import Ints, numbers_at
 from viewer.codecs.flatbuffer import Tables
-from viewer.formats.executorch.pte.container import Container
-from viewer.formats.executorch.pte.program_tables import (
+from viewer.formats.executorch.pte.program_file import (
     MOST_CONSTANTS,
     MOST_DELEGATES,
     MOST_VALUES,
+    Container,
     Lists,
     ProgramTables,
 )
 from viewer.formats.executorch.pte.xnnpack import Unread, XnnpackGraph, read_graph
-from viewer.program.executable.executable import XNNPACK, Delegate, Ranges, StoredData
-from viewer.program.executable.xnnpack_dataflow import XnnpackDataflow
+from viewer.program.executables import XNNPACK, Delegate, Ranges, StoredData, XnnpackDataflow
 
 _INLINE_DATA, _SEGMENTS, _DELEGATES = 3, 4, 7  # slots of the program; the last, of a method
 _IN_SEGMENT = 1

@@ -1,9 +1,9 @@
 """Reads ExecuTorch program files (.pte), what the runtime loads and runs; also inside a .bpte.
 
 Specified by schema/program.fbs of ExecuTorch, a flatbuffer with the identifier "ET12"; releases 0.1
-to 1.5. Later releases only added fields, except that a memory offset got a second half. The file
-around the flatbuffer is in `viewer.formats.executorch.pte.container`. Weights are in segments after
-the flatbuffer, or inside it in files before 0.4; they are never read.
+to 1.5. Later releases only added fields, except that a memory offset got a second half. What is
+around the flatbuffer is in `program_file`. Weights are in segments after the flatbuffer, or inside
+it in files before 0.4; they are never read.
 
 Read: methods with instructions, operators, delegates, tensors and their planned memory; the nodes
 of XNNPACK's own graph and where their constants are; the size of every part, and the range of every
@@ -21,7 +21,6 @@ import numpy as np
 from viewer.codecs.flatbuffer import Malformed
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats import format_of
-from viewer.formats.executorch.pte.container import DAMAGED, Container, open_container, sniff
 from viewer.formats.executorch.pte.delegates import (
     Delegates,
     Extents,
@@ -33,8 +32,16 @@ from viewer.formats.executorch.pte.delegates import (
     stored_data,
 )
 from viewer.formats.executorch.pte.methods import read_methods
-from viewer.formats.executorch.pte.program_tables import MOST_METHODS, Problems, ProgramTables
-from viewer.program.executable.executable import Executable, Part, PartKind
+from viewer.formats.executorch.pte.program_file import (
+    DAMAGED,
+    MOST_METHODS,
+    Container,
+    Problems,
+    ProgramTables,
+    open_container,
+    sniff,
+)
+from viewer.program.executables import Executable, Part, PartKind
 
 _VERSION, _METHODS = 0, 1  # slots of the program
 _HEADER_SINCE_1_0 = 32

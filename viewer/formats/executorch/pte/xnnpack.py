@@ -5,21 +5,410 @@ and where the constants that follow it start. The oldest exports wrote only the 
 identifier is "XN01" (schema.fbs) or "XN00" (runtime_schema.fbs), both in
 backends/xnnpack/serialization of ExecuTorch. In both, the nodes have the same slots; types were
 only ever added at the end.
+
+Nodes refer to values by id. The graph lists its constants; values refer to them by index, and so do
+the scales of values that are quantized per channel or per block. Newer exports store constants as
+named data of the program, so that delegates can share them; older ones after the graph, and the
+oldest inside it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints, numbers_at
 from viewer.codecs.file_bytes import LazyBytes
-from viewer.codecs.flatbuffer import Buffer, Malformed
-from viewer.formats.executorch.pte.program_tables import Problems, ProgramTables
-from viewer.formats.executorch.pte.xnnpack_constants import Place, read_constants
-from viewer.formats.executorch.pte.xnnpack_values import dataflow, read_uses, read_values
-from viewer.program.executable.executable import XnnpackConstant, XnnpackNode
-from viewer.program.executable.xnnpack_dataflow import XnnpackDataflow
+from viewer.codecs.flatbuffer import Buffer, Malformed, Tables
+from viewer.formats.executorch.pte.program_file import (
+    MOST_CONSTANTS,
+    Lists,
+    Problems,
+    ProgramTables,
+)
+from viewer.formats.executorch.schema import MOST_DIMENSIONS
+from viewer.program.executables import OUTPUT, XnnpackConstant, XnnpackDataflow, XnnpackNode
+
+_VALUES = 2  # slot of the graph
+_QUANTIZED = 2  # type of a value
+_PER_CHANNEL, _PER_GROUP = 1, 4  # types of quantization
+_SCALES = {_PER_CHANNEL: (2, 3), _PER_GROUP: (4, 5)}  # slots of the index and the number of scales
+_INPUT, _OUTPUT = 1, 2  # flags of a value
+_NO_VALUE = (1 << 32) - 1  # instead of an id
+_DENSE = 4  # ids below so many times the number of values
+_RANGE = 3  # slot of a node
+_TRANSPOSE, _ORDER = "XNNStaticTranspose", 1  # and the slot of its order of dimensions
+_RESHAPE, _SIZES = "XNNStaticReshape", 1  # and the slot of its sizes, 0 if not stated
+
+# Type of a node -> slots of the values that it reads, and of those that it writes. All others read
+# the value in slot 0 and write that in slot 1.
+_PAIR, _CONVOLUTION, _POOLING = ((0, 1), (2,)), ((15, 16, 17), (18,)), ((10,), (11,))
+_SECOND, _THIRD, _FOURTH = ((1,), (2,)), ((2,), (3,)), ((3,), (4,))
+_ONE = ((0,), (1,))
+_SLOTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    **dict.fromkeys(
+        ("XNNAdd", "XNNDiv", "XNNMinimum", "XNNMaximum", "XNNMultiply", "XNNSubtract", "XNNPReLU",
+         "XNNBatchMatrixMultiply"),
+        _PAIR,
+    ),
+    "XNNFullyConnected": ((0, 1, 2), (3,)),
+    "XNNScaledDotProductAttention": ((0, 1, 2, 3, 4), (5,)),
+    **dict.fromkeys(("XNNConv2d", "XNNDepthwiseConv2d", "XNNConvTranspose2d"), _CONVOLUTION),
+    **dict.fromkeys(("XNNAvgPooling2d", "XNNMaxPooling2d"), _POOLING),
+    **dict.fromkeys(("XNNLeakyReLU", "XNNELU"), _SECOND),
+    **dict.fromkeys((_TRANSPOSE, "XNNStaticResizeBilinear2D", _RESHAPE), _THIRD),
+    **dict.fromkeys(("XNNStaticConstantPad", "XNNStaticSlice"), _FOURTH),
+    "XNNArgMaxPooling2d": ((6,), (7, 8)),
+    "XNNConcatenate2": ((1, 2), (5,)),
+    "XNNConcatenate3": ((1, 2, 3), (5,)),
+    "XNNConcatenate4": ((1, 2, 3, 4), (5,)),
+    "XNNConcatenate5": ((1, 2, 3, 4, 7), (5,)),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """All values of a graph, a row each.
+
+    id: by which nodes refer to it. data, scale: indexes into the constants, 0 for none. dtype: of
+    XNNPACK. scales: how many it has. at: its table in the file.
+    """
+
+    id: Ints
+    data: Ints
+    scale: Ints
+    scales: Ints
+    dtype: NDArray[np.uint8]
+    flags: NDArray[np.uint32]
+    at: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Which nodes use which values, in the order of the nodes.
+
+    slot: of the node's own table. value: its id. position: among the inputs, or `OUTPUT`. swaps,
+    whole: per node, see `XnnpackDataflow`.
+    """
+
+    node: Ints
+    slot: Ints
+    value: Ints
+    position: Ints
+    swaps: Bools
+    whole: Bools
+
+
+def read_values(tables: ProgramTables, root: Tables) -> Values:
+    """Read the values of a graph. Raises Malformed."""
+    values = tables.children(root, _VALUES, "list of XNNPACK values").tables
+    positions = values.targets(1)
+    scale, scales = np.zeros(len(positions), np.int64), np.zeros(len(positions), np.int64)
+    is_quantized = (values.numbers(0, np.uint8, 0) == _QUANTIZED) & (positions > 0)
+    if is_quantized.any():
+        quantized = tables.of(positions[is_quantized], "quantized XNNPACK value")
+        positions = positions.copy()
+        positions[is_quantized] = quantized.targets(0)
+        how, what = quantized.numbers(1, np.uint8, 0), quantized.targets(2)
+        for kind, slots in _SCALES.items():
+            mask = (how == kind) & (what > 0)
+            rows = np.flatnonzero(is_quantized)[mask]
+            parameters = tables.of(what[mask], "scales of an XNNPACK value")
+            scale[rows], scales[rows] = (
+                parameters.numbers(slot, np.uint32, 0).astype(np.int64) for slot in slots
+            )
+    if not positions.all():
+        has = np.flatnonzero(positions)
+        positions, scale, scales = positions[has], scale[has], scales[has]
+    value_tables = tables.of(positions, "XNNPACK value")
+    return Values(
+        value_tables.numbers(6, np.uint32, 0).astype(np.int64),
+        value_tables.numbers(3, np.uint32, 0).astype(np.int64),
+        scale,
+        scales,
+        value_tables.numbers(0, np.uint8, 0),  # two bytes, of which the second is 0
+        value_tables.numbers(5, np.uint32, 0),
+        positions,
+    )
+
+
+def read_uses(tables: ProgramTables, nodes: Tables, names: Sequence[str]) -> Uses:
+    """Read which values nodes use, and what is known of transposes and reshapes.
+
+    names: of the types of nodes, by number. Raises Malformed.
+    """
+    types, contents = nodes.numbers(0, np.uint8, 0), nodes.targets(1)
+    nodes_of, values = list[Ints](), list[NDArray[np.uint32]]()
+    slots, positions, counts = list[int](), list[int](), list[int]()
+    swaps, whole = np.zeros(len(types), np.bool_), np.zeros(len(types), np.bool_)
+    for kind in np.unique(types).tolist():
+        index = np.flatnonzero((types == kind) & (contents > 0))
+        node_tables = tables.of(contents[index], f"XNNPACK node of type {kind}")
+        if names[kind] == _TRANSPOSE:
+            swaps[index] = _swaps_matrix(tables, node_tables)
+        elif names[kind] == _RESHAPE:
+            whole[index] = _is_whole(tables, node_tables)
+        reads, writes = _SLOTS.get(names[kind], _ONE)
+        for position, slot in (*enumerate(reads), *((OUTPUT, slot) for slot in writes)):
+            nodes_of.append(index)
+            values.append(node_tables.numbers(slot, np.uint32, 0))
+            slots.append(slot)
+            positions.append(position)
+            counts.append(len(index))
+    if not values:
+        none = np.empty(0, np.int64)
+        return Uses(none, none, none, none, swaps, whole)
+    node, value = np.concatenate(nodes_of), np.concatenate(values).astype(np.int64)
+    order = np.argsort(node, kind="stable")
+    order = order[value[order] != _NO_VALUE]
+    return Uses(
+        node[order],
+        np.repeat(slots, counts)[order],
+        value[order],
+        np.repeat(positions, counts)[order],
+        swaps,
+        whole,
+    )
+
+
+def _swaps_matrix(tables: ProgramTables, transposes: Tables) -> Bools:
+    """Return which transposes swap the last two dimensions and nothing else."""
+    order = tables.numbers(transposes, _ORDER, "dimensions of an XNNPACK transpose")
+    count = np.diff(order.bounds)
+    place = np.arange(len(order.values)) - np.repeat(order.bounds[:-1], count)
+    left = np.repeat(count, count) - place  # 1 for the last dimension
+    expected = place + np.where(left == 1, -1, np.where(left == 2, 1, 0))
+    wrong = np.bincount(order.parent, order.values != expected, len(count))
+    swaps: Bools = (wrong == 0) & (count >= 2)
+    return swaps
+
+
+def _is_whole(tables: ProgramTables, reshapes: Tables) -> Bools:
+    """Return which reshapes state all sizes."""
+    sizes = tables.numbers(reshapes, _SIZES, "sizes of an XNNPACK reshape")
+    is_whole: Bools = np.bincount(sizes.parent, sizes.values == 0, len(reshapes)) == 0
+    return is_whole
+
+
+def dataflow(tables: ProgramTables, nodes: Tables, uses: Uses, values: Values) -> XnnpackDataflow:
+    """What connects the nodes of a graph. Raises Malformed."""
+    count = len(values.id)
+    value, has_value = _rows(values.id, uses.value)
+    dtype, flags, data = values.dtype, values.flags, values.data
+    if not has_value.all():
+        # A value that the graph does not list is one of its own, of which nothing is known.
+        missing, missing_index = np.unique(uses.value[~has_value], return_inverse=True)
+        value[~has_value] = count + missing_index.reshape(-1)
+        more = np.zeros(len(missing), np.uint8)
+        dtype, flags, data = np.append(dtype, more), np.append(flags, more), np.append(data, more)
+    return XnnpackDataflow(
+        uses.node,
+        value,
+        uses.position,
+        dtype,
+        (flags & _INPUT) > 0,
+        (flags & _OUTPUT) > 0,
+        data > 0,
+        _is_bounded(tables, nodes),
+        uses.swaps,
+        uses.whole,
+    )
+
+
+def _rows(ids: Ints, wanted: Ints) -> tuple[Ints, Bools]:
+    """Return the first row of each wanted id, and whether there is any."""
+    if not len(ids) or not len(wanted):
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
+    most = int(ids.max())
+    if most < _DENSE * (len(ids) + 1):  # as export numbers them: faster than sorting
+        row_of = numbers_at(most + 1, ids[::-1], np.arange(len(ids))[::-1], -1)
+        first_rows = row_of[np.minimum(wanted, most)]
+        return first_rows, (wanted <= most) & (first_rows >= 0)
+    distinct, first = np.unique(ids, return_index=True)
+    index = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
+    rows: Ints = first[index].astype(np.int64)
+    return rows, distinct[index] == wanted
+
+
+def _is_bounded(tables: ProgramTables, nodes: Tables) -> Bools:
+    """Return which nodes limit their output to a range."""
+    is_bounded = np.zeros(len(nodes), np.bool_)
+    if not nodes.has(_RANGE):
+        return is_bounded
+    place = nodes.targets(_RANGE)
+    has = np.flatnonzero(place > 0)
+    ranges = tables.of(place[has], "output range of an XNNPACK node")
+    low, high = ranges.numbers(0, np.float32, 0), ranges.numbers(1, np.float32, 0)
+    is_bounded[has] = ~((low == -np.inf) & (high == np.inf))
+    return is_bounded
+
+
+_INLINE, _CONSTANTS = 6, 8  # slots of the graph
+_NAMED = (1 << 64) - 1  # instead of an offset
+_WEIGHT, _BIAS, _SCALE = "weight", "bias", "scale"
+_WIDE = {2: "bf16", 4: "f32"}  # bytes of a scale
+
+_DTYPES = (
+    "", "f32", "f16", "qi8", "qu8", "qi32", "qi8 per channel", "qi32 per channel",
+    "qi4 per channel", "qi8 dynamic", "qi4 per block", "qi8 packed", "i32", "f32 packed", "bf16",
+)  # fmt: skip
+
+# Type of a node -> slot -> what its value is.
+_ROLES: dict[str, dict[int, str]] = {
+    "XNNFullyConnected": {1: _WEIGHT, 2: _BIAS},
+    "XNNPReLU": {1: _WEIGHT},
+    "XNNConv2d": {16: _WEIGHT, 17: _BIAS},
+    "XNNDepthwiseConv2d": {16: _WEIGHT, 17: _BIAS},
+    "XNNConvTranspose2d": {16: _WEIGHT, 17: _BIAS},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a graph is in its file: its first byte, that of the constants after it, and the end."""
+
+    graph: int
+    constants: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """The constants as listed. start: in the file, -1 for named data. key: index into `keys`."""
+
+    start: Ints
+    size: Ints
+    key: Ints
+    keys: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The values that are constants or have scales that are; a row each, as in `Values`."""
+
+    id: Ints
+    data: Ints
+    scale: Ints
+    scales: Ints
+    dtype: Ints
+    shape: Lists
+
+
+def read_constants(
+    tables: ProgramTables,
+    root: Tables,
+    listed: Values,
+    uses: Uses,
+    types: Sequence[str],
+    place: Place,
+) -> tuple[XnnpackConstant, ...]:
+    """Read the constants of a graph; row 0, which is reserved, is left out. Raises Malformed.
+
+    types: of its nodes.
+    """
+    data = _listed(tables, root, place)
+    if len(data.size) <= 1:
+        return ()
+    values = _values(tables, listed, len(data.size))
+    row, node, role = _uses(uses, types, values)
+    xnnpack_constants = []
+    of_data = _users(values.data, row, node, len(data.size))
+    of_scale = _users(values.scale, row, node, len(data.size))
+    value_of = _first(values.data, len(data.size))
+    scaled = _first(values.scale, len(data.size))
+    role_of = dict(zip(row[::-1].tolist(), role[::-1], strict=True))
+    for i in range(1, len(data.size)):
+        value, size = value_of[i], int(data.size[i])
+        dtype, what, users = "", "", of_data.get(i, ())
+        shape: tuple[int, ...] = ()
+        if value >= 0:
+            number = int(values.dtype[value])
+            dtype = _DTYPES[number] if number < len(_DTYPES) else f"XNN data type {number}"
+            shape, what = values.shape.of(value)[:MOST_DIMENSIONS], role_of.get(value, "")
+        elif scaled[i] >= 0:
+            count = int(values.scales[scaled[i]])
+            dtype = _WIDE.get(size // count if count and size % count == 0 else 0, "")
+            shape, what, users = (count,), _SCALE, of_scale.get(i, ())
+        key = int(data.key[i])
+        xnnpack_constants.append(
+            XnnpackConstant(
+                data.keys[key] if key >= 0 else "",
+                int(data.start[i]),
+                size,
+                dtype,
+                shape,
+                what,
+                users,
+            )
+        )
+    return tuple(xnnpack_constants)
+
+
+def _listed(tables: ProgramTables, root: Tables, place: Place) -> _Data:
+    listed = tables.children(root, _CONSTANTS, "list of XNNPACK constants", MOST_CONSTANTS).tables
+    if not len(listed):
+        inline = tables.children(root, _INLINE, "list of XNNPACK data", MOST_CONSTANTS).tables
+        start, size = tables.buffer.vectors(inline.targets(0), 1, "XNNPACK data")
+        return _Data(start + place.graph, size, np.full(len(size), -1), [])
+    offset, stated = listed.numbers(0, np.uint64, 0), listed.numbers(1, np.uint64, 0)
+    key, keys = tables.texts(listed.targets(2), "keys of XNNPACK constants")
+    is_named = offset == np.uint64(_NAMED)
+    room = np.uint64(max(place.end - place.constants, 0))
+    inside = np.minimum(offset, room)
+    size = np.minimum(stated, np.where(is_named, np.uint64(1 << 62), room - inside))
+    start = np.where(is_named, -1, inside.astype(np.int64) + place.constants)
+    return _Data(start, size.astype(np.int64), np.where(is_named, key, -1), keys)
+
+
+def _values(tables: ProgramTables, listed: Values, count: int) -> _Values:
+    """The values of a graph that are constants. count: of constants."""
+    data = np.where(listed.data < count, listed.data, 0)
+    scale = np.where(listed.scale < count, listed.scale, 0)
+    keep = np.flatnonzero((data > 0) | (scale > 0))
+    sizes = tables.of(listed.at[keep], "XNNPACK value")
+    return _Values(
+        listed.id[keep],
+        data[keep],
+        scale[keep],
+        listed.scales[keep],
+        listed.dtype[keep].astype(np.int64),
+        tables.numbers(sizes, 2, "sizes of an XNNPACK value"),
+    )
+
+
+def _uses(uses: Uses, types: Sequence[str], values: _Values) -> tuple[Ints, Ints, list[str]]:
+    """Which rows of `values` which nodes read, and as what; in the order of the nodes."""
+    order = np.argsort(values.id, kind="stable")
+    ids = values.id[order]
+    index = np.searchsorted(ids, uses.value)
+    is_known = (index < len(ids)) & (np.append(ids, -1)[index] == uses.value)
+    is_known &= uses.position != OUTPUT
+    row, node = order[index[is_known]], uses.node[is_known]
+    roles = [
+        _ROLES.get(types[user], {}).get(slot, "")
+        for user, slot in zip(node.tolist(), uses.slot[is_known].tolist(), strict=True)
+    ]
+    return row, node, roles
+
+
+def _users(data: Ints, row: Ints, node: Ints, count: int) -> dict[int, tuple[int, ...]]:
+    """Constant -> the nodes that use it, ascending. data: the constant of each row of values."""
+    users_of: dict[int, dict[int, None]] = {}
+    for constant, user in zip(data[row].tolist(), node.tolist(), strict=True):
+        if 0 < constant < count:
+            users_of.setdefault(constant, {})[user] = None
+    return {constant: tuple(users) for constant, users in users_of.items()}
+
+
+def _first(data: Ints, count: int) -> list[int]:
+    """Per constant, the first row of values that has it; -1 for none."""
+    first_index = numbers_at(count, data[::-1], np.arange(len(data))[::-1], -1)
+    first_index[0] = -1
+    return list(first_index.tolist())
+
 
 _HEADER, _LEAST_HEADER = b"XH00", 30
 _IDENTIFIERS = (b"XN00", b"XN01")

@@ -1,1 +1,1 @@
-"""Base classes and widgets that the panels share: frames, tables, cost footer, swatches."""
+"""Base classes and widgets that the panels share: frames, tables, charts, costs."""

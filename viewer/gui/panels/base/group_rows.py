@@ -9,11 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from viewer.analysis.statistics import figure_terms
-from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import Group, GroupTable, Spread, clock_title
-from viewer.gui.panels.base.cost_footer import CostFooter, whole_text, whole_title
-from viewer.gui.panels.base.operator_tables.contents import (
+from viewer.gui.panels.base.cost_painting import CostFooter, whole_text, whole_title
+from viewer.gui.panels.base.operator_model import (
     Cell,
     OperatorContents,
     RowColumns,
@@ -27,9 +25,9 @@ from viewer.gui.panels.base.operator_tables.contents import (
     width_of_title,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.tables.columns import ColumnKind, Heading, column_of
-from viewer.model.figure_base import FigureBase
-from viewer.model.scope import LeftOut, TimeScope
+from viewer.gui.panels.base.table import ColumnKind, Heading, column_of
+from viewer.model import figures
+from viewer.model.figures import FigureBase, FigureTerm, LeftOut, TimeScope
 from viewer.model.times import (
     NARROW_SPACE,
     format_bounded,
@@ -39,7 +37,7 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.model.timing import ROUNDING_TICKS
-from viewer.tables.spec import ColumnSpec
+from viewer.tables.columns import ColumnSpec
 from viewer.tables.statistics import DELEGATE_NS, OTHER_CLOCKS, STATISTICS
 from viewer.view.open_trace import OpenTrace
 
@@ -183,7 +181,7 @@ def group_contents(
         # Beside the time, because a narrow panel hides its last columns.
         *(((_with_base(base, OTHER_CLOCKS[DELEGATE_NS], 92, tip=_OWN_CLOCK), apart),)
             if has_apart else ()),
-        (term_heading(figure_terms.share(table.share_of, of=base), ColumnKind.SHARE, 132), share),
+        (term_heading(figures.share(table.share_of, of=base), ColumnKind.SHARE, 132), share),
         *(((_with_base(base, STATISTICS["self_ns"], 92),
             lambda g: time(g.self_ticks, g, is_known=not g.is_apart)),) if has_wall else ()),
         *(((median_heading(base), median),) if has_medians else ()),
@@ -198,7 +196,7 @@ def group_contents(
         *((column_of(spec, 92), partial(_stated, spec)) for spec in STATISTICS.columns
             if spec.title and spec.value and spec.name != "share"),
         *((heading, start(end)) for end, heading in enumerate(STARTS) if starts is not None),
-        *(((summed_heading(base, figure_terms.TOTAL, ColumnKind.TIME, 92), summed),)
+        *(((summed_heading(base, figures.TOTAL, ColumnKind.TIME, 92), summed),)
             if base.is_mean else ()),
     )  # fmt: skip
     rows, number = list[TableRow](), -2
@@ -325,7 +323,7 @@ def show_whole(
     """
     base = base or FigureBase(shown.axis.ns_per_tick, unit=shown.file.unit)
     what = _whole_of(shown, table)
-    if table.share_of == figure_terms.BUSY_TIME:
+    if table.share_of == figures.BUSY_TIME:
         what = whole_title(shown.trace, scope)
     parts = (
         ("Grouped", "accent", table.whole - table.ungrouped),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from viewer.gui.session.session import Session
 
-# Separates groups in a row menu; the same value as SEPARATOR in `viewer.gui.qt.commands`.
+# Separates groups in a row menu; the same value as SEPARATOR in `viewer.gui.qt.command_table`.
 LINE = "-"
 # Commands for rows that select operators or slices.
 CHOSEN = ("view.fit", "selection.area", LINE, "panel.details")
@@ -77,7 +77,7 @@ class PanelCommand(NamedTuple):
             function of the session.
         after: the id of the command that it follows in lists, "" for those that show panels.
 
-    Others are those of `viewer.gui.qt.commands.command_table.Command`.
+    Others are those of `viewer.gui.qt.command_table.Command`.
     """
 
     id: str
@@ -156,7 +156,7 @@ class PanelSpec:
     group: PanelGroup
     pages: tuple[PageSpec, ...]
     switch: str = ""
-    factory: str = "viewer.gui.panels.base.mode_panel:ModePanel"
+    factory: str = "viewer.gui.panels.base.multi_page_panel:ModePanel"
     follows: bool = False
     has_sections: bool = False
 

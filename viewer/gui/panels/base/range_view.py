@@ -1,7 +1,10 @@
-"""Input of pictures along an axis: hover, click, zoom, keys, menu and tips. Subclasses say of what.
+"""Pictures of boxes along an axis: hover, click, zoom, keys, menu and tips. Subclasses say of what.
 
 A click chooses a box; a double click or Enter zooms to it; Escape shows all again. Ctrl+wheel zooms
 toward the mouse, and dragging pans. A box is a node, a tensor, a bar, or a point of a chart.
+
+A `BoxView` has one numpy array with the box in every pixel. The picture with its labels is kept
+while the mouse moves; only the rings are painted again.
 """
 
 from __future__ import annotations
@@ -9,27 +12,90 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
+    QColor,
     QContextMenuEvent,
     QHideEvent,
+    QImage,
     QKeyEvent,
     QMouseEvent,
     QPainter,
+    QPaintEvent,
+    QPen,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QMenu
 
-from viewer.gui.panels.base.box_painting import paint_ring
 from viewer.gui.qt.accessibility import OF_COMMANDS, announce, claims_key
-from viewer.gui.qt.clipboard import can_save, copy_picture, save_picture
+from viewer.gui.qt.canvases import ZOOM_PER_NOTCH, HoverTip, WheelTurn, turn_of
+from viewer.gui.qt.clipboard import (
+    can_save,
+    copy_picture,
+    painted_image,
+    png_bytes,
+    save_picture,
+    svg_bytes,
+)
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.image_files import painted_image, png_bytes, svg_bytes
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, WheelTurn, turn_of
-from viewer.gui.qt.widgets.hover_tip import HoverTip
+from viewer.gui.qt.widgets.label_text import LabelCache
+from viewer.render.box_pictures import NONE, BoxNumbers, PlacedBoxes
+from viewer.render.layout import Canvas
+from viewer.render.palette import Pixels
 
-NONE = -1
+_NUMBER_GAP = 6  # px, from a name to the number behind it
+
+
+def image_of(pixels: Pixels, canvas: Canvas) -> QImage:
+    """Return the device pixels of a canvas as an image, which must not outlive them."""
+    image = QImage(
+        pixels.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
+    )
+    image.setDevicePixelRatio(canvas.ratio)
+    return image
+
+
+def paint_label(
+    painter: QPainter,
+    labels: LabelCache,
+    place: QPointF,
+    room: float,
+    name: str,
+    number: str,
+    ink: QColor | None = None,
+) -> None:
+    """Paint as much of a name as fits into some px, and a number behind it if it fits whole.
+
+    ink: of the number, None for that of the name.
+    """
+    text = labels.fit(name, room)
+    if text is None:
+        return
+    painter.drawStaticText(place, text)
+    used = labels.width(text.text()) + _NUMBER_GAP
+    if labels.width(number) <= room - used and (whole := labels.fit(number, room)):
+        if ink is not None:
+            painter.setPen(ink)
+        painter.drawStaticText(place + QPointF(used, 0), whole)
+
+
+def paint_ring(painter: QPainter, box: QRectF, width: int, theme: Theme) -> None:
+    """Paint a ring inside a box: of 2 px if it is selected, of 1 px otherwise."""
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    if width > 1:
+        # A line of the canvas between ring and fill, which makes it visible on every color.
+        painter.setPen(QPen(theme.color("canvas"), 1))
+        painter.drawRect(box.adjusted(2.5, 2.5, -2.5, -2.5))
+    pen = QPen(theme.color("ring"), width)
+    pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
+    painter.setPen(pen)
+    half = width / 2
+    painter.drawRect(box.adjusted(half, half, -half, -half))
+
+
+NO_BOX = -1
 MOST_RINGS = 400
 _KEY_STEP = 1.5
 _SHARP = 2  # pixels of an exported picture per px
@@ -63,7 +129,7 @@ class RangeView(ScrollArea):
         """Prepare a widget that was just made. name: the accessible name."""
         self._theme = theme
         self.tip = HoverTip(self, theme)
-        self._hovered = self._chosen = NONE
+        self._hovered = self._chosen = NO_BOX
         self._range = (0, 1)
         self._pressed: QPointF | None = None
         self._drags = False
@@ -125,9 +191,9 @@ class RangeView(ScrollArea):
     def _next(self, key: Qt.Key) -> int:
         """Return the box next to the current one in the direction of an arrow key, -1 for none."""
         if key not in self.STEPS:
-            return NONE
+            return NO_BOX
         beside = self._current + self.STEPS[key] if self._current >= 0 else self._first
-        return beside if 0 <= beside < self._count else NONE
+        return beside if 0 <= beside < self._count else NO_BOX
 
     def _scroll(self, turn: WheelTurn) -> bool:
         """Scroll by a turn of the wheel; False if it has no meaning here."""
@@ -194,7 +260,7 @@ class RangeView(ScrollArea):
     def _show_anew(self, *, stays: bool) -> None:
         """Show other boxes. stays: whether what is in view and below the mouse does."""
         if not stays:
-            self._hovered = self._chosen = NONE
+            self._hovered = self._chosen = NO_BOX
             self._range = 0, self._length
             self.tip.show_lines((), QPoint())
         self._changed()
@@ -251,7 +317,7 @@ class RangeView(ScrollArea):
 
     def _point(self, point: QPointF | None) -> None:
         """Show the tip and the ring of the box at a point; None: the mouse left."""
-        box = NONE if point is None else self.box_at(point)
+        box = NO_BOX if point is None else self.box_at(point)
         if point is None or not self._is_filled:
             lines: Sequence[str] = ()
         else:
@@ -390,3 +456,87 @@ class RangeView(ScrollArea):
                     self.show_all()
         elif self._current >= 0:
             self.zoom_to(self._current)
+
+
+_NO_BOXES = PlacedBoxes(*[np.empty(0, np.int64)] * 5)
+_NO_NUMBERS: BoxNumbers = np.empty((0, 0), np.int32)
+
+
+class BoxView(RangeView, QAbstractScrollArea):
+    """Boxes in device pixels, painted on the viewport."""
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        """name: the accessible name."""
+        super().__init__()
+        self._set_up(theme, name)
+        self.opacity = 1.0
+        self._boxes = _NO_BOXES  # in device pixels
+        self._numbers = _NO_NUMBERS  # of boxes, per pixel
+        self._pixels: Pixels = np.empty((0, 0), np.uint32)
+        self._stale, self._drawn = True, (Canvas(1, 1), QImage())
+        self.labels = LabelCache(theme.font("label"))
+
+    def _draw(self, canvas: Canvas) -> Pixels:
+        """Place the boxes, as `_boxes` and `_numbers`, and return their pixels."""
+        raise NotImplementedError
+
+    def _paint_over(self, painter: QPainter, canvas: Canvas) -> None:
+        """Paint what is over the boxes, such as labels."""
+
+    def box_at(self, point: QPointF) -> int:
+        """Return the box at a point of the canvas, -1 for none."""
+        if not self._is_filled:
+            return NONE
+        canvas, numbers = self._prepared()[0], self._numbers
+        x, y = int(canvas.column(point.x())), int(canvas.column(point.y()))
+        lines, columns = numbers.shape
+        return int(numbers[y, x]) if 0 <= x < columns and 0 <= y < lines else NONE
+
+    def room(self, box: int) -> QRectF | None:
+        """Return the visible part of a box in px, None if it is out of view."""
+        ratio = self._prepared()[0].ratio
+        place = self._boxes.place_of(box)
+        if place < 0:
+            return None
+        edges = (self._boxes.left, self._boxes.top, self._boxes.right, self._boxes.bottom)
+        left, top, right, bottom = (int(edge[place]) / ratio for edge in edges)
+        return QRectF(left, top, right - left, bottom - top)
+
+    def _prepared(self) -> tuple[Canvas, QImage]:
+        """Return the canvas and its picture, drawn anew if it has changed."""
+        port = self.viewport()
+        canvas = Canvas(max(port.width(), 1), max(port.height(), 1), port.devicePixelRatioF())
+        if self._stale or self._drawn[0] != canvas:
+            self._stale = False
+            self._drawn = canvas, QImage()  # what is painted over it asks for places
+            self._pixels = self._draw(canvas)
+            self._drawn = canvas, image_of(self._pixels, canvas)
+            painter = QPainter(self._drawn[1])
+            self._paint_over(painter, canvas)
+            painter.end()
+        return self._drawn
+
+    def redraw(self) -> None:
+        """Draw the picture anew, before it is painted next."""
+        self._stale = True
+        self.viewport().update()
+
+    def retheme(self) -> None:
+        """Use the fonts and colors of the theme, which has changed."""
+        self.labels = LabelCache(self._theme.font("label"))
+        self.redraw()
+
+    def _show_anew(self, *, stays: bool) -> None:
+        if not self._is_filled:
+            self._boxes, self._numbers = _NO_BOXES, _NO_NUMBERS  # maybe of a closed file
+        super()._show_anew(stays=stays)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self.viewport())
+        painter.fillRect(self.viewport().rect(), self._theme.color("canvas"))
+        painter.setOpacity(self.opacity)
+        if self._is_filled:
+            painter.drawImage(0, 0, self._prepared()[1])
+            self._paint_rings(painter)
+        painter.end()

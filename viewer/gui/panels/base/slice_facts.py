@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 from viewer.analysis.links.labels import run_label, series_names, track_name
 from viewer.codecs.json_values import sequence
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.inferences.logged_methods import series_of
-from viewer.model.native_units import NS_PER, holds_value
+from viewer.model.figures import TimeScope, inferences_text, typical_text, whole_scope_text
+from viewer.model.inference_views import Inferences, series_of
 from viewer.model.queries import (
     NATIVE_DURATION,
     NATIVE_START,
@@ -24,7 +23,6 @@ from viewer.model.queries import (
     children_of,
     self_time_of,
 )
-from viewer.model.scope import TimeScope, inferences_text, typical_text, whole_scope_text
 from viewer.model.text import LONGEST, capped, one_line
 from viewer.model.times import (
     MINUS,
@@ -39,7 +37,14 @@ from viewer.model.times import (
     split_time,
     tick_to_ns,
 )
-from viewer.model.timing import Timing, is_rounded_zero, timing_of, timing_sentence
+from viewer.model.timing import (
+    NS_PER,
+    Timing,
+    holds_value,
+    is_rounded_zero,
+    timing_of,
+    timing_sentence,
+)
 from viewer.model.trace import Column, KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
 from viewer.model.warm_up import counted_inferences
@@ -47,7 +52,7 @@ from viewer.program.debug_handles import shader_of
 from viewer.program.frames import Frame
 from viewer.program.program import Operator, Program, Tensor
 from viewer.view.open_trace import OpenTrace
-from viewer.view.selected_slices import chosen_in
+from viewer.view.selection import chosen_in
 from viewer.view.state import Area
 
 # The card shows these in their own rows.
@@ -140,7 +145,7 @@ def slice_figures(open_trace: OpenTrace, i: int) -> tuple[Figure, ...]:
 
 def slice_rows(open_trace: OpenTrace, i: int) -> dict[str, str]:
     """Return what the file states about a slice, as title -> text."""
-    from viewer.analysis.delegates.rounding import rounding_loss
+    from viewer.analysis.delegates.delegation import rounding_loss
     from viewer.analysis.links.delegate_clocks import clock_rate
     from viewer.analysis.memory.logged_allocations import allocation_text
 

@@ -1,31 +1,46 @@
 """Base classes of panels about the current trace, in the current inference or selected range.
 
 `TraceTablePanel` has one table, with a filter and a subtitle above it: a click on a row selects a
-slice of the file. In an `OperatorTracePanel`, the rows are operators, or slices of operators.
+slice of the file. In an `OperatorTracePanel`, the rows are operators, or slices of operators. A
+`CostPanel` has a table of costs with its totals and a note; a `GroupedPanel`, one of groups with a
+key selector and a summary.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeVar
 
-from PySide6.QtCore import QModelIndex, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QModelIndex, Qt, Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QTableView, QWidget
 
 from viewer.arrays import Ints
-from viewer.gui.panels.base.answer_panel import AnswerPanel
+from viewer.gui.panels.base.cost_painting import CostFooter
 from viewer.gui.panels.base.file_caption import FileCaption
-from viewer.gui.panels.base.operator_tables.model import OperatorModel
-from viewer.gui.panels.base.operator_tables.view import OperatorView
-from viewer.gui.panels.base.page_panel import FadingWidget, head_row, plain_column
-from viewer.gui.panels.base.panel_host import PanelHost
-from viewer.gui.panels.base.tables.model import TableModel
-from viewer.gui.panels.base.tables.view import ArrangedView
-from viewer.gui.qt.widgets.tables import FilterLine, NoRows
+from viewer.gui.panels.base.operator_model import OperatorModel
+from viewer.gui.panels.base.operator_view import OperatorView, TotalsRow
+from viewer.gui.panels.base.panel import (
+    AnswerPanel,
+    FadingWidget,
+    PanelHost,
+    Sentence,
+    head_row,
+    plain_column,
+)
+from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.base.table import ArrangedView, TableModel
+from viewer.gui.qt.widgets.controls import ComboBox
+from viewer.gui.qt.widgets.labels import ElidedLabel, label
+from viewer.gui.qt.widgets.tables import FilterLine, NoRows, QuietTree, RowTable
 from viewer.gui.session import navigation
-from viewer.gui.session.inferences import TraceScope, current_scope
+from viewer.gui.session.feeds.feed import CostAnswer, CostFeed
+from viewer.gui.session.navigation import TraceScope, current_scope
 from viewer.gui.session.selection import longest_slice, selected_operators
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import WHOLE
+from viewer.gui.session.session import Session
+from viewer.model.figures import WHOLE
+from viewer.model.inference_views import Inferences
+from viewer.model.text import display_name
+from viewer.model.times import counted, group_digits
 from viewer.program.program import Program
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
@@ -194,3 +209,174 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
             self._session.select_slice(longest, reveal=True, keep_area=True)
         else:
             self._session.select_slices(SliceSet({number: slices}), longest, keep_area=True)
+
+
+FILTER_HINT = "Filter by module, operator or line"
+
+
+class CostPanel(AnswerPanel[Answer]):
+    """A filter above a cost table, with a footer and a note below it.
+
+    The panel follows the costs of the session. A click selects; without a profile it shows the
+    source line instead.
+    """
+
+    def __init__(self, host: PanelHost, table: QTableView | QuietTree, name: str) -> None:
+        """name: the accessible name of the filter."""
+        super().__init__(host)
+        session, theme = host.session, host.theme
+        self._costs = CostFeed.of(session)
+        self.filter = FilterLine(FILTER_HINT, name, table, theme)
+        self.filter.textChanged.connect(self._filter)
+        self.subtitle = FileCaption(host)
+        self.footer = CostFooter(theme)
+        self.note = ElidedLabel("", theme, "caption", "text2")
+        self.note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
+        head = head_row(theme)
+        head.addWidget(self.filter, 1)
+        head.addWidget(self.subtitle, 1)
+        page = QWidget()
+        column = plain_column(page)
+        column.addLayout(NoRows(table, self.filter, theme).over_table(), 1)
+        column.addWidget(self.footer)
+        column.addWidget(self.note)
+        assert isinstance(table, FadingWidget)
+        self.set_page(page, head=head, fading=(table, self.footer))
+        session.selection_changed.connect(self._select)
+        session.coloring_changed.connect(self._color)
+        self._costs.late.connect(self.show_stale)
+        self.refresh_on(session.workspace_changed, self._costs.changed)
+
+    @Slot(str)
+    def _filter(self, text: str) -> None:
+        """Show only the rows that contain every word of a text."""
+        raise NotImplementedError
+
+    @Slot()
+    def _select(self) -> None:
+        """Highlight the rows that are selected in the session."""
+        raise NotImplementedError
+
+    @Slot()
+    def _color(self) -> None:
+        """Color operators like their slices; without a profile each operator has its own color."""
+        raise NotImplementedError
+
+    def no_costs(self, answer: CostAnswer) -> Sentence:
+        """Explain why a profile has no costs to show, with a button that helps."""
+        return no_costs(self.host, answer)
+
+    def show_subject(self, answer: CostAnswer) -> None:
+        """Show above the table which trace and time range the costs are for."""
+        open_trace, name = answer.open_trace, display_name(answer.open_trace.trace.path)
+        where = scope_text(open_trace, answer.scope, per_inference=True)
+        outliers = open_trace.findings.outliers
+        is_sum = answer.scope.is_whole and open_trace.trace is open_trace.file
+        if is_sum and outliers and not outliers.name:
+            # Means of all inferences say little about a usual one.
+            where += f", {group_digits(outliers.slow)} of them slow"
+        self.subtitle.setText(f"{where} · {name}")
+
+    def show_record(self, program: Program, counts: str, others: int) -> None:
+        """Show above and below the table that it lists a program without costs.
+
+        counts: the number of its modules or operators, as text. others: how many more programs are
+        open.
+        """
+        self.footer.clear()
+        self.subtitle.setText(display_name(program.path))
+        more = f" {counted(others, 'more ETRecord')} open." if others else ""
+        self.note.setText(
+            f"{counts}. This file has no timing data: open a profile to see times.{more}"
+        )
+        self.note.show()
+
+
+def no_costs(host: PanelHost, answer: CostAnswer) -> Sentence:
+    """Explain why no operator has a cost, with a button that links the profile or opens files."""
+    why = _why(host.session, answer)
+    if host.session.workspace.candidates(answer.open_trace.file):
+        return Sentence(why, "Choose ETRecord…", partial(host.show_panel, "links"))
+    return Sentence(why, "Open files…", host.open_files)
+
+
+def _why(session: Session, answer: CostAnswer) -> str:
+    open_trace = answer.open_trace
+    warnings = session.workspace.warnings(open_trace.file)
+    if warnings:
+        return warnings[0]
+    if open_trace.table.program is None:
+        return (
+            f"Open the ETRecord that matches {display_name(open_trace.trace.path)} to see the cost "
+            f"per operator."
+        )
+    where = scope_text(open_trace, answer.scope)
+    return f"Nothing in {where} is linked to an operator. Links shows why."
+
+
+# The role in which a combo box stores the flags of an entry. The code never accesses the items
+# themselves: their Python wrappers outlive the box and crash the program.
+_FLAGS_ROLE = Qt.ItemDataRole.UserRole - 1
+
+
+class GroupedFrame(AnswerPanel[Answer]):
+    """The frame around a table of groups.
+
+    `by` selects the grouping key. `head` is the line above the table; a subclass can add to it.
+    """
+
+    def __init__(
+        self, host: PanelHost, table: RowTable, name: str, hint: str, below: QWidget
+    ) -> None:
+        """name: accessible name of the table. hint: placeholder of the filter. below: a widget."""
+        super().__init__(host)
+        theme = host.theme
+        self.by = ComboBox(theme)
+        self.by.setAccessibleName(f"{name} by")
+        self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.filter = FilterLine(hint, f"Filter {name.lower()}", table, theme)
+        self.subtitle = FileCaption(host)
+        self.head = head_row(theme, 8)
+        self.by_line = QWidget()  # a panel around this page may take it as its switch
+        line = QHBoxLayout(self.by_line)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(theme.px(8))
+        line.addWidget(label("By", theme, tone="text2"))
+        line.addWidget(self.by)
+        self.head.addWidget(self.by_line)
+        self.head.addWidget(self.filter, 1)
+        self.head.addWidget(self.subtitle, 2)
+        page = QWidget()
+        column = plain_column(page)
+        column.addLayout(NoRows(table, self.filter, theme).over_table(), 1)
+        column.addWidget(below)
+        self.set_page(page, head=self.head)
+
+    def offer_key(self, key: str, missing: str, tooltip: str | None) -> None:
+        """Enable an entry of the key selector, or disable it and set its tooltip.
+
+        missing: why the key is not available, "" if it is.
+        """
+        index = self.by.findData(key)
+        self.by.setItemData(index, 0 if missing else None, _FLAGS_ROLE)
+        self.by.setItemData(index, tooltip, Qt.ItemDataRole.ToolTipRole)
+
+
+class GroupedPanel(GroupedFrame[Answer]):
+    """A frame around a table of operators and other groups; a subclass fills `model`."""
+
+    def __init__(self, host: PanelHost, name: str, hint: str, below: QWidget) -> None:
+        """Like `GroupedFrame`, with its own `OperatorView` as the table."""
+        self.model = OperatorModel()
+        self.table = OperatorView(self.model, host.theme, name)
+        self.table.keep_swatch_room()
+        foot = QWidget()
+        column = plain_column(foot)
+        column.addWidget(TotalsRow(self.table, self.model, host.theme))
+        column.addWidget(below)
+        super().__init__(host, self.table, name, hint, foot)
+        self.model.setParent(self)
+        self.filter.textChanged.connect(self.model.set_filter)
+
+    def clear_page(self) -> None:
+        self.model.clear()

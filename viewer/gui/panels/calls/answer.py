@@ -18,7 +18,7 @@ from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.arrays import Bools, Ints, narrow
 from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope
 from viewer.model.text import display_name
 from viewer.render.color_schemes import LengthRange
 from viewer.render.flame_graph.boxes import (
@@ -30,8 +30,7 @@ from viewer.render.flame_graph.boxes import (
 )
 from viewer.render.lod import weights_of
 from viewer.render.palette import Palette
-from viewer.view.open_trace import OpenTrace
-from viewer.view.slice_colors import palette_of
+from viewer.view.open_trace import OpenTrace, palette_of
 
 # Nodes of a bottom-up tree; a tree of long paths has fewer levels of callers instead.
 _MOST_CALLERS = 1_000_000

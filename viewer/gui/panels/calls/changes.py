@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.analysis.comparison.changes.path_changes import PathChanges, has_records
 from viewer.analysis.comparison.comparison import Compared
 from viewer.analysis.comparison.levels import CALLS, MODULE, NAME
+from viewer.analysis.comparison.path_changes import PathChanges, has_records
 from viewer.arrays import Floats
 from viewer.gui.panels.calls.answer import CallMode
 from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
 from viewer.render.flame_graph.boxes import FlameGraph, FlameLayout
 from viewer.render.flame_graph.changed_calls import ChangedCalls, changed_calls
-from viewer.reports.changed_calls import picture_of
-from viewer.view.compared.open_comparison import OpenComparison
+from viewer.reports.compare_text import picture_of
+from viewer.view.open_comparison import OpenComparison
 
 # What calls are named by in each kind of tree that changes have.
 NAMED_BY = {CallMode.TOP_DOWN: NAME, CallMode.OPERATOR: CALLS, CallMode.MODULE: MODULE}

@@ -15,21 +15,19 @@ from PySide6.QtGui import QAccessible, QColor, QPainter, QResizeEvent
 from PySide6.QtWidgets import QMenu
 
 from viewer.arrays import Bools, Ints
-from viewer.gui.panels.base.box_painting import paint_label
-from viewer.gui.panels.base.box_view import BoxView
+from viewer.gui.panels.base.range_view import BoxView, paint_label
 from viewer.gui.panels.calls.change_legend import paint_hatching
 from viewer.gui.panels.calls.texts import NodeTexts
 from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.canvases import WheelTurn
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.wheel import WheelTurn
-from viewer.render.axis.xmap import Axis, XMap
-from viewer.render.canvas import Canvas
 from viewer.render.flame_graph.boxes import flame_bands
-from viewer.render.frames.frame import Backdrop, RasterSource, draw_frame
-from viewer.render.layout import SLICE_TOP
+from viewer.render.frame import Backdrop, RasterSource, draw_frame
+from viewer.render.layout import SLICE_TOP, Canvas
 from viewer.render.palette import UNLINKED, Emphasis, Pixels, canvas_rgb, cell_colors, label_colors
 from viewer.render.raster import LABEL_WIDTH, RowRaster
+from viewer.render.time_axis import Axis, XMap
 
 ROW = 18  # px
 _INSET = 5  # px, from the side of a box to its label

@@ -21,11 +21,17 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QWidget
 
 from viewer.codecs.reading import Cancelled, Progress
-from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
+from viewer.gui.panels.base.cost_painting import TreeCells
 from viewer.gui.panels.base.file_caption import FileCaption
-from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column
-from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost
-from viewer.gui.panels.base.tree_cells import TreeCells
+from viewer.gui.panels.base.panel import (
+    AnswerPanel,
+    ExportedFile,
+    PanelHost,
+    Question,
+    Sentence,
+    head_row,
+    plain_column,
+)
 from viewer.gui.panels.calls.answer import (
     CallMode,
     CallsAnswer,
@@ -42,28 +48,25 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import SegmentBar, tool_button
 from viewer.gui.qt.widgets.labels import ElidedLabel
-from viewer.gui.qt.widgets.segment_bar import SegmentBar, tool_button
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, offer_markdown
-from viewer.gui.qt.widgets.tree_model import TreeModel
-from viewer.gui.qt.widgets.tree_view import TreeView
-from viewer.gui.session.comparison import path_of_selection, select_path
-from viewer.gui.session.feeds.comparison import ComparisonFeed
-from viewer.gui.session.inferences import TraceScope, current_scope
+from viewer.gui.qt.widgets.trees import TreeModel, TreeView
+from viewer.gui.session.comparison import ComparisonFeed, path_of_selection, select_path
+from viewer.gui.session.navigation import TraceScope, current_scope
 from viewer.gui.session.selection import longest_slice
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.text import bytes_text
 from viewer.model.times import counted
 from viewer.model.timing import is_mostly_sampled
 from viewer.model.trace import Slices
-from viewer.view.open_trace import AT_ONCE
-from viewer.view.slice_colors import ramp_of
+from viewer.view.open_trace import AT_ONCE, ramp_of
 from viewer.view.state import SliceRef, SliceSet
 
 if TYPE_CHECKING:
     from viewer.gui.panels.calls.changes import ChangesAnswer
-    from viewer.view.compared.open_comparison import OpenComparison
+    from viewer.view.open_comparison import OpenComparison
     from viewer.workspace.exports import ExportJob
 
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.statistics import figure_terms
 from viewer.arrays import Floats, Ints, parts_of
+from viewer.gui.panels.base.cost_painting import CHANGE, RATIO, CostRows, arm_columns
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, scope_text
-from viewer.gui.panels.base.tree_cells import CHANGE, RATIO, CostRows, arm_columns
 from viewer.gui.panels.calls.answer import CallsAnswer
 from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
-from viewer.gui.qt.widgets.tree_model import Cell, TreeColumn
-from viewer.model.scope import left_out
+from viewer.gui.qt.widgets.trees import Cell, TreeColumn
+from viewer.model import figures
+from viewer.model.figures import left_out
 from viewer.model.text import display_name, name_text
 from viewer.model.times import (
     counted,
@@ -52,11 +52,11 @@ class CallColumn:
     """The columns, with costs or with changes."""
 
     CALL = TreeColumn("Call", 0, CALL, Cell.NAME)
-    TOTAL = TreeColumn(figure_terms.TOTAL.title, 128, figure_terms.TOTAL.definition, Cell.TIME)
-    SELF = TreeColumn(figure_terms.SELF.title, 112, figure_terms.SELF.definition, Cell.TIME, 3)
-    COUNT = TreeColumn(figure_terms.COUNT.title, 72, figure_terms.COUNT.definition, leaves=2)
-    SAMPLES = TreeColumn(figure_terms.SAMPLES.title, 72, figure_terms.SAMPLES.definition, leaves=2)
-    MEAN = TreeColumn(figure_terms.MEAN.title, 100, figure_terms.MEAN.definition, Cell.TIME, 1)
+    TOTAL = TreeColumn(figures.TOTAL.title, 128, figures.TOTAL.definition, Cell.TIME)
+    SELF = TreeColumn(figures.SELF.title, 112, figures.SELF.definition, Cell.TIME, 3)
+    COUNT = TreeColumn(figures.COUNT.title, 72, figures.COUNT.definition, leaves=2)
+    SAMPLES = TreeColumn(figures.SAMPLES.title, 72, figures.SAMPLES.definition, leaves=2)
+    MEAN = TreeColumn(figures.MEAN.title, 100, figures.MEAN.definition, Cell.TIME, 1)
     A, B = (
         replace(arm, leaves=place) for arm, place in zip(arm_columns(_MEDIANS), (5, 4), strict=True)
     )
@@ -314,7 +314,7 @@ class CallTexts(NodeTexts):
         table, whole = self.answer.table, self.answer.whole
         lines = [self.name(node)]
         total, own_time = int(table.total[node]), int(table.self_ticks[node])
-        for term, ticks in ((figure_terms.TOTAL, total), (figure_terms.SELF, own_time)):
+        for term, ticks in ((figures.TOTAL, total), (figures.SELF, own_time)):
             share = f", {format_share(ticks, whole)}" if whole else ""
             lines.append(f"{term.title} {self.time(ticks)}{share}")
         count = int(table.count[node])
@@ -379,13 +379,13 @@ class ChangeTexts(NodeTexts):
         return self.changed.first_rank
 
     def mark(self, node: int) -> str:
-        from viewer.reports.changed_calls import mark_of
+        from viewer.reports.compare_text import mark_of
 
         path = int(self.changed.table.number[node])
         return mark_of(self.changed.changes, path) if path >= 0 else ""
 
     def box(self, node: int) -> str:
-        from viewer.reports.changed_calls import box_text
+        from viewer.reports.compare_text import box_text
 
         path = int(self.changed.table.number[node])
         if path < 0:
@@ -458,7 +458,7 @@ class ChangeTexts(NodeTexts):
         return ratio
 
     def lines(self, node: int) -> list[str]:
-        from viewer.reports.changed_calls import ONLY_A_TIP, path_lines
+        from viewer.reports.compare_text import ONLY_A_TIP, path_lines
 
         path = int(self.changed.table.number[node])
         if path < 0:
@@ -466,14 +466,14 @@ class ChangeTexts(NodeTexts):
         return [self.name(node), *path_lines(self.changed.changes, path)]
 
     def subtitle(self, *, several: bool) -> str:
-        from viewer.reports.changed_calls import counts_text, medians_text
+        from viewer.reports.compare_text import counts_text, medians_text
 
         changes = self.changed.changes
         return f"{counts_text(changes)} · {medians_text(changes)}"
 
     @property
     def shorter_subtitles(self) -> tuple[str, ...]:
-        from viewer.reports.changed_calls import counts_text
+        from viewer.reports.compare_text import counts_text
 
         counts = counts_text(self.changed.changes)
         alone = counts.partition(": ")[2] or counts.rpartition(", ")[2]

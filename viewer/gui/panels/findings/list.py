@@ -1,4 +1,9 @@
-"""List widget of the findings: its model, its mouse and its keys.
+"""List widget of the findings: its rows, how they are painted, its mouse and its keys.
+
+Findings come by rank, then the other checks, collapsed to two lines. A finding is its action, the
+numbers behind it, and its gain. Rules are not part of the texts: every row has an info mark for its
+rule. A row is as tall as its wrapped texts. The gain is on the right; its bar is below the texts,
+as wide as the row. The severity is a shape: a filled triangle, a filled diamond or an empty circle.
 
 A click or Enter on a finding chooses it; on a group of checks, it expands or collapses the group. A
 click on a row's info mark, or Space, shows the row's rule; so does the mouse over the mark.
@@ -6,19 +11,361 @@ click on a row's info mark, or Space, shows the row's rule; so does the mouse ov
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QToolTip
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
 
-from viewer.analysis.findings.finding import PanelRef
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QPolygonF,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QListView,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+)
+
+from viewer.analysis.findings.finding import (
+    Finding,
+    NotReported,
+    PanelRef,
+    Severity,
+    checks_text,
+    share_text,
+)
 from viewer.analysis.findings.findings import Findings
-from viewer.gui.panels.findings.painting import FindingDelegate, Places
-from viewer.gui.panels.findings.rows import FindingRow, RowKind, checks_of, rows_of
+from viewer.gui.panels.base.cost_painting import paint_bar
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
-from viewer.gui.qt.widgets.table_model import Index
+from viewer.gui.qt.widgets.tables import Index
 from viewer.model.text import visible_controls
+from viewer.model.times import counted
+
+NONE_FOUND = "No findings: every check passed or does not apply."
+
+
+class RowKind(Enum):
+    """The kind of a row."""
+
+    FINDING = "a finding"
+    NOTE = "a remark"
+    GROUP = "the number of checks that passed, or that do not apply"
+    CHECK = "one of these checks"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """One row.
+
+    title, detail: its texts. number: the rank of a finding, from 1; 0 for other rows. rule: what
+    its info mark shows, "" without a mark. is_passed, is_open: of a group.
+    """
+
+    kind: RowKind
+    title: str
+    detail: str = ""
+    number: int = 0
+    rule: str = ""
+    finding: Finding | None = None
+    is_passed: bool = False
+    is_open: bool = False
+
+    @property
+    def plain(self) -> str:
+        """The row as text without its rule, for copies and screen readers."""
+        finding = self.finding
+        if finding is None:
+            return self.title
+        severity = f"{finding.severity.title} severity"
+        return f"{self.number}. {severity}: {finding.title}. {_detail(finding)}"
+
+    @property
+    def accessible(self) -> str:
+        """The text for screen readers: `plain`, and whether a group is open."""
+        if self.kind is RowKind.GROUP:
+            return f"{self.title}, {'expanded' if self.is_open else 'collapsed'}"
+        return self.plain
+
+    @property
+    def figure(self) -> str:
+        """The gain of a finding as a figure: "up to 19.232 µs"; "" if there is none."""
+        time = "" if self.finding is None else self.finding.gain.time
+        return f"up to {time}" if time else ""
+
+    @property
+    def base(self) -> str:
+        """What that is a share of: "29.6 % of 64.973 µs per inference"; "" if there is no gain."""
+        gain = None if self.finding is None else self.finding.gain
+        if gain is None or not gain.whole:
+            return ""
+        base = f"of {gain.base} {gain.of}" if gain.is_per_inference else gain.of
+        return f"{share_text(gain.ticks, gain.whole)} {base}"
+
+
+def _detail(finding: Finding) -> str:
+    return f"{finding.detail} {finding.advice}".rstrip()
+
+
+def rows_of(findings: Findings, opened: Collection[bool] = ()) -> tuple[FindingRow, ...]:
+    """Return the rows: findings by rank, then the checks without one.
+
+    opened: which groups of checks are expanded: True for those that passed, False for those that do
+    not apply.
+    """
+    rows = [
+        FindingRow(RowKind.FINDING, finding.action, _detail(finding), number, finding.rule, finding)
+        for number, finding in enumerate(findings.found, 1)
+    ]
+    if not rows:
+        rows.append(FindingRow(RowKind.NOTE, NONE_FOUND))
+    if findings.left_out:
+        more = f"{counted(findings.left_out, 'more finding')} with a smaller gain"
+        rows.append(FindingRow(RowKind.NOTE, more))
+    for is_passed in (True, False):
+        checks = checks_of(findings, is_passed)
+        if checks:
+            is_open = is_passed in opened
+            title = checks_text(len(checks), is_passed)
+            rows.append(FindingRow(RowKind.GROUP, title, is_passed=is_passed, is_open=is_open))
+            rows += checks if is_open else ()
+    return tuple(rows)
+
+
+def checks_of(findings: Findings, is_passed: bool) -> tuple[FindingRow, ...]:
+    """Return the rows of the checks that passed, or of those that do not apply."""
+    return tuple(
+        _check(not_reported)
+        for not_reported in findings.not_reported
+        if not_reported.applicable is is_passed
+    )
+
+
+def _check(not_reported: NotReported) -> FindingRow:
+    return FindingRow(
+        RowKind.CHECK, f"{not_reported.title}: {not_reported.why}", rule=not_reported.rule
+    )
+
+
+_EDGE, _ICON, _GAP, _MARK = 12, 10, 8, 14  # px at a scale of 1
+_SIDE = 150  # the column of gains; at most this part of the row:
+_SIDE_PART = 0.34
+_AIR, _LINE, _BAR = 8, 2, 3
+_LEAST = 80
+_WRAP = int(Qt.TextFlag.TextWordWrap)
+_RIGHT = _WRAP | int(Qt.AlignmentFlag.AlignRight)
+_COLORS = {Severity.HIGH: "error", Severity.MEDIUM: "warning", Severity.LOW: "text3"}
+# Names from profiles have no spaces. If one is too wide, its lines break after these characters.
+_BREAKS = re.compile(r"(?<=[_:./])(?=\w)")
+_HERE = "\u200b"  # a line may break here
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the parts of a row are, in the coordinates of the viewport.
+
+    bar: only of a finding; icon: only of a finding or a group; mark: only of a row with a rule;
+    empty otherwise.
+    """
+
+    icon: QRect
+    title: QRect
+    detail: QRect
+    figure: QRect
+    base: QRect
+    bar: QRect
+    mark: QRect
+    height: int
+
+
+class FindingDelegate(QStyledItemDelegate):
+    """Paints the rows; `opacity` of the view fades them."""
+
+    def __init__(self, view: QAbstractItemView, theme: Theme) -> None:
+        super().__init__(view)
+        self._view, self._theme = view, theme
+        self.opacity = 1.0
+
+    def places(self, row: FindingRow, rect: QRect) -> Places:
+        """Return where the parts of a row are; only the width and the top left of `rect` count."""
+        px = self._theme.px
+        nothing = QRect()
+        air = px(_AIR) if row.kind is RowKind.FINDING else px(_AIR) // 2
+        top, left, right = rect.top() + air, rect.left() + px(_EDGE), rect.right() - px(_EDGE)
+        line = QFontMetrics(self._theme.font("cell")).height()
+        mark = icon = figure = base = bar = nothing
+        if row.rule:
+            mark = QRect(right - px(_MARK), top + (line - px(_MARK)) // 2, px(_MARK), px(_MARK))
+            right = mark.left() - px(_GAP)
+        if row.kind in (RowKind.FINDING, RowKind.GROUP):
+            icon = QRect(left, top + (line - px(_ICON)) // 2, px(_ICON), px(_ICON))
+        left += px(_ICON + _GAP)
+        bottom = top
+        end = right
+        if row.figure:
+            side = min(px(_SIDE), round(rect.width() * _SIDE_PART))
+            end = right - side - px(_GAP)
+            figure = self._text(row.figure, "cell", right - side, top, side)
+            base = self._text(row.base, "caption", right - side, figure.bottom() + px(_LINE), side)
+            bottom = base.bottom()
+        width = max(end - left, px(_LEAST))
+        title = self._text(row.title, self._role(row), left, top, width)
+        detail = nothing
+        bottom = max(bottom, title.bottom())
+        if row.detail:
+            detail = self._text(row.detail, "caption", left, title.bottom() + px(_LINE), width)
+            bottom = max(bottom, detail.bottom())
+        if row.finding is not None and row.finding.share is not None:
+            bar = QRect(left, bottom + px(_LINE) * 2, right - left, px(_BAR))
+            bottom = bar.bottom()
+        return Places(icon, title, detail, figure, base, bar, mark, bottom + air - rect.top())
+
+    def _role(self, row: FindingRow) -> str:
+        return "cell" if row.kind is not RowKind.CHECK else "caption"
+
+    def _text(self, text: str, role: str, left: int, top: int, width: int) -> QRect:
+        """Return the place of a wrapped text, `width` wide and as tall as it needs."""
+        metrics = QFontMetrics(self._font(role))
+        wrapped = breakable(text, metrics, width)
+        height = metrics.boundingRect(QRect(0, 0, width, 0), _WRAP, wrapped).height()
+        return QRect(left, top, width, height)
+
+    def _font(self, role: str) -> QFont:
+        return self._theme.font(role)  # type: ignore[arg-type]
+
+    @guard(QSize())
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        row: FindingRow = index.data(Qt.ItemDataRole.UserRole)
+        width = self._view.viewport().width()
+        return QSize(self._theme.px(200), self.places(row, QRect(0, 0, width, 0)).height)
+
+    @guard
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        row: FindingRow = index.data(Qt.ItemDataRole.UserRole)
+        theme, rect, state = self._theme, option.rect, option.state
+        painter.save()
+        painter.setOpacity(self.opacity)
+        if state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(rect, theme.color("selection"))
+        elif state & QStyle.StateFlag.State_MouseOver and row.kind is not RowKind.NOTE:
+            painter.fillRect(rect, theme.color("hover"))
+        places = self.places(row, rect)
+        first = "text1" if row.kind is RowKind.FINDING else "text2"
+        self._write(painter, places.title, row.title, self._role(row), first)
+        self._write(painter, places.detail, row.detail, "caption", "text2")
+        self._write(painter, places.figure, row.figure, "cell", "text1", _RIGHT)
+        self._write(painter, places.base, row.base, "caption", "text2", _RIGHT)
+        self._paint_icon(painter, QRectF(places.icon), row)
+        if not places.mark.isEmpty():
+            self._icon(painter, places.mark, "info", "text2")
+        if row.finding is not None:
+            if row.finding.share is not None:
+                self._paint_share(painter, QRectF(places.bar), row.finding.share)
+            line = QRectF(rect.left(), rect.bottom(), rect.width(), 1)
+            painter.fillRect(line, theme.color("hairline"))
+        if state & QStyle.StateFlag.State_HasFocus and self._view.hasFocus():
+            painter.setPen(theme.color("accent"))
+            painter.drawRect(rect.adjusted(0, 0, -1, -1))
+        painter.restore()
+
+    def _write(
+        self, painter: QPainter, place: QRect, text: str, role: str, tone: str, flags: int = _WRAP
+    ) -> None:
+        if text:
+            font = self._font(role)
+            painter.setFont(font)
+            painter.setPen(self._theme.color(tone))
+            painter.drawText(place, flags, breakable(text, QFontMetrics(font), place.width()))
+
+    def _icon(self, painter: QPainter, place: QRect, name: str, tone: str) -> None:
+        ratio = self._view.devicePixelRatioF()
+        painter.drawPixmap(place, self._theme.pixmap(name, tone, place.width(), ratio))
+
+    def _paint_icon(self, painter: QPainter, place: QRectF, row: FindingRow) -> None:
+        """Paint the severity of a finding, or the arrow of a group."""
+        if row.kind is RowKind.GROUP:
+            name = "chevron-down" if row.is_open else "chevron-right"
+            grown = place.toRect().adjusted(-2, -2, 2, 2)
+            self._icon(painter, grown, name, "text2")
+        elif row.finding is not None:
+            paint_severity(painter, place, row.finding.severity, self._theme)
+
+    def _paint_share(self, painter: QPainter, place: QRectF, share: float) -> None:
+        theme = self._theme
+        painter.fillRect(place, theme.color("hairline"))
+        bar = QRectF(place.left(), place.top(), place.width() * share, place.height())
+        paint_bar(painter, bar, theme.color("accent"), theme)
+
+
+def paint_severity(painter: QPainter, place: QRectF, severity: Severity, theme: Theme) -> None:
+    """Paint the shape of a severity: filled triangle, filled diamond, empty circle."""
+    color = theme.color(_COLORS[severity])
+    middle = place.center()
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(color, 1.5))
+    if severity is Severity.LOW:
+        painter.drawEllipse(place.adjusted(1.5, 1.5, -1.5, -1.5))
+    else:
+        top, bottom = QPointF(middle.x(), place.top()), QPointF(middle.x(), place.bottom())
+        corners = [top, place.bottomRight(), place.bottomLeft()]
+        if severity is Severity.MEDIUM:
+            left, right = QPointF(place.left(), middle.y()), QPointF(place.right(), middle.y())
+            corners = [top, right, bottom, left]
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color)
+        painter.drawPolygon(QPolygonF(corners))
+    painter.restore()
+
+
+def breakable(text: str, metrics: QFontMetrics, width: int) -> str:
+    """Return a text with places to break the words that are wider than a column of `width` px.
+
+    A part of such a word that is too wide as well may break anywhere.
+    """
+
+    def fitting(part: str) -> str:
+        return part if metrics.horizontalAdvance(part) <= width else _HERE.join(part)
+
+    return " ".join(
+        word
+        if metrics.horizontalAdvance(word) <= width
+        else _HERE.join(fitting(part) for part in _BREAKS.split(word))
+        for word in visible_controls(text).split(" ")
+    )
+
 
 _SHOWN_MS = 60_000  # a rule that was requested stays until the next key, click or move
 

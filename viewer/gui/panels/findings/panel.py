@@ -15,16 +15,14 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.analysis.findings.finding import Family, PanelRef
 from viewer.analysis.findings.findings import Findings
-from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.file_caption import FileCaption
-from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column
-from viewer.gui.panels.base.panel_host import PanelHost
+from viewer.gui.panels.base.panel import PanelHost, Question, Sentence, head_row, plain_column
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
 from viewer.gui.qt.clipboard import CopyFormat, copy_text, formatted_list
 from viewer.gui.qt.widgets.tables import let_copy
 from viewer.gui.session.navigation import show_place
-from viewer.model.scope import TimeScope
+from viewer.model.figures import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.view.open_trace import OpenTrace

@@ -1,24 +1,166 @@
-"""The lines above the graph: how much of the model it shows, what to color by, and the search."""
+"""The lines around the graph: what it shows, its colors and the search above, the legends below."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QSizePolicy, QSpinBox, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpinBox, QVBoxLayout, QWidget
 
-from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction
+from viewer.analysis.comparison.comparison import Verdict
+from viewer.analysis.delegates.delegation import Instance
+from viewer.analysis.flows.dataflow import MOST_HOPS, Direction, dataflow_of
 from viewer.gui.panels.base.file_caption import FileCaption
-from viewer.gui.panels.base.page_panel import head_row, plain_column
-from viewer.gui.panels.base.panel_host import PanelHost
-from viewer.gui.panels.graph.measures import MeasureKind
-from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures, NodeFigures
-from viewer.gui.panels.graph.search import NodeSearch
-from viewer.gui.qt.widgets.combo_box import ComboBox
-from viewer.gui.qt.widgets.labels import label
-from viewer.gui.qt.widgets.segment_bar import SegmentBar, tool_button
+from viewer.gui.panels.base.panel import PanelHost, head_row, plain_column
+from viewer.gui.panels.graph.measures import (
+    CHANGE_STEPS,
+    CallFill,
+    ChangeFigures,
+    ChangeFill,
+    CostFigures,
+    Fill,
+    Measure,
+    MeasureKind,
+    NoCostFill,
+    NodeFigures,
+    backend_name,
+    colors_of,
+    paint_hatch,
+)
+from viewer.gui.panels.graph.question import GraphAnswer, backends_of
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.cells import SIDE, paint_mark
+from viewer.gui.qt.widgets.controls import ComboBox, EscapeField, SegmentBar, tool_button
+from viewer.gui.qt.widgets.labels import ElidedLabel, label
+from viewer.model.times import MINUS, counted, group_digits
+from viewer.program.program import Program
+from viewer.render.graph.model_tree import GroupKind, GroupTree
+from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
+from viewer.reports.compare_text import WORDS
+
+_FIELD = 150  # px
+_LEAST_FIELD = 80  # px, next to large buttons
+
+
+def searched_texts(tree: GroupTree, program: Program, calls: Sequence[Instance]) -> list[str]:
+    """Return the text of every node that is searched, in small letters.
+
+    Of an operator its label and the names of its graph nodes, of a module its path and class, of a
+    delegate call its delegate and instruction, of a run nothing.
+    """
+    texts = []
+    paths: list[str] = []
+    for node, (name, detail) in enumerate(zip(tree.names, tree.details, strict=True)):
+        operator, call, parent = (
+            int(column[node]) for column in (tree.operator, tree.call, tree.parent)
+        )
+        path = paths[parent] if parent > 0 else ""
+        text = ""
+        if operator >= 0:
+            searched = program.operators[operator]
+            text = " ".join((searched.label, *(each.name for each in searched.nodes)))
+        elif call >= 0:
+            text = f"{backend_name(calls[call])} instruction {calls[call].instruction}"
+        elif tree.kind[node] != GroupKind.RUN:
+            path = f"{path}.{name}" if path else name if node else ""
+            text = f"{path} {detail}"
+        paths.append(path)
+        texts.append(text.casefold())
+    return texts
+
+
+def hits(texts: Sequence[str], wanted: str) -> list[int]:
+    """Return the nodes whose texts have all words that are wanted, in the order of the tree."""
+    words = wanted.casefold().split()
+    if not words:
+        return []
+    return [node for node, text in enumerate(texts) if all(word in text for word in words)]
+
+
+class FindField(EscapeField):
+    """The search field. `stepped(way)`: Enter (1) or Shift+Enter (-1); `left()`: Escape."""
+
+    stepped = Signal(int)
+    left = Signal()
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            back = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+            self.stepped.emit(-1 if back else 1)
+        elif event.key() == Qt.Key.Key_Escape:
+            self.clear()
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class NodeSearch(QWidget):
+    """The field, and how many hits there are. `stepped(node)`: show a hit."""
+
+    stepped = Signal(int)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._answer: GraphAnswer | None = None
+        self._texts: Sequence[str] = ()  # of the nodes, as soon as somebody searches
+        self._hits: list[int] = []
+        self._hit = -1
+        self.field = FindField()
+        self.field.setPlaceholderText("Find a node")
+        self.field.setAccessibleName("Find an operator or module")
+        self.field.setToolTip(
+            "Enter: next hit, Shift+Enter: previous hit, Esc: return to the graph"
+        )
+        self.field.setMinimumWidth(theme.px(_LEAST_FIELD))
+        self.field.setMaximumWidth(theme.px(_FIELD))
+        self.field.show_clear_button()
+        self.field.textChanged.connect(self._search)
+        self.field.stepped.connect(self.step)
+        self.count = ElidedLabel("", theme, "caption", "text2")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(theme.px(8))
+        row.addWidget(self.field)
+        row.addWidget(self.count, 1)
+
+    def search_in(self, answer: GraphAnswer | None) -> None:
+        """Search another graph; None releases the one before."""
+        before, self._answer = self._answer, answer
+        if before is None or answer is None or before.model is not answer.model:
+            self._texts = ()
+            self._search(self.field.text())
+
+    @Slot(str)
+    def _search(self, wanted: str) -> None:
+        self._hits, self._hit = [], -1
+        if self._answer is not None and wanted.strip():
+            model, question = self._answer.model, self._answer.question
+            self._texts = self._texts or searched_texts(model.tree, model.program, question.calls)
+            self._hits = hits(self._texts, wanted)
+        self._show_count()
+
+    def _show_count(self) -> None:
+        text = ""
+        if self.field.text().strip():
+            count = group_digits(len(self._hits))
+            text = f"{self._hit + 1} of {count}" if self._hit >= 0 else counted(
+                len(self._hits), "hit") if self._hits else "no hit"  # fmt: skip
+        self.count.setText(text)
+
+    @Slot(int)
+    def step(self, way: int) -> None:
+        """Go to the next hit (1), or to the previous one (-1)."""
+        if not self._hits:
+            return
+        before = self._hit if self._hit >= 0 else -1 if way > 0 else 0
+        self._hit = (before + way) % len(self._hits)
+        self._show_count()
+        self.stepped.emit(self._hits[self._hit])
+
 
 HOPS = 2
 
@@ -165,3 +307,167 @@ class GraphControls(QWidget):
     def _follow_mode(self, mode: GraphMode) -> None:
         self.set_mode(mode)
         self.changed.emit()
+
+
+_CHANGE_SCALE: tuple[Fill, ...] = (
+    *(ChangeFill(Verdict.FASTER, step) for step in range(CHANGE_STEPS, 0, -1)),
+    ChangeFill(Verdict.NO_CHANGE),
+    *(ChangeFill(Verdict.SLOWER, step) for step in range(1, CHANGE_STEPS + 1)),
+)
+_HEAT_SCALE: tuple[Fill, ...] = tuple(range(HEAT, HEAT + HEAT_STEPS))
+
+_STEP, _BOX, _SPACE, _GAP = 14, 12, 6, 12  # px
+
+# What an entry consists of: a text, the mark of a verdict, or boxes of fills.
+Part = str | Verdict | tuple[Fill, ...]
+
+
+class Legend(QWidget):
+    """A scale up to the largest value, then the fills that are used, each with its name."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._entries: Sequence[tuple[Part, ...]] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self.update)
+
+    def show_values(
+        self, measure: Measure | None, most: str, fills_used: set[Fill], calls: Sequence[str]
+    ) -> None:
+        """Show the legend of values, or that nothing has any.
+
+        most: the end of the scale, "" for none. calls: the delegates, whose calls have grounds of
+        their own.
+        """
+        title, least, none = "", "", ""
+        if measure is not None:
+            title, least, none = measure.title, measure.least, measure.none
+        names: dict[Fill, str] = {
+            SLAB: "shared", NoCostFill.IDLE: none, NoCostFill.UNLINKED: "not linked"
+        }  # fmt: skip
+        others: list[tuple[Part, str]] = [
+            ((fill,), name) for fill, name in names.items() if fill in fills_used
+        ]
+        others += [((CallFill(number),), f"{name} call") for number, name in enumerate(calls)]
+        scale = (f"{title}  {least}", _HEAT_SCALE, most) if most else ()
+        self._show(f"Color by {title}, {least} to {most}", scale, others)
+
+    def show_changes(self, most: str, fills_used: set[Fill]) -> None:
+        """Show the legend of changes.
+
+        most: the largest proven change without its sign, "" if none is proven. fills_used: the
+        fills of the nodes; the others are not listed.
+        """
+        changes = {fill for fill in fills_used if isinstance(fill, ChangeFill)}
+        others: list[tuple[Part, str]] = [
+            (verdict, WORDS[verdict])
+            for verdict in (Verdict.NO_CHANGE, Verdict.CANNOT_TELL)
+            if any(fill.verdict is verdict and not fill.only_in for fill in changes)
+        ]
+        others += [
+            ((ChangeFill(Verdict.CANNOT_TELL, only_in=arm),), f"only in {arm}")
+            for arm in "AB"
+            if any(fill.only_in == arm for fill in changes)
+        ]
+        if NoCostFill.UNLINKED in fills_used:
+            others.append(((NoCostFill.UNLINKED,), "no slice"))
+        least, largest = f"{MINUS}{most}", f"+{most}"
+        name = f"Color by change per inference: faster, {least}, to slower, {largest}"
+        scale = (Verdict.FASTER, least, _CHANGE_SCALE, largest, Verdict.SLOWER) if most else ()
+        self._show(name, scale, others)
+
+    def _show(self, name: str, scale: tuple[Part, ...], others: Sequence[tuple[Part, str]]) -> None:
+        """Show the legend, or hide it if there is nothing to explain. name: what a scale means."""
+        self._entries = [scale, *others] if scale else others
+        self.setAccessibleName(", ".join(([name] if scale else []) + [text for _, text in others]))
+        self.setVisible(bool(self._entries))
+        self.updateGeometry()
+        self.update()
+
+    def _width(self, part: Part) -> int:
+        px = self._theme.px
+        if isinstance(part, str):
+            return QFontMetrics(self._theme.font("caption")).horizontalAdvance(part)
+        if isinstance(part, Verdict):
+            return px(SIDE)
+        return len(part) * px(_STEP) if len(part) > 1 else px(_BOX)
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        px = self._theme.px
+        widths = [self._width(part) + px(_SPACE) for entry in self._entries for part in entry]
+        return QSize(sum(widths) + len(self._entries) * px(_GAP - _SPACE), px(18))
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, px, x = self._theme, self._theme.px, 0
+        painter = QPainter(self)
+        painter.setFont(theme.font("caption"))
+        for entry in self._entries:
+            for part in entry:
+                room = QRectF(x, 0, self._width(part), self.height())
+                if isinstance(part, str):
+                    painter.setPen(theme.color("text2"))
+                    painter.drawText(room.adjusted(0, 0, 1, 0), Qt.AlignmentFlag.AlignVCenter, part)
+                elif isinstance(part, Verdict):
+                    paint_mark(painter, room.center(), part.value, theme)
+                else:
+                    self._paint_boxes(painter, room, part)
+                x += self._width(part) + px(_SPACE)
+            x += px(_GAP - _SPACE)
+        painter.end()
+
+    def _paint_boxes(self, painter: QPainter, room: QRectF, fills: tuple[Fill, ...]) -> None:
+        """Paint boxes side by side; one without a color of its own is outlined."""
+        side, width = float(self._theme.px(_BOX)), room.width() / len(fills)
+        for number, fill in enumerate(fills):
+            box = QRectF(room.left() + number * width, room.center().y() - side / 2, width, side)
+            colors = colors_of(fill, self._theme)
+            is_hatched = isinstance(fill, ChangeFill) and bool(fill.only_in)
+            if not is_hatched and not isinstance(fill, NoCostFill | CallFill):
+                painter.fillRect(box, colors.fill)
+                continue
+            pen = QPen(colors.outline, 1)
+            if colors.is_dashed:
+                pen.setStyle(Qt.PenStyle.DashLine)
+            painter.setPen(pen)
+            painter.setBrush(colors.fill)
+            box.adjust(0.5, 0.5, -0.5, -0.5)
+            painter.drawRect(box)
+            if is_hatched:
+                paint_hatch(painter, box, self._theme)
+
+
+class GraphFoot(QWidget):
+    """A summary, the legend, and a note about what is not shown."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.summary = ElidedLabel("", theme, "caption", "text1")
+        self.note = ElidedLabel("", theme, "caption", "text2")
+        self.legend = Legend(theme)
+        line = QHBoxLayout()
+        line.setSpacing(theme.px(12))
+        line.addWidget(self.legend)
+        line.addWidget(self.note, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(6))
+        column.setSpacing(theme.px(2))
+        column.addWidget(self.summary)
+        column.addLayout(line)
+
+    def show_answer(self, answer: GraphAnswer) -> None:
+        """Show the legend of a graph, and what is not shown."""
+        measure, around = answer.measure, answer.around
+        fills = {look.fill for look in answer.looks.values()}
+        if isinstance(answer.values, ChangeFigures):
+            self.legend.show_changes(answer.most, fills)
+        else:
+            calls = backends_of(answer.question.calls) if around is None else ()
+            self.legend.show_values(measure, answer.most, fills, calls)
+        unknown = dataflow_of(answer.question.program).unknown.values()
+        reason = next(iter(unknown), "") if around is None else around.reason
+        texts = ["" if around is None else around.limit_text]
+        texts += [f"{text}." for text in ("" if measure is None else measure.note, reason) if text]
+        self.note.setText(" ".join(filter(None, texts)))

@@ -21,16 +21,18 @@ from PySide6.QtWidgets import QWidget
 from viewer.analysis.delegates.delegation import Instance, instances_of
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
-from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
-from viewer.gui.panels.base.cost_panel import no_costs
-from viewer.gui.panels.base.page_panel import Sentence, plain_column
-from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost
-from viewer.gui.panels.graph.controls import GraphControls, GraphMode
-from viewer.gui.panels.graph.legends import GraphFoot
-from viewer.gui.panels.graph.names import call_name
-from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures
-from viewer.gui.panels.graph.painting import picture_image, picture_svg
-from viewer.gui.panels.graph.picture import GraphPicture
+from viewer.gui.panels.base.panel import (
+    AnswerPanel,
+    ExportedFile,
+    PanelHost,
+    Question,
+    Sentence,
+    plain_column,
+)
+from viewer.gui.panels.base.trace_panel import no_costs
+from viewer.gui.panels.graph.controls import GraphControls, GraphFoot, GraphMode
+from viewer.gui.panels.graph.measures import ChangeFigures, CostFigures, call_name
+from viewer.gui.panels.graph.painting import GraphPicture, picture_image, picture_svg
 from viewer.gui.panels.graph.question import (
     Center,
     GraphAnswer,
@@ -38,17 +40,16 @@ from viewer.gui.panels.graph.question import (
     GraphSubject,
     around_of,
     has_edges_at_once,
+    summary,
     work_out,
 )
-from viewer.gui.panels.graph.tips import summary
 from viewer.gui.panels.graph.view import ACROSS_FROM, GraphView
-from viewer.gui.qt.clipboard import copy_picture
-from viewer.gui.qt.image_files import png_bytes
-from viewer.gui.session.feeds.comparison import ComparisonFeed
-from viewer.gui.session.feeds.costs import CostAnswer, CostFeed
+from viewer.gui.qt.clipboard import copy_picture, png_bytes
+from viewer.gui.session.comparison import ComparisonFeed
+from viewer.gui.session.feeds.feed import CostAnswer, CostFeed
 from viewer.program.program import Program
 from viewer.render.graph.nested_layout import GroupSizes
-from viewer.view.compared.open_comparison import OpenComparison
+from viewer.view.open_comparison import OpenComparison
 from viewer.workspace.exports import ExportJob, NothingToExport
 
 NOTHING = (

@@ -14,20 +14,29 @@ from PySide6.QtGui import QAccessible, QColor, QPainter, QPen
 from PySide6.QtWidgets import QMenu
 
 from viewer.arrays import Ints
-from viewer.gui.panels.base.box_painting import paint_label
-from viewer.gui.panels.base.box_view import BoxView
-from viewer.gui.panels.base.range_view import MOST_RINGS
-from viewer.gui.panels.memory.answer import ArenaAxis, MemoryAnswer
-from viewer.gui.panels.memory.contents import instruction_text, size_text, tip_lines
+from viewer.gui.panels.base.range_view import MOST_RINGS, BoxView, paint_label
+from viewer.gui.panels.memory.answer import (
+    ArenaAxis,
+    MemoryAnswer,
+    instruction_text,
+    size_text,
+    tip_lines,
+)
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.elided_text import elided_text
+from viewer.gui.qt.widgets.labels import elided_text
 from viewer.model.text import bytes_text
-from viewer.render.axis.xmap import XMap
-from viewer.render.boxes.arena import ArenaBand, draw_boxes, place_bands, place_boxes
-from viewer.render.boxes.raster import NONE, colored
-from viewer.render.canvas import Canvas
+from viewer.render.box_pictures import (
+    NONE,
+    ArenaBand,
+    colored,
+    draw_boxes,
+    place_bands,
+    place_boxes,
+)
+from viewer.render.layout import Canvas
 from viewer.render.palette import Emphasis, Palette, Pixels, label_colors, rgb_table
+from viewer.render.time_axis import XMap
 
 _CAPTION = 15  # px above each band
 _FIRST_CAPTION = 160  # px of width

@@ -10,22 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from viewer.analysis.comparison.changes.operators import ModuleChanges, module_changes
 from viewer.analysis.comparison.comparison import Compared
 from viewer.analysis.comparison.levels import MODULE
+from viewer.analysis.comparison.operator_changes import ModuleChanges, module_changes
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.cost.costs import CostRow
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number
 from viewer.gui.panels.model.rows import ModelRows
 from viewer.gui.panels.model.table import OF_CHANGES, ModelColumn, ModelRow, RowKind
-from viewer.gui.qt.widgets.tree_model import TreeColumn
+from viewer.gui.qt.widgets.trees import TreeColumn
 from viewer.gui.session.comparison import row_of_selection, select_row, select_rows
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_time
 from viewer.program.module_tree import ModuleTree, module_tree
 from viewer.program.program import Program
 from viewer.reports.compare_text import change_ns_text, change_text, row_sentence, verdict_text
-from viewer.view.compared.open_comparison import OpenComparison
+from viewer.view.open_comparison import OpenComparison
 
 
 @dataclass(frozen=True, eq=False)

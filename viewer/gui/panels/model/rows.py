@@ -15,18 +15,25 @@ from typing import Self
 import numpy as np
 
 from viewer.analysis.cost.costs import CostRow
-from viewer.analysis.cost.lines import lines_text
+from viewer.analysis.cost.source_costs import lines_text
 from viewer.analysis.links.labels import run_label, set_label
 from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.arrays import Bools, Ints
-from viewer.gui.panels.base.operator_tables.contents import WHOLE_BELOW
+from viewer.gui.panels.base.cost_painting import CostRows, colors_of
+from viewer.gui.panels.base.operator_model import WHOLE_BELOW
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, tensor_text
-from viewer.gui.panels.base.swatches import colors_of
-from viewer.gui.panels.base.tree_cells import CostRows
-from viewer.gui.panels.model.costs import ModelCosts, ModelFigures, charged_figures
-from viewer.gui.panels.model.table import OF_RECORD, WITH_COSTS, ModelColumn, ModelRow, RowKind
-from viewer.gui.qt.widgets.tree_model import GrownRows, TreeColumn
-from viewer.model.figure_base import FigureBase
+from viewer.gui.panels.model.table import (
+    OF_RECORD,
+    WITH_COSTS,
+    ModelColumn,
+    ModelCosts,
+    ModelFigures,
+    ModelRow,
+    RowKind,
+    charged_figures,
+)
+from viewer.gui.qt.widgets.trees import GrownRows, TreeColumn
+from viewer.model.figures import FigureBase
 from viewer.model.times import counted, format_position, group_digits, percent_digits
 from viewer.model.timing import is_rounded_zero
 from viewer.program.module_tree import ModuleKind, ModuleTree

@@ -1,13 +1,25 @@
-"""The rows and columns of the Model panel: kinds of rows; titles, widths and tips of columns."""
+"""The columns of the Model panel, and the costs of a module tree that stand in them.
+
+Costs are figures of rows; each column says what its shares are of and how it adds up.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
-from viewer.analysis.statistics import figure_terms
-from viewer.gui.panels.base.tree_cells import CHANGE, RATIO, arm_columns
-from viewer.gui.qt.widgets.tree_model import Cell, TreeColumn
+import numpy as np
+
+from viewer.analysis.cost.source_costs import ModuleCosts, RunMedians
+from viewer.gui.panels.base.cost_painting import CHANGE, RATIO, arm_columns, whole_text
+from viewer.gui.qt.widgets.tables import any_fraction_of_ns
+from viewer.gui.qt.widgets.trees import Cell, TreeColumn
+from viewer.model import figures as figure_terms
+from viewer.model.figures import MEDIAN_WORD as MEDIAN
+from viewer.model.figures import FigureBase, FigureTerm, TimeScope
+from viewer.program.module_tree import ModuleKind
+from viewer.view.open_trace import OpenTrace
 
 
 class RowKind(Enum):
@@ -142,3 +154,128 @@ OF_CHANGES = (
     ModelColumn.CHANGE,
     ModelColumn.RATIO,
 )
+
+
+_DIVIDED = (
+    ModelColumn.TOTAL,
+    ModelColumn.FORWARD,
+    ModelColumn.BACKWARD,
+    ModelColumn.SELF,
+    ModelColumn.SHARED,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCosts:
+    """The costs of a module tree, in one inference, a range, or the whole trace.
+
+    shown: the trace as it is displayed. medians: over all inferences but
+    the warm-up, whatever the scope is.
+    """
+
+    shown: OpenTrace
+    scope: TimeScope
+    costs: ModuleCosts
+    medians: RunMedians
+
+    @cached_property
+    def base(self) -> FigureBase:
+        """What the figures are per."""
+        return self.shown.base_of(self.scope)
+
+    def base_of(self, column: TreeColumn) -> FigureBase:
+        """Return what a column of times is per: some are no mean per inference."""
+        is_divided = column in _DIVIDED
+        return self.base if is_divided else FigureBase(self.base.rate)
+
+    def title(self, column: TreeColumn) -> str:
+        """Return the title of a column, with what its figures are per."""
+        if column is ModelColumn.SHARE:
+            return self.share_term.title
+        if column in (ModelColumn.SUM, ModelColumn.SLICES):
+            return self.base.summed(column.title)
+        if column is ModelColumn.P50:
+            if len({run.scope for run in self.shown.trace.inferences()}) > 1:
+                return MEDIAN  # that of each method is of its own inferences
+            return replace(self.base, count=self.medians.runs).median_title
+        if column in (ModelColumn.FORWARD, ModelColumn.BACKWARD):
+            return column.title  # parts of the total, whose title has the base
+        return self.base_of(column).titled(column.title)
+
+    def tip(self, column: TreeColumn) -> str:
+        """Return the tooltip of a column."""
+        base = self.base_of(column)
+        is_sum = column in (ModelColumn.SUM, ModelColumn.SLICES)
+        more = self.base.sum_explanation if is_sum else base.explanation
+        return " ".join(filter(None, (self.base.unit.worded(column.tip), more)))
+
+    @property
+    def share_term(self) -> FigureTerm:
+        """What the shares are of."""
+        whole = whole_text(self.shown.trace, figure_terms.BUSY_TIME)
+        return figure_terms.share(whole, f"{figure_terms.TOTAL.title} time", self.base)
+
+    @cached_property
+    def fractions(self) -> frozenset[TreeColumn]:
+        """The time columns in which a module has a fraction of a ns."""
+        rate, costs = float(self.shown.axis.ns_per_tick), self.costs
+        with_slices = costs.slices > 0
+        means = costs.total[with_slices] * rate / costs.slices[with_slices]
+        per = rate / self.base.divisor
+        columns = (
+            (ModelColumn.MEAN, means),
+            (ModelColumn.P50, self.medians.modules * rate),
+            (ModelColumn.TOTAL, costs.total * per),
+            (ModelColumn.FORWARD, costs.forward * per),
+            (ModelColumn.BACKWARD, costs.backward * per),
+            (ModelColumn.SELF, costs.self_ticks * per),
+            (ModelColumn.SHARED, costs.outside * per),
+        )
+        return frozenset(cell for cell, ns in columns if any_fraction_of_ns(ns))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFigures:
+    """The numbers of a row, None if it has none.
+
+    total, self_ticks, shared, forward, backward: integer ticks. mean, p50: ticks as floats. slices:
+    a count.
+    """
+
+    total: int | None = None
+    self_ticks: int | None = None
+    shared: int | None = None
+    slices: int | None = None
+    mean: float | None = None
+    p50: float | None = None
+    forward: int | None = None
+    backward: int | None = None
+
+
+def charged_figures(
+    total: int, self_ticks: int | None, shared: int | None, slices: int, p50: float | None
+) -> ModelFigures:
+    """Return the figures of operators. Without time and slices the total is None, not 0."""
+    if not total and not slices:
+        return ModelFigures(shared=shared, p50=p50 or None)
+    return ModelFigures(total, self_ticks, shared, slices, total / slices if slices else None, p50)
+
+
+def parts_of(costed: ModelCosts) -> tuple[tuple[str, str, float], ...]:
+    """Return the parts of the total: the name, color token and ns of each.
+
+    "Modules" covers operator sets inside one module, "Shared" those across several modules.
+    """
+    costs = costed.costs
+    without = {ModuleKind.UNPLACED, *([ModuleKind.METHOD] if costs.tree.is_joined else ())}
+    unplaced = [module.kind in without for module in costs.tree.modules]
+    loose = int(costs.self_ticks[np.array(unplaced)].sum())
+    inside, across = int(costs.self_ticks.sum()) - loose, int(costs.shared.sum())
+    free = costs.whole - inside - across - loose
+    inside_one, shared, no_module, rest = costed.base.parts(inside, across, loose, free)
+    # The names are short: at 1600 px of width longer ones leave no room for the figures.
+    parts = [("Modules", "accent", inside_one), ("Shared", "slab", shared)]
+    if loose:
+        parts.append(("No module", "text3", no_module))
+    parts.append(("No operator", "", rest))
+    return tuple(parts)

@@ -1,24 +1,223 @@
-"""The rows and texts of the Numbers panel. No Qt.
+"""The rows and texts of the Numbers panel, its measures, and the detail of one row. No Qt.
 
-The swatch of a row is that of its color: a row has the number of its color in `operators`.
+The swatch of a row is that of its color: a row has the number of its color in `operators`. For the
+detail, the tensor of the selected row only is read, a block at a time.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
-from viewer.analysis.numbers.compared import Gap
-from viewer.gui.panels.base.operator_tables.contents import OperatorContents, TableRow, name_parts
+from viewer.analysis.numbers.compared import OTHER_SHAPES, Gap
+from viewer.analysis.numbers.tensor_summary import (
+    Plane,
+    PlaneShape,
+    Shown,
+    Summary,
+    histogram_of,
+    plane_of,
+    summary_of,
+)
+from viewer.arrays import Floats, Ints
+from viewer.codecs.reading import UnreadableFile
+from viewer.codecs.tensor_values import StoredTensor, same_shape
+from viewer.gui.panels.base.operator_model import OperatorContents, TableRow, name_parts
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
-from viewer.gui.panels.numbers.measures import Measure, value_of
-from viewer.gui.session.numbers.logged import Figures, LoggedNumbers, MeasuredNumbers, NumbersRow
+from viewer.gui.panels.base.table import ColumnKind, Heading
+from viewer.gui.session.feeds.logged_numbers import (
+    Figures,
+    LoggedNumbers,
+    MeasuredNumbers,
+    NumbersRow,
+)
 from viewer.model.text import one_line
 from viewer.model.times import MINUS, NARROW_SPACE, counted, group_digits
 from viewer.render.palette import OPERATORS, PLAIN, RAMP, SLAB, Palette, by_name
+
+_LEAST_STEP_DB = 10
+_MOST_TICKS = 5
+_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+class Measure(Enum):
+    """What the chart shows; its value is the title of its button."""
+
+    SNR = "SNR"
+    MSE = "MSE"
+    L1 = "L1"
+    COSINE = "Cosine"
+    MAX = "Max error"
+
+
+TIPS = {
+    Measure.SNR: "Signal-to-noise ratio in dB: 20 dB less means 10 times the error",
+    Measure.MSE: "Mean squared error",
+    Measure.L1: "Sum of the absolute differences",
+    Measure.COSINE: "Cosine similarity: the chart shows its distance from 1",
+    Measure.MAX: "Largest absolute difference of two values",
+}
+LARGEST = "Largest absolute value"
+DISTANCE = f"1 {MINUS} cosine"
+
+
+class BarKind(IntEnum):
+    """What a bar is."""
+
+    MEASURED = 0
+    EQUAL = 1  # no difference
+    ODD = 2  # NaN or infinite values, or nothing defined
+    PENDING = 3  # not read yet, or it cannot be compared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bars:
+    """The bars of a chart, in the order in which calls finished.
+
+    title: of the axis. rows: the row of each. top: on the axis, which is logarithmic or not. kind:
+    a `BarKind`. low, high: of the axis. ticks: places on it and their texts. most: the bar at which
+    the error grows most, -1 for none. rises: whether a higher bar is worse.
+    """
+
+    title: str
+    rows: Ints
+    top: Floats
+    kind: NDArray[np.uint8]
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    most: int
+    rises: bool
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def bar_of(self, row: int) -> int:
+        """Return the bar of a row, -1 for none."""
+        index = int(np.searchsorted(self.rows, row))
+        return index if index < len(self.rows) and self.rows[index] == row else -1
+
+    @property
+    def badness(self) -> Floats:
+        """Per bar how bad it is: where several share a pixel, the worst is drawn."""
+        worst = np.where(self.kind == BarKind.ODD, np.inf, self.top if self.rises else -self.top)
+        worst[(self.kind == BarKind.EQUAL) | (self.kind == BarKind.PENDING)] = -np.inf
+        return worst
+
+
+def value_of(measure: Measure, gap: Gap) -> float | None:
+    """Return a measure of a gap; None if it is not defined or not finite."""
+    return {
+        Measure.SNR: gap.snr,
+        Measure.MSE: gap.mse,
+        Measure.L1: gap.l1,
+        Measure.COSINE: gap.cosine,
+        Measure.MAX: gap.max_abs,
+    }[measure]
+
+
+def bars_of(measured_numbers: MeasuredNumbers, measure: Measure) -> Bars:
+    """Return the bars of a measure; without a reference, of the largest absolute values."""
+    numbers, figures = measured_numbers.numbers, measured_numbers.figures
+    rows: Sequence[int] = numbers.compared
+    if not numbers.reference:
+        rows = [i for i, row in enumerate(numbers.rows) if row.is_result and row.value is not None]
+        bars = [_largest(figures[i]) if i < len(figures) else None for i in rows]
+        return _bars(LARGEST, rows, bars, -1, is_log=True, rises=True)
+    bars = [_of_gap(measure, figures[i]) if i < len(figures) else None for i in rows]
+    most = list(rows).index(measured_numbers.most) if measured_numbers.most >= 0 else -1
+    is_snr = measure is Measure.SNR
+    title = {Measure.SNR: "SNR, dB", Measure.COSINE: DISTANCE}.get(measure, measure.value)
+    return _bars(title, rows, bars, most, is_log=not is_snr, rises=not is_snr)
+
+
+_Bar = tuple[BarKind, float]
+
+
+def _largest(figures: Figures) -> _Bar | None:
+    summary = figures.summary
+    if summary is None:
+        return None
+    if summary.nan or summary.inf or summary.min is None or summary.max is None:
+        return BarKind.ODD, 0.0
+    most = max(abs(summary.min), abs(summary.max))
+    return (BarKind.MEASURED, most) if most > 0 else (BarKind.EQUAL, 0.0)
+
+
+def _of_gap(measure: Measure, figures: Figures) -> _Bar | None:
+    gap = figures.gap
+    if gap is None:
+        return None
+    if any(gap.nan) or any(gap.inf):
+        return BarKind.ODD, 0.0
+    if gap.is_exact:
+        return BarKind.EQUAL, 0.0
+    value = value_of(measure, gap)
+    if value is None:
+        return BarKind.ODD, 0.0
+    if measure is Measure.COSINE:
+        value = 1 - value  # rounding may make it 0
+        return (BarKind.MEASURED, value) if value > 0 else (BarKind.EQUAL, 0.0)
+    return BarKind.MEASURED, value
+
+
+def _bars(
+    title: str,
+    rows: Sequence[int],
+    bars: Sequence[_Bar | None],
+    most: int,
+    *,
+    is_log: bool,
+    rises: bool,
+) -> Bars:
+    kind = np.array([BarKind.PENDING if bar is None else bar[0] for bar in bars], np.uint8)
+    top = np.array([0.0 if bar is None else bar[1] for bar in bars])
+    is_known = kind == BarKind.MEASURED
+    if is_log:
+        top[is_known] = np.log10(np.maximum(top[is_known], np.finfo(np.float64).tiny))
+    low, high, ticks = (_decades if is_log else _decibels)(top[is_known])
+    return Bars(title, np.array(rows, np.int64), top, kind, low, high, ticks, most, rises)
+
+
+def _decades(values: Floats) -> tuple[float, float, tuple[tuple[float, str], ...]]:
+    if not len(values):
+        return 0.0, 1.0, ()
+    low, high = math.floor(values.min()), math.ceil(values.max())
+    high = max(high, low + 1)
+    step = -(-(high - low) // _MOST_TICKS)
+    # The smallest bar is visible, too.
+    low_edge = low - 0.08 * (high - low)
+    return (
+        low_edge,
+        high,
+        tuple((float(power), power_text(power)) for power in range(low, high + 1, step)),
+    )
+
+
+def _decibels(values: Floats) -> tuple[float, float, tuple[tuple[float, str], ...]]:
+    if not len(values):
+        return 0.0, 1.0, ()
+    low = min(math.floor(values.min() / _LEAST_STEP_DB) * _LEAST_STEP_DB, 0)
+    high = max(math.ceil(values.max() / _LEAST_STEP_DB) * _LEAST_STEP_DB, low + _LEAST_STEP_DB)
+    step = _LEAST_STEP_DB
+    while (high - low) / step > _MOST_TICKS:
+        step *= 2
+    return (
+        float(low),
+        float(high),
+        tuple((float(decibels), str(decibels)) for decibels in range(low, high + 1, step)),
+    )
+
+
+def power_text(exponent: int) -> str:
+    """Return a power of ten: "10⁻⁶", "1"."""
+    return "1" if exponent == 0 else f"10{str(exponent).translate(_SUPERSCRIPT)}"
+
 
 PENDING = "…"
 EQUAL = "equal"
@@ -334,3 +533,132 @@ def _number(value: float | None) -> _Cell:
 
 def _count(count: int) -> _Cell:
     return group_digits(count) if count else "0", float(count)
+
+
+BINS = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histograms:
+    """How many finite values are in each bin from low to high; b is empty without a reference."""
+
+    low: float
+    high: float
+    a: Ints
+    b: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """What needs all values of a row: its summary, and the histograms, None without any number."""
+
+    summary: Summary
+    histograms: Histograms | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DetailQuestion:
+    """A row and what to show of it.
+
+    plane: None for that of the largest error. summary, gap: of the row, None if not known. known:
+    what was counted of the same row before.
+    """
+
+    row: NumbersRow
+    shown: Shown
+    plane: int | None
+    summary: Summary | None
+    gap: Gap | None
+    known: Counted | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detail:
+    """The answer. plane, counted: None if there are no values, and `fault` says why.
+
+    largest: the number of the value with the largest error, None for none. note: why the reference
+    is not shown.
+    """
+
+    question: DetailQuestion
+    plane: Plane | None = None
+    counted: Counted | None = None
+    largest: int | None = None
+    fault: str = ""
+    note: str = ""
+
+
+def detail_of(question: DetailQuestion) -> Detail:
+    """Answer a question; a pure function of the files."""
+    try:
+        return _detail_of(question)
+    except UnreadableFile as error:  # that has changed since its values were listed
+        return Detail(question, fault=str(error))
+
+
+def _detail_of(question: DetailQuestion) -> Detail:
+    row = question.row
+    stored_tensor, fault = _opened(row)
+    reference, note = _reference(row)
+    if stored_tensor is None:
+        stored_tensor, reference, fault = reference, None, fault or note
+    if stored_tensor is None:
+        return Detail(question, fault=fault)
+    if reference is not None and not same_shape(stored_tensor.layout.sizes, reference.layout.sizes):
+        reference, note = None, OTHER_SHAPES
+    shape = PlaneShape(stored_tensor.layout.sizes)
+    if not stored_tensor.count:
+        return Detail(question, fault="The tensor has no values")
+    gap = question.gap if reference is not None else None
+    largest = None
+    if gap is not None and gap.place is not None:
+        largest = (
+            int(np.ravel_multi_index(gap.place, stored_tensor.layout.sizes)) if gap.place else 0
+        )
+    plane = question.plane
+    if plane is None:
+        plane = 0 if largest is None else largest // (shape.height * shape.width)
+    plane = min(max(plane, 0), shape.count - 1)
+    side = question.shown if reference is not None else Shown.A
+    return Detail(
+        question,
+        plane_of(stored_tensor, reference, plane, side),
+        question.known or _counted(stored_tensor, reference, question.summary),
+        largest,
+        note=note,
+    )
+
+
+def _opened(row: NumbersRow) -> tuple[StoredTensor | None, str]:
+    if row.value is None:
+        return None, ""
+    try:
+        return row.value.open(), ""
+    except (UnreadableFile, ValueError) as error:
+        return None, str(error)
+
+
+def _reference(row: NumbersRow) -> tuple[StoredTensor | None, str]:
+    reference = None if row.pair is None else row.pair.reference
+    if reference is None:
+        return None, ""
+    try:
+        return reference.open(), ""
+    except (UnreadableFile, ValueError) as error:
+        return None, f"Reference: {error}"
+
+
+def _counted(
+    stored_tensor: StoredTensor, reference: StoredTensor | None, summary: Summary | None
+) -> Counted:
+    summary = summary or summary_of(stored_tensor)
+    both = [summary] if reference is None else [summary, summary_of(reference)]
+    lows = [summary.min for summary in both if summary.min is not None]
+    highs = [summary.max for summary in both if summary.max is not None]
+    if not lows:
+        return Counted(summary, None)
+    low, high = min(lows), max(highs)
+    bins = BINS if high > low else 1
+    none = np.empty(0, np.int64)
+    b = none if reference is None else histogram_of(reference, low, high, bins)
+    return Counted(summary, Histograms(low, high, histogram_of(stored_tensor, low, high, bins), b))

@@ -9,26 +9,26 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSpinBox, QWidget
 
 from viewer.analysis.numbers.compared import Gap
-from viewer.analysis.numbers.plane import PlaneShape, Shown
-from viewer.analysis.numbers.summary import Summary
+from viewer.analysis.numbers.tensor_summary import PlaneShape, Shown, Summary
 from viewer.codecs.tensor_values import BLOCK
-from viewer.gui.panels.base.page_panel import plain_column
-from viewer.gui.panels.numbers.charts import Histogram
+from viewer.gui.panels.base.panel import plain_column
+from viewer.gui.panels.numbers.charts import HeatMap, Histogram
 from viewer.gui.panels.numbers.contents import (
+    Detail,
+    DetailQuestion,
     brief_text,
+    detail_of,
     fault_text,
     figure_text,
     full_label,
     odd_text,
 )
-from viewer.gui.panels.numbers.detail_answer import Detail, DetailQuestion, detail_of
-from viewer.gui.panels.numbers.heat_map import HeatMap
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import SegmentBar
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
-from viewer.gui.qt.widgets.segment_bar import SegmentBar
-from viewer.gui.session.numbers.logged import MeasuredNumbers, NumbersRow
+from viewer.gui.session.feeds.logged_numbers import MeasuredNumbers, NumbersRow
 from viewer.model.text import one_line
 from viewer.model.times import group_digits
 

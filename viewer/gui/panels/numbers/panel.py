@@ -13,38 +13,31 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from viewer.gui.panels.base.file_caption import FileCaption
-from viewer.gui.panels.base.operator_tables.contents import OperatorContents
-from viewer.gui.panels.base.operator_tables.model import OperatorModel
-from viewer.gui.panels.base.operator_tables.view import OperatorView
-from viewer.gui.panels.base.page_panel import (
-    PagePanel,
-    head_row,
-    page_splitter,
-    plain_column,
-)
-from viewer.gui.panels.base.panel_host import PanelHost
+from viewer.gui.panels.base.operator_model import OperatorContents, OperatorModel
+from viewer.gui.panels.base.operator_view import OperatorView
+from viewer.gui.panels.base.panel import PagePanel, PanelHost, head_row, page_splitter, plain_column
 from viewer.gui.panels.numbers.charts import ErrorChart
 from viewer.gui.panels.numbers.contents import (
+    TIPS,
+    Measure,
+    bars_of,
     conclusion_text,
     contents_of,
     row_colors,
     subtitle_text,
 )
 from viewer.gui.panels.numbers.detail import DetailView
-from viewer.gui.panels.numbers.measures import TIPS, Measure, bars_of
-from viewer.gui.qt.background import Latest
+from viewer.gui.qt.background import BEING_COUNTED, Latest, WhenVisible
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
-from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
-from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
-from viewer.gui.session.coloring import operator_palette
+from viewer.gui.session.choices import operator_palette
+from viewer.gui.session.feeds.logged_numbers import LoggedNumbers, MeasuredNumbers, NumbersRow
 from viewer.gui.session.feeds.numbers import NumbersFeed
-from viewer.gui.session.numbers.logged import LoggedNumbers, MeasuredNumbers, NumbersRow
-from viewer.gui.session.numbers.references import Automatic, Reference
+from viewer.gui.session.feeds.references import Automatic, Reference
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.text import one_line
 from viewer.view.state import SliceRef
 

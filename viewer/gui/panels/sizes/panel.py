@@ -17,26 +17,34 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled
-from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
-from viewer.gui.panels.base.page_panel import (
+from viewer.gui.panels.base.panel import (
+    AnswerPanel,
+    PanelHost,
+    Question,
     Sentence,
     head_row,
     page_splitter,
     plain_column,
     subtitle_label,
 )
-from viewer.gui.panels.base.panel_host import PanelHost
-from viewer.gui.panels.base.tables.model import TableModel
+from viewer.gui.panels.base.table import TableModel
 from viewer.gui.panels.sizes.answer import (
     Copies,
+    Grouping,
     SizesAnswer,
     SizesQuestion,
+    SizeTree,
     find_copies,
+    select_users,
+    selected_rows,
+    size_tree,
     work_out,
 )
-from viewer.gui.panels.sizes.selection import select_users, selected_rows
-from viewer.gui.panels.sizes.table import PARTS, PartRows, PartsView, PartTexts
-from viewer.gui.panels.sizes.texts import (
+from viewer.gui.panels.sizes.table import (
+    PARTS,
+    PartRows,
+    PartsView,
+    PartTexts,
     beside_text,
     box_name,
     box_size_text,
@@ -44,22 +52,18 @@ from viewer.gui.panels.sizes.texts import (
     count_text,
     figures,
 )
-from viewer.gui.panels.sizes.tree import Grouping, SizeTree, size_tree
 from viewer.gui.panels.sizes.treemap_view import TreemapView
-from viewer.gui.qt.background import Latest
+from viewer.gui.qt.background import Latest, WhenVisible
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import WhenVisible
-from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar
 from viewer.gui.qt.widgets.labels import ElidedLabel, anchor, figures_html, label, span
-from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, marked_rows
-from viewer.gui.session.coloring import operator_palette
+from viewer.gui.session.choices import operator_palette
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import counted
-from viewer.program.executable.executable import Executable
-from viewer.render.boxes.raster import NONE
-from viewer.render.boxes.treemap import Rest
+from viewer.program.executables import Executable
+from viewer.render.box_pictures import NONE, Rest
 from viewer.render.palette import Palette
 
 NOTHING = (

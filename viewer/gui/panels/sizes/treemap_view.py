@@ -15,27 +15,26 @@ from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPen, QPolyg
 from PySide6.QtWidgets import QMenu
 
 from viewer.arrays import Ints
-from viewer.gui.panels.base.box_painting import paint_label
-from viewer.gui.panels.base.box_view import BoxView
-from viewer.gui.panels.sizes.answer import Copies, SizesAnswer
-from viewer.gui.panels.sizes.texts import box_name, box_share_text, box_size_text, tip_lines
-from viewer.gui.panels.sizes.tree import SizeTree
+from viewer.gui.panels.base.range_view import BoxView, paint_label
+from viewer.gui.panels.sizes.answer import Copies, SizesAnswer, SizeTree
+from viewer.gui.panels.sizes.table import box_name, box_share_text, box_size_text, tip_lines
 from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.canvases import ZOOM_PER_NOTCH
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.wheel import ZOOM_PER_NOTCH
 from viewer.gui.qt.widgets.label_text import LabelCache
-from viewer.render.boxes.raster import NONE, colored
-from viewer.render.boxes.treemap import (
+from viewer.render.box_pictures import (
     NO_TILES,
+    NONE,
     Rest,
     TileRoom,
     Tiles,
+    colored,
     draw_tiles,
     nearest,
     place_tiles,
 )
-from viewer.render.canvas import Canvas
+from viewer.render.layout import Canvas
 from viewer.render.palette import (
     FASTER,
     PLAIN,

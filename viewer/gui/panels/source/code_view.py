@@ -1,7 +1,11 @@
-"""A source code view with a gutter: line numbers, self time with a bar, and shared lines.
+"""A source code view with a gutter, and what stands there: times of lines or their changes.
 
 Each line is one row. Every row has the same height, so the gutter computes positions arithmetically
-and paints only the visible rows.
+and paints only the visible rows. Errors replace times while slices are colored by error.
+
+While two arms are compared, a line sums the operators on it, and has a verdict of its own. The
+comparison by line is computed off the GUI thread if it is large. Time that several lines share, in
+one arm or through the calls of the other, is never divided: it has brackets and one change.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -28,18 +32,188 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QMenu, QTextEdit, QWidget
 
-from viewer.gui.panels.base.swatches import paint_bar
-from viewer.gui.panels.source.compared_lines import LineChange
+from viewer.analysis.comparison.comparison import Compared, Comparison
+from viewer.analysis.comparison.levels import LINE
+from viewer.analysis.comparison.operator_pairs import Row
+from viewer.analysis.cost.source_costs import LineCosts, PlaceOf, SharedCost, lines_text, place_of
+from viewer.analysis.numbers.compared import EDGES, OperatorErrors
+from viewer.gui.panels.base.cost_painting import paint_bar
 from viewer.gui.panels.source.syntax import Highlighter, Language
+from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.style_sheet import Tokens
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import tip
-from viewer.gui.qt.widgets.time_cells import paint_time, unit_slot
-from viewer.gui.qt.widgets.verdict_marks import FASTER, SLOWER, paint_mark
-from viewer.model.times import split_time
-from viewer.program.sources.quoted_lines import GAP
+from viewer.gui.qt.widgets.cells import FASTER, SLOWER, paint_mark, paint_time, unit_slot
+from viewer.gui.qt.widgets.labels import span, tip
+from viewer.gui.session.choices import shown_scheme
+from viewer.gui.session.comparison import ComparisonFeed
+from viewer.gui.session.session import Session
+from viewer.model import figures as figure_terms
+from viewer.model.figures import FigureBase
+from viewer.model.text import display_name
+from viewer.model.times import MINUS, format_share, split_time
+from viewer.program.source_files import GAP
+from viewer.render.color_schemes import ERROR
+from viewer.reports.compare_text import change_ns_text, change_text, median_text, row_sentence
+from viewer.view.open_comparison import OpenComparison
+from viewer.view.open_trace import OpenTrace
 
-LINE = 19
+# With more rows by call, the comparison by line takes more than 50 ms.
+_ROWS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class LineChange:
+    """The gutter texts of a line: the times of both arms, the change, and what is known about it.
+
+    verdict: the value of a `Verdict`. detail: a sentence for the tooltip.
+    """
+
+    a: str
+    b: str
+    change: str
+    ratio: str
+    verdict: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharedChange:
+    """The change of time that several lines share.
+
+    lines: those in the file, ascending. elsewhere: whether others are in other files. operators: of
+    these lines, in the program of the arm.
+    """
+
+    lines: tuple[int, ...]
+    elsewhere: bool
+    operators: frozenset[int]
+    change: LineChange
+
+
+class ComparedLines(QObject):
+    """Emits `changed` when other lines have changes."""
+
+    changed = Signal()
+
+    def __init__(self, session: Session, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._feed = ComparisonFeed.of(session)
+        self._found: OpenComparison | None = None
+        self._lines: Comparison | None = None
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self._feed.changed.connect(self._follow)
+        self._follow()
+
+    @property
+    def title(self) -> str:
+        """What stands above the changes, "" if there are none."""
+        return "" if self._lines is None else "  A, B, change"
+
+    def of(self, path: str) -> Mapping[int, LineChange] | None:
+        """Return the changes of the lines of a recorded file, by line; None without a comparison.
+
+        Lines are those of the arm of the current trace.
+        """
+        lines = self._lines
+        return None if lines is None else changes_of(lines, self._side, path)
+
+    def shared(self, path: str) -> tuple[SharedChange, ...]:
+        """Return the changes of shared time in the same file, the largest first."""
+        return () if self._lines is None else shared_changes_of(self._lines, self._side, path)
+
+    @property
+    def _side(self) -> int:
+        number = self._session.current_trace
+        if self._found is None or number is None:
+            return 0
+        return self._found.side_of(self._session.traces[number].file.path) or 0
+
+    @Slot()
+    def _follow(self) -> None:
+        open_comparison = self._feed.in_tables
+        is_linked = open_comparison is not None and all(
+            open_comparison.program(side) is not None for side in (0, 1)
+        )
+        if open_comparison is None or not is_linked:
+            self._latest.cancel()
+            self._found = None
+            self._take(None)
+        elif open_comparison is not self._found:
+            self._found = open_comparison
+            self._latest.ask(len(open_comparison.rows) <= _ROWS_AT_ONCE, by_line, open_comparison)
+
+    @Slot(object)
+    def _take(self, lines: Comparison | None) -> None:
+        if lines is not self._lines:
+            self._lines = lines
+            self.changed.emit()
+
+
+def by_line(open_comparison: OpenComparison) -> Comparison:
+    """Return a comparison by line with its figures; a pure function."""
+    lines = open_comparison.at(LINE)
+    _ = lines.compared
+    return lines
+
+
+def changes_of(lines: Comparison, side: int, path: str) -> dict[int, LineChange]:
+    """Return the changes of the lines of a file, by line. side: 0 for the file of A, 1 for B.
+
+    Lines that share their time have none of their own.
+    """
+    changes: dict[int, LineChange] = {}
+    for row, compared in zip(lines.rows, lines.compared, strict=True):
+        places = _places(lines, side, row)
+        if len(places) == 1 and (number := _line_in(path, places[0])):
+            changes[number] = _change(row, compared)
+    return changes
+
+
+def shared_changes_of(lines: Comparison, side: int, path: str) -> tuple[SharedChange, ...]:
+    """Return the changes of time that several lines share, the largest first."""
+    arm = lines.b if side else lines.a
+    changes: list[tuple[float, SharedChange]] = []
+    for row, compared in zip(lines.rows, lines.compared, strict=True):
+        places = _places(lines, side, row)
+        own_lines = tuple(sorted(filter(None, (_line_in(path, place) for place in places))))
+        if len(places) > 1 and own_lines:
+            parts = row.b if side else row.a
+            operators = frozenset(i for part in parts for i in arm.parts[part].operators)
+            change = SharedChange(
+                own_lines, len(own_lines) < len(places), operators, _change(row, compared)
+            )
+            changes.append((abs(compared.change_ns), change))
+    return tuple(change for _, change in sorted(changes, key=lambda each: -each[0]))
+
+
+def _change(row: Row, compared: Compared) -> LineChange:
+    return LineChange(
+        median_text(compared.a_ns),
+        median_text(compared.b_ns),
+        change_ns_text(compared),
+        change_text(compared),
+        compared.verdict.value,
+        row_sentence(row, compared),
+    )
+
+
+def _places(lines: Comparison, side: int, row: Row) -> list[str]:
+    """The lines of a side of a row: "model.py:28"."""
+    arm, parts = (lines.b, row.b) if side else (lines.a, row.a)
+    return list(dict.fromkeys(place for part in parts for place in arm.parts[part].id.group))
+
+
+def _line_in(path: str, place: str) -> int:
+    """The number of a line in a file, 0 for one in another file."""
+    start = f"{display_name(path)}:"
+    end = place[len(start) :]
+    return int(end) if place.startswith(start) and end.isdecimal() else 0
+
+
+LINE_HEIGHT = 19
 # Coloring 3000 lines takes about 70 ms; of a longer file only this many lines are shown.
 MOST_LINES = 3000
 _BRACKET_STEP = 11
@@ -176,7 +350,7 @@ class CodeView(QTextEdit):
     @property
     def line_height(self) -> int:
         """The height of a line in px."""
-        return self._theme.px(LINE)
+        return self._theme.px(LINE_HEIGHT)
 
     def set_gutter(self, gutter: Gutter) -> None:
         """Replace the notes and brackets of the gutter."""
@@ -465,3 +639,91 @@ class _Side(QWidget):
             shares = f"Shares time with lines {', '.join(map(str, both))}" if both else ""
             self.setToolTip(tip("\n".join(filter(None, (change.detail if change else "", shares)))))
         return super().event(event)
+
+
+ERROR_TITLE = "  Error"
+ERROR_TIP = "The largest error of the operators on a line, relative to their signal."
+
+_MOST_SHARED = 6
+_SHAPES = {SLOWER: "▲ ", FASTER: "▼ "}
+
+
+def time_notes(costs: LineCosts, base: FigureBase, whole: int) -> dict[int, LineNote]:
+    """Return the self times of lines, and their shares of the ticks of all, `whole`."""
+    most = max((c.ticks for c in costs.self_costs.values()), default=0)
+    return {
+        n: LineNote(
+            base.text(c.ticks, c.zeros),
+            c.ticks / most if most else 0,
+            format_share(c.wall, whole) if whole and (c.ticks or not c.zeros) else "",
+        )
+        for n, c in costs.self_costs.items()
+    }
+
+
+def error_notes(
+    session: Session, open_trace: OpenTrace, path: str, place_of: PlaceOf = place_of
+) -> dict[int, LineNote] | None:
+    """Return the largest error of each line of a recorded file; None if they are not shown."""
+    errors, program = open_trace.errors, open_trace.table.program
+    if errors is None or program is None or shown_scheme(session) != ERROR:
+        return None
+    of_line: dict[int, list[int]] = {}
+    for operator in program.operators:
+        place = place_of(operator)
+        if place is not None and place[0] == path:
+            of_line.setdefault(place[1], []).append(operator.index)
+    return {
+        line: _note(errors, operators)
+        for line, operators in of_line.items()
+        if errors.largest(operators) is not None
+    }
+
+
+def _note(errors: OperatorErrors, operators: list[int]) -> LineNote:
+    text = f"{errors.largest(operators):.2g}".replace("-", MINUS)
+    return LineNote(text, errors.step(operators) / len(EDGES))
+
+
+def shared_times(shared: Sequence[SharedCost], base: FigureBase, tokens: Tokens) -> str:
+    """Return the shared times of a file as rich text. base: what they are per."""
+    return _shared_text(
+        [
+            _shared_part(
+                shared_cost.lines, shared_cost.elsewhere, base.text(shared_cost.ticks), tokens
+            )
+            for shared_cost in shared[:_MOST_SHARED]
+        ],
+        len(shared),
+        tokens,
+        base.titled(figure_terms.SHARED.title),
+    )
+
+
+def shared_changes(changes: Sequence[SharedChange], tokens: Tokens) -> str:
+    """Return the changes of the shared times of a file as rich text."""
+    colors = {SLOWER: tokens.slower, FASTER: tokens.faster}
+    parts = []
+    for shared_change in changes[:_MOST_SHARED]:
+        color = colors.get(shared_change.change.verdict, tokens.text1)
+        figures = ", ".join(filter(None, (shared_change.change.change, shared_change.change.ratio)))
+        by = f"{_SHAPES.get(shared_change.change.verdict, '')}{figures}"
+        by = span(by.replace(" ", "\N{NO-BREAK SPACE}"), color)
+        times = f"{shared_change.change.a or '–'} → {shared_change.change.b or '–'}"
+        part = _shared_part(shared_change.lines, shared_change.elsewhere, times, tokens)
+        parts.append(f"{part}&nbsp; {by}")
+    return _shared_text(parts, len(changes), tokens)
+
+
+def _shared_part(lines: Sequence[int], elsewhere: bool, time: str, tokens: Tokens) -> str:
+    where = lines_text(lines) + (" and other files" if elsewhere else "")
+    return f"{span(where, tokens.text2)}&nbsp; {span(time, tokens.text1, bold=True)}"
+
+
+def _shared_text(
+    parts: Sequence[str], count: int, tokens: Tokens, title: str = figure_terms.SHARED.title
+) -> str:
+    every = [span(title, tokens.text2), *parts]
+    if count > _MOST_SHARED:
+        every.append(span(f"and {count - _MOST_SHARED} more", tokens.text3))
+    return "&nbsp;&nbsp;&nbsp;&nbsp;".join(every)

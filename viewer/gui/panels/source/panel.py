@@ -1,4 +1,4 @@
-"""The Source panel: the file of the selected operator, with the cost of each line.
+"""The Source panel: the file of the selected operator, with the cost of each line, and its calls.
 
 Before anything is selected, it is the file with the most expensive line, and that line is in view;
 without costs, the file and line of the first operator. Of a file that is not found, the lines that
@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
-from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
-from viewer.analysis.cost.lines import (
+from viewer.analysis.cost.source_costs import (
     LineCosts,
     PlaceOf,
     first_lines,
@@ -27,43 +28,163 @@ from viewer.analysis.cost.lines import (
     place_of,
     users_place_of,
 )
-from viewer.analysis.links.text_positions import positions_of
-from viewer.analysis.statistics import figure_terms
-from viewer.gui.panels.base.cost_footer import whole_text
+from viewer.analysis.links.mlir_locations import positions_of
+from viewer.gui.panels.base.cost_painting import whole_text
 from viewer.gui.panels.base.file_caption import FileCaption
-from viewer.gui.panels.base.page_panel import PagePanel, plain_column
-from viewer.gui.panels.base.panel_host import PanelHost
-from viewer.gui.panels.base.slice_facts import no_line_text
-from viewer.gui.panels.source.call_path import CallPath
-from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter
-from viewer.gui.panels.source.compared_lines import ComparedLines
-from viewer.gui.panels.source.line_notes import (
+from viewer.gui.panels.base.panel import PagePanel, PanelHost, plain_column
+from viewer.gui.panels.base.slice_facts import no_line_text, place_texts
+from viewer.gui.panels.source.code_view import (
     ERROR_TIP,
     ERROR_TITLE,
+    Bracket,
+    CodeView,
+    ComparedLines,
+    Gutter,
     error_notes,
     shared_changes,
     shared_times,
     time_notes,
 )
 from viewer.gui.panels.source.syntax import language_of
+from viewer.gui.qt.background import WhenVisible
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import WhenVisible
-from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, literal
-from viewer.gui.session.feeds.costs import CostFeed
+from viewer.gui.qt.widgets.labels import (
+    ElidedLabel,
+    Hairline,
+    anchor,
+    explain,
+    label,
+    literal,
+    span,
+)
+from viewer.gui.session.feeds.feed import CostFeed
 from viewer.gui.session.selection import operator_of
+from viewer.model import figures as figure_terms
 from viewer.model.text import one_line
 from viewer.model.times import counted
+from viewer.program.frames import Frame
 from viewer.program.mlir.locations import FilePosition
 from viewer.program.program import Operator
-from viewer.program.sources.files import PARENTS, SourceFile, Substitution, file_name, local_paths
-from viewer.program.sources.named_files import refusal
-from viewer.program.sources.quoted_lines import (
+from viewer.program.source_files import (
+    PARENTS,
     QuotedLines,
+    SourceFile,
+    Substitution,
     VersionFit,
+    file_name,
+    local_paths,
     quoted_lines,
+    refusal,
     version_fit,
 )
+
+_UNFOLD = "unfold"
+_SEPARATOR = " › "
+
+
+@dataclass(frozen=True, slots=True)
+class CallStep:
+    """One call of the path.
+
+    frame: None for folded frames. library: the number of library frames, 0 for the user's code.
+    """
+
+    frame: Frame | None
+    text: str
+    library: int = 0
+
+
+def steps_of(operator: Operator, unfolded: bool = False) -> list[CallStep]:
+    """Return the call path of an operator, outermost call first.
+
+    unfolded: list library frames one by one. If all frames are library frames, none is folded.
+    """
+    texts = {id(frame): text for frame, text in place_texts(operator)}
+    only_library = all(frame.is_library for frame in operator.frames)
+    steps: list[CallStep] = []
+    for frame in operator.frames:
+        if not frame.is_library or only_library:
+            steps.append(CallStep(frame, texts.get(id(frame), frame.function)))
+        elif unfolded:
+            steps.append(CallStep(frame, frame.function, 1))
+        elif steps and steps[-1].frame is None:
+            steps[-1] = CallStep(None, f"⋯ {steps[-1].library + 1}", steps[-1].library + 1)
+        else:
+            steps.append(CallStep(None, "⋯ 1", 1))
+    return steps
+
+
+class CallPath(QLabel):
+    """The call path as a label. `chosen(path, line)`: a call was clicked or opened by keyboard."""
+
+    chosen = Signal(str, int)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._operator: Operator | None = None
+        self._place: tuple[str, int] | None = None
+        self._name = ""
+        self._unfolded = False
+        self.steps: list[CallStep] = []
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setFont(theme.font("header"))
+        self.setAccessibleName("Calls")
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.LinksAccessibleByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.linkActivated.connect(self._follow)
+
+    def show_path(self, operator: Operator | None, place: tuple[str, int], name: str) -> None:
+        """Show the calls of an operator, with the one at `place` as the current one.
+
+        name: the file name, shown if there are no calls.
+        """
+        if operator is not self._operator:
+            self._unfolded = False
+        self._operator, self._place, self._name = operator, place, name
+        self._render()
+
+    @guard(QSize())
+    def minimumSizeHint(self) -> QSize:
+        """Allow a long path to be cut off instead of widening the panel."""
+        return QSize(0, super().minimumSizeHint().height())
+
+    def restyle(self) -> None:
+        """Apply the theme's colors again."""
+        self._render()
+
+    def _render(self) -> None:
+        theme, tokens = self._theme, self._theme.tokens
+        operator = self._operator
+        self.steps = [] if operator is None else steps_of(operator, self._unfolded)
+        parts = []
+        for i, step in enumerate(self.steps):
+            if step.frame is None:
+                parts.append(anchor(_UNFOLD, step.text, theme))
+            elif (step.frame.path, step.frame.line) == self._place:
+                parts.append(span(step.text, tokens.text1, bold=True))
+            else:
+                parts.append(anchor(str(i), step.text, theme))
+        parts = parts or [span(self._name, tokens.text1, bold=True)]
+        self.setText(span(_SEPARATOR, tokens.text3).join(parts))
+        self.setFocusPolicy(
+            Qt.FocusPolicy.StrongFocus if "<a " in self.text() else Qt.FocusPolicy.NoFocus
+        )
+
+    @Slot(str)
+    def _follow(self, link: str) -> None:
+        if link == _UNFOLD:
+            self._unfolded = True
+            self._render()
+            return
+        frame = self.steps[int(link)].frame
+        if frame is not None:
+            self.chosen.emit(frame.path, frame.line)
+
 
 NOTHING = "Select an operator to see its source."
 NO_LINES = "The open files record no source lines."

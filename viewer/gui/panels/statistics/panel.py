@@ -28,13 +28,12 @@ from viewer.analysis.statistics.pivot import (
     cell_starts,
     group_starts,
     is_place,
+    medians_per_inference,
     pivot,
     slices_of_cell,
 )
-from viewer.analysis.statistics.run_medians import medians_per_inference
 from viewer.arrays import Ints
-from viewer.gui.panels.base.answer_panel import Question
-from viewer.gui.panels.base.cost_footer import CostFooter
+from viewer.gui.panels.base.cost_painting import CostFooter
 from viewer.gui.panels.base.group_rows import (
     STARTS,
     Starts,
@@ -42,13 +41,9 @@ from viewer.gui.panels.base.group_rows import (
     group_contents,
     show_whole,
 )
-from viewer.gui.panels.base.grouped_panel import GroupedPanel
-from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.panel_host import (
-    ExportedFile,
-    PanelHost,
-)
+from viewer.gui.panels.base.panel import ExportedFile, PanelHost, Question, Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.base.trace_panel import GroupedPanel
 from viewer.gui.panels.statistics.table import (
     TITLES,
     GroupChanges,
@@ -64,20 +59,18 @@ from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
-from viewer.gui.session.comparison import row_of_selection, select_row
-from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.choices import TableChoices
+from viewer.gui.session.comparison import ComparisonFeed, row_of_selection, select_row
 from viewer.gui.session.feeds.search import Search, searched_trace
-from viewer.gui.session.inferences import TraceScope, current_scope, pick_run
+from viewer.gui.session.navigation import TraceScope, current_scope, pick_run
 from viewer.gui.session.selection import (
     select_group,
     select_indices,
     selected_operators,
     span_of,
 )
-from viewer.gui.session.table_choices import TableChoices
-from viewer.model.figure_base import FigureBase
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import WHOLE, LeftOut, TimeScope, left_out
+from viewer.model.figures import WHOLE, FigureBase, LeftOut, TimeScope, left_out
+from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits, tick_to_ns
 from viewer.model.warm_up import counted_inferences

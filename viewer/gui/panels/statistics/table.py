@@ -19,12 +19,10 @@ from viewer.analysis.comparison.levels import (
     TYPE,
     UNIT,
 )
-from viewer.analysis.statistics import figure_terms
-from viewer.analysis.statistics.group_keys import KEYS
+from viewer.analysis.statistics.group_keys import ARGUMENT, KEYS, argument_names
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.pivot import PivotTable, refused
-from viewer.analysis.statistics.slice_keys import ARGUMENT, argument_names
-from viewer.gui.panels.base.operator_tables.contents import (
+from viewer.gui.panels.base.operator_model import (
     OperatorContents,
     RowColumns,
     TableRow,
@@ -32,16 +30,17 @@ from viewer.gui.panels.base.operator_tables.contents import (
     headings_of,
     term_heading,
 )
-from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
+from viewer.gui.panels.base.table import ColumnKind, Heading
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.combo_box import ComboBox
-from viewer.model.names.torq import LOCATION
+from viewer.gui.qt.widgets.controls import ComboBox
+from viewer.model import figures
+from viewer.model.recorded_names import LOCATION
 from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
 from viewer.tables.statistics import THEN, pivot_rows, wall_times
 from viewer.view.open_trace import OpenTrace
 
 if TYPE_CHECKING:
-    from viewer.view.compared.open_comparison import OpenComparison
+    from viewer.view.open_comparison import OpenComparison
     from viewer.workspace.exports import ExportJob
 
 
@@ -152,7 +151,7 @@ def not_compared(open_comparison: OpenComparison, path: str) -> str:
 
 def list_groups(open_comparison: OpenComparison, level: str, title: str) -> GroupChanges:
     """Return the changes of all groups of a level, the largest first."""
-    from viewer.gui.panels.base.operator_tables.compared import compared_contents
+    from viewer.gui.panels.base.compared_operators import compared_contents
 
     return GroupChanges(open_comparison, level, compared_contents(open_comparison.at(level), title))
 
@@ -164,7 +163,7 @@ def unit_contents(open_trace: OpenTrace, table: GroupTable, title: str) -> Opera
     columns: RowColumns[Group] = (
         (Heading("Time", ColumnKind.TIME, 92, "Time in which the unit is active."),
             lambda group: (format_time(ns := tick_to_ns(group.total, rate)), ns)),
-        (term_heading(figure_terms.share(table.share_of, "Time"), ColumnKind.SHARE, 200),
+        (term_heading(figures.share(table.share_of, "Time"), ColumnKind.SHARE, 200),
             lambda group: (percent_digits(group.share), group.share)),
         *([(Heading("Cycles", ColumnKind.NUMBER, 92),
             lambda group: (group_digits(group.total), group.total))] if cycles else ()),

@@ -26,30 +26,47 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.findings.inferences import SlowestInference
 from viewer.analysis.sequence.wall_time import tokens_text
-from viewer.analysis.summary.medians import MedianInference
-from viewer.analysis.summary.summary import Expensive, Summary
-from viewer.gui.panels.base.file_caption import FileCaption
-from viewer.gui.panels.base.inference_list import (
+from viewer.analysis.summaries import (
+    Expensive,
+    HeldCount,
+    MedianInference,
+    Summary,
+    executable_contents,
+    program_contents,
+)
+from viewer.gui.panels.base.cost_painting import Swatch, colors_of, paint_part, paint_parts
+from viewer.gui.panels.base.file_caption import (
+    FileCaption,
     InferenceList,
     InferenceModel,
     InferenceRow,
     inference_rows,
 )
-from viewer.gui.panels.base.panel_host import PanelHost
+from viewer.gui.panels.base.panel import PanelHost
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.base.swatches import Swatch, colors_of, paint_part, paint_parts
-from viewer.gui.panels.summary.course import MOST_INFERENCES, course_bars, course_texts, wall_parts
-from viewer.gui.panels.summary.links import FigureLink, FindingLink
-from viewer.gui.panels.summary.phase_menu import PhaseActions, phase_entry
-from viewer.gui.panels.summary.sections import Action, IconMark, SectionColumn
+from viewer.gui.panels.summary.phases import (
+    MOST_INFERENCES,
+    PhaseActions,
+    course_bars,
+    course_texts,
+    phase_entry,
+    wall_parts,
+)
+from viewer.gui.panels.summary.sections import (
+    Action,
+    FigureLink,
+    FindingLink,
+    IconMark,
+    SectionColumn,
+)
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session import navigation
-from viewer.gui.session.linking import link_summary
+from viewer.gui.session.choices import link_summary
 from viewer.gui.session.navigation import show_place
-from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import STEADY, TimeScope, inferences_text, left_out
+from viewer.model.figures import STEADY, TimeScope, inferences_text, left_out
+from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name, name_text
 from viewer.model.times import (
     NARROW_SPACE,
@@ -63,7 +80,6 @@ from viewer.view.open_trace import OpenTrace
 from viewer.workspace.session_sets import SessionSet
 
 if TYPE_CHECKING:
-    from viewer.analysis.summary.contents import HeldCount
     from viewer.gui.panels.summary.course_strip import CourseStrip
 
 
@@ -189,7 +205,7 @@ class SummaryCard(SectionColumn):
         self._title()
         self._key_figures()
         if answer.sessions is not None:
-            from viewer.gui.panels.summary.sessions import SessionsSection
+            from viewer.gui.panels.summary.sections import SessionsSection
 
             SessionsSection(self, host, answer.sessions, answer.shown)
         self._parts()
@@ -643,7 +659,6 @@ class ModelCard(SectionColumn):
     """One section per ETRecord, source or program file, and a button that opens a profile."""
 
     def __init__(self, host: PanelHost) -> None:
-        from viewer.analysis.summary.contents import executable_contents, program_contents
 
         super().__init__(host)
         theme, space = host.theme, host.session.workspace

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMenu
 
-from viewer.gui.panels.base.inference_chart import InferenceChart
-from viewer.gui.panels.summary.course import CourseBar, course_bars
+from viewer.gui.panels.base.chart import InferenceChart
+from viewer.gui.panels.summary.phases import CourseBar, course_bars
 from viewer.gui.qt.theme.theme import Theme
 from viewer.model.times import format_time
 from viewer.model.trace import Run
-from viewer.model.work_unit import WorkUnit
+from viewer.model.trace_attributes import WorkUnit
 from viewer.view.open_trace import OpenTrace
 
 HINT = (

@@ -12,15 +12,13 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QFrame, QScrollArea
 
-from viewer.gui.panels.base.answer_panel import Question
-from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.panel_host import PanelHost
+from viewer.gui.panels.base.panel import PanelHost, Question, Sentence
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.summary.card import ModelCard, SummaryAnswer, SummaryCard
 from viewer.gui.panels.summary.sections import SectionColumn
 from viewer.gui.qt.accessibility import has_role
-from viewer.gui.session.feeds.problems import ProblemsFeed
-from viewer.model.scope import TimeScope
+from viewer.gui.session.feeds.feed import ProblemsFeed
+from viewer.model.figures import TimeScope
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.workspace import Workspace
 
@@ -168,7 +166,7 @@ def _answer(
     links: tuple[Any, ...],
 ) -> SummaryAnswer:
     """links: what the sets depend on, with the paths of arms as the last one."""
-    from viewer.analysis.summary.summary import summary_of
+    from viewer.analysis.summaries import summary_of
     from viewer.workspace.estimates import shared_estimates
     from viewer.workspace.session_sets import session_sets, set_with
 

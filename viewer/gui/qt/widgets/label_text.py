@@ -15,7 +15,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
 from viewer.arrays import Ints
-from viewer.gui.qt.widgets.elided_text import measurable
+from viewer.gui.qt.widgets.labels import measurable
 from viewer.model.text import visible_line
 from viewer.model.trace import NOT_FINISHED
 

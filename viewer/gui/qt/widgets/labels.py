@@ -1,7 +1,4 @@
-"""Small widgets shared by the panels: labels by role, key figures, key-value rows, links.
-
-They take colors and fonts at creation; panels rebuild them when the theme changes.
-"""
+"""Small widgets shared by the panels: labels by role, key figures, rows, links, cut texts."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from math import ceil
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import (
     QAction,
+    QFontMetrics,
     QFontMetricsF,
     QKeySequence,
     QPainter,
@@ -36,8 +34,32 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.elided_text import elided_text, measurable
-from viewer.model.text import capped, visible_controls
+from viewer.model.text import capped, visible_controls, visible_line
+
+_LONGEST = 2000  # letters at each end of a text that are measured: wider than any screen
+
+
+def measurable(text: str) -> str:
+    """A text without the middle that no screen has room for.
+
+    Qt takes 0.1 s to measure a name of 1 MB, each time.
+    """
+    return text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}…{text[-_LONGEST:]}"
+
+
+def elided_text(
+    metrics: QFontMetrics | QFontMetricsF, text: str, side: Qt.TextElideMode, room: float
+) -> str:
+    """The part of a text that fits into `room` px, on one line, with control characters as escapes.
+
+    Every painted name is elided here: one that overrides the direction of text would otherwise
+    reverse what follows it.
+    """
+    visible = visible_line(measurable(text))
+    if isinstance(metrics, QFontMetricsF):
+        return metrics.elidedText(visible, side, room)
+    return metrics.elidedText(visible, side, int(room))
+
 
 # px; the key column is as wide as its keys, between these; longer keys are wrapped or elided.
 _LEAST_KEYS, _MOST_KEYS = 56, 96

@@ -1,29 +1,24 @@
-"""Base classes and helpers of the panels' tables: looks, selecting and copying rows, filters."""
+"""Base classes of the panels' tables: looks, alignment, selecting and copying rows, filters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import (
     QAbstractItemModel,
     QItemSelectionModel,
     QModelIndex,
+    QPersistentModelIndex,
     QPoint,
     Qt,
     Signal,
     SignalInstance,
     Slot,
 )
-from PySide6.QtGui import (
-    QAction,
-    QKeyEvent,
-    QKeySequence,
-    QPainter,
-    QPaintEvent,
-    QResizeEvent,
-)
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QGridLayout,
@@ -39,7 +34,7 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.clipboard import CopyFormat, copy_text, formatted, row_count
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.qt.widgets.controls import EscapeField
 from viewer.model.times import counted
 
 ROW_HEIGHT = 25
@@ -419,3 +414,21 @@ class RowTable(QuietTable):
         super().keyPressEvent(event)
         if self.currentIndex().row() not in (previous, -1):
             self.chosen.emit(self.currentIndex().row())
+
+
+Index = QModelIndex | QPersistentModelIndex
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+
+def any_fraction_of_ns(ns: NDArray[Any]) -> bool:
+    """Whether any of these times, in ns, is shown in ns with decimals; NaN is none."""
+    small = ns[np.abs(ns) < 1000]
+    return bool((small % 1 != 0).any())
+
+
+def tsv_text(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Rows as tab-separated text, one line per row; whitespace within cells becomes one space."""
+    lines = ["\t".join(header)]
+    lines += ["\t".join(" ".join(text.split()) for text in row) for row in rows]
+    return "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ from PySide6.QtCore import Signal, Slot
 
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.feed import Feed
-from viewer.gui.session.numbers.references import (
+from viewer.gui.session.feeds.references import (
     Automatic,
     NumbersChoice,
     Reference,
@@ -21,12 +21,16 @@ from viewer.gui.session.numbers.references import (
     offered_references,
 )
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.open_trace import OpenTrace
 
 if TYPE_CHECKING:
     from viewer.analysis.numbers.compared import OperatorErrors
-    from viewer.gui.session.numbers.logged import LoggedNumbers, MeasuredNumbers, NumbersQuestion
+    from viewer.gui.session.feeds.logged_numbers import (
+        LoggedNumbers,
+        MeasuredNumbers,
+        NumbersQuestion,
+    )
 
 
 class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
@@ -148,7 +152,9 @@ class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
         if number is None:
             self._path = ""
             return None
-        from viewer.gui.session.numbers.logged import NumbersQuestion  # most files have no values
+        from viewer.gui.session.feeds.logged_numbers import (
+            NumbersQuestion,  # most files have no values
+        )
 
         session, reference = self._session, self.reference
         open_trace = session.as_run(number)
@@ -177,7 +183,7 @@ class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
         self._follow()
 
     def _ask(self, question: NumbersQuestion) -> None:
-        from viewer.gui.session.numbers.logged import logged_numbers
+        from viewer.gui.session.feeds.logged_numbers import logged_numbers
 
         self._latest.submit(logged_numbers, question)
 
@@ -188,7 +194,7 @@ class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
             self._measuring.cancel()
             self.figures = None
             if answer is not None:
-                from viewer.gui.session.numbers.logged import MeasuredNumbers
+                from viewer.gui.session.feeds.logged_numbers import MeasuredNumbers
 
                 self.figures = MeasuredNumbers(answer)
         self._color()
@@ -197,7 +203,7 @@ class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
             self._measure()
 
     def _measure(self) -> None:
-        from viewer.gui.session.numbers.logged import measure
+        from viewer.gui.session.feeds.logged_numbers import measure
 
         if self.figures is not None and not self.figures.is_complete:
             self._measuring.submit(measure, self.figures)

@@ -21,7 +21,7 @@ from viewer.gui.session.session import Session
 from viewer.model.times import ticks_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef, ViewState
-from viewer.view.visible_range import with_margin
+from viewer.view.visible_ranges import with_margin
 
 if TYPE_CHECKING:
     from viewer.analysis.search.search import SearchedTrace

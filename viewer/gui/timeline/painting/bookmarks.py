@@ -16,14 +16,14 @@ from PySide6.QtGui import QPainter, QPen
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.elided_text import elided_text
+from viewer.gui.qt.widgets.labels import elided_text
 from viewer.gui.session.bookmarks import can_mark, measured_on
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
-from viewer.render.axis.xmap import XMap
-from viewer.render.canvas import Canvas
-from viewer.view.group_ranges import marks_on
+from viewer.render.layout import Canvas
+from viewer.render.time_axis import XMap
 from viewer.view.state import Bookmark
+from viewer.view.visible_ranges import marks_on
 
 _TALL = 18  # px, height of the label of the measured span
 _INSET = 7

@@ -20,14 +20,13 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.elided_text import elided_text
-from viewer.gui.session.feeds.flows import FlowAnswer, FlowFeed
+from viewer.gui.qt.widgets.labels import elided_text
+from viewer.gui.session.feeds.selection import FlowAnswer, FlowFeed
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import group_digits
 from viewer.model.trace import Unit
-from viewer.render.axis.xmap import XMap
-from viewer.render.canvas import Canvas
-from viewer.render.layout import SLICE_TOP, BandKind
+from viewer.render.layout import SLICE_TOP, BandKind, Canvas
+from viewer.render.time_axis import XMap
 from viewer.view.state import SliceRef
 
 MOST_DRAWN = 12

@@ -3,6 +3,11 @@
 The image comes from the raster, at a cost per pixel. The cost of everything painted on top is
 limited by the available space: a label needs 15 px of its row, a mark its own column. No cost here
 depends on the number of slices in a trace.
+
+The frame without the mouse is kept, so that a move of the mouse repaints only what it changes: it
+is painted once more when the mouse moves for the first time after a change. From then on, each move
+copies the places that the mouse leaves from it, and paints what it adds to new ones. All that a
+whole repaint shows is the same: the mouse adds its own over the rest.
 """
 
 from __future__ import annotations
@@ -12,34 +17,72 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QRegion
+from PySide6.QtGui import QColor, QImage, QPainter, QPen, QRegion
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.bookmarks import measured_on
 from viewer.gui.timeline.painting.bookmarks import measured_span, paint_bookmarks
-from viewer.gui.timeline.painting.device_pixels import draw_pixels, pixels_under
 from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
-from viewer.gui.timeline.painting.plans import PlanPainter
-from viewer.gui.timeline.painting.ribbon_tails import RibbonTails
-from viewer.gui.timeline.painting.row_header import paint_process_header
-from viewer.gui.timeline.painting.stamps import stamp_allocations, stamp_compared, stamp_selected
-from viewer.gui.timeline.scene.scene import Scene
-from viewer.gui.timeline.scene.search_hits import stamp_hits
-from viewer.gui.timeline.scene.titles import counter_value
-from viewer.render.axis.xmap import XMap, columns_of_span
-from viewer.render.canvas import Canvas
-from viewer.render.frames.counter_raster import CounterColors, stamp
-from viewer.render.frames.diamonds import stamp_diamonds
-from viewer.render.frames.frame import Backdrop, KeptRows, draw_frame
-from viewer.render.layout import SLICE_TOP, BandKind
-from viewer.render.palette import (
-    Pixels,
-    canvas_rgb,
+from viewer.gui.timeline.painting.pixels import (
+    draw_parts,
+    draw_pixels,
+    pixels_under,
+    stamp_allocations,
+    stamp_compared,
+    stamp_selected,
 )
+from viewer.gui.timeline.painting.plans import PlanPainter
+from viewer.gui.timeline.painting.ribbons import RibbonTails
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.texts import counter_value, process_note, process_title
+from viewer.gui.timeline.scene.trace_rasters import stamp_hits
+from viewer.render.frame import Backdrop, CounterColors, KeptRows, draw_frame, stamp, stamp_diamonds
+from viewer.render.layout import SLICE_TOP, BandKind, Canvas
+from viewer.render.palette import Pixels, canvas_rgb
+from viewer.render.time_axis import XMap, columns_of_span
 from viewer.view.state import Area, SliceRef
+
+
+def paint_process_header(
+    painter: QPainter,
+    scene: Scene,
+    theme: Theme,
+    process: int,
+    room: QRect,
+    indent: int,
+    *,
+    with_note: bool = False,
+) -> None:
+    """Paint the header of a process, or its part on the headers column or the canvas.
+
+    `indent` is the x position of its text, negative on the canvas, so that one line of text spans
+    both widgets.
+    """
+    painter.fillRect(room, theme.color("chrome"))
+    painter.setPen(QPen(theme.color("hairline"), 1))
+    painter.drawLine(room.bottomLeft(), room.bottomRight())
+    name, record = process_title(scene, process)
+    names, others = theme.texts("process"), theme.texts("caption")
+    top, tall, right = room.top(), room.height(), room.left() + room.width()
+    x = room.left() + indent
+    record_x = x + names.width(name) + 16
+    note_x = record_x + others.width(record) + 16
+    if record_x > room.left():
+        painter.setFont(names.font)
+        painter.setPen(theme.color("text1"))
+        names.draw(painter, x, top, tall, name)
+    painter.setFont(others.font)
+    if note_x > room.left():
+        painter.setPen(theme.color("text2"))
+        others.draw(painter, record_x, top, tall, record)
+    note = process_note(scene, process) if with_note else ""
+    if note and room.width() > note_x + others.width(note) + 16:
+        painter.setPen(theme.color("text3"))
+        others.draw(painter, right - 12 - others.width(note), top, tall, note)
+
 
 NOTHING_TO_DRAW = "The file has no slices with times: nothing ran, or no times were logged"
 _RING = 2
@@ -410,3 +453,55 @@ class FramePainter:
         painter.setPen(QPen(self.theme.color("accent"), 1))
         for x in (x0, x1):
             painter.drawLine(QPointF(x, 0), QPointF(x, self.scene.viewport_height))
+
+
+class RestFrame:
+    """Paints frames of a painter, whole or only where the mouse changes them."""
+
+    def __init__(self, frames: FramePainter) -> None:
+        self._frames = frames
+        self._image = QImage()
+        self._is_valid = False
+        self._rest: Hashable = None  # what the last frame was painted with
+        self._canvas: Canvas | None = None
+        self._painted = QRegion()  # where the mouse is painted
+
+    def changes(self, canvas: Canvas, overlay: Overlay) -> QRegion | None:
+        """Where a frame with another overlay differs from the last one; None for everywhere."""
+        # Where device pixels are no whole part of logical ones, an image would be blurred.
+        is_sharp = canvas.ratio.is_integer()
+        if not is_sharp or self._canvas != canvas or self._rest != self._frames.rest_of(overlay):
+            return None
+        return self._painted.united(self._frames.places_of(canvas, overlay))
+
+    def forget(self) -> None:
+        """Paint the whole frame the next time: something else than the mouse changed."""
+        self._canvas = None
+
+    def paint(
+        self, painter: QPainter, canvas: Canvas, overlay: Overlay, region: QRegion | None = None
+    ) -> None:
+        """Paint a frame: whole, or only a region of it, outside of which the painter is clipped."""
+        frames = self._frames
+        if region is None or self.changes(canvas, overlay) is None:
+            self._is_valid = False
+            frames.paint_rest(painter, canvas, overlay)
+            self._canvas, self._rest = canvas, frames.rest_of(overlay)
+        else:
+            if not self._is_valid:
+                self._keep(canvas, overlay)
+            draw_parts(painter, self._image, canvas, region)
+        frames.paint_mouse(painter, canvas, overlay)
+        self._painted = frames.places_of(canvas, overlay)
+
+    def _keep(self, canvas: Canvas, overlay: Overlay) -> None:
+        """Paint the frame without the mouse into an image."""
+        if (self._image.width(), self._image.height()) != (canvas.columns, canvas.lines):
+            self._image = QImage(canvas.columns, canvas.lines, QImage.Format.Format_RGB32)
+        self._image.setDevicePixelRatio(canvas.ratio)
+        painter = QPainter(self._image)
+        try:
+            self._frames.paint_rest(painter, canvas, overlay)
+        finally:
+            painter.end()
+        self._is_valid = True

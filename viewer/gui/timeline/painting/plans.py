@@ -14,12 +14,12 @@ import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from viewer.analysis.torq.plans import TrackPlans
+from viewer.analysis.torq.measured_actions import TrackPlans
 from viewer.arrays import Ints
+from viewer.gui.qt.theme.style_sheet import mix
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.theme.tokens import mix
 from viewer.gui.qt.widgets.label_text import LabelCache
-from viewer.gui.timeline.scene.job_plans import (
+from viewer.gui.timeline.scene.drawings import (
     PlanRooms,
     job_of,
     narrow_rooms,
@@ -27,14 +27,14 @@ from viewer.gui.timeline.scene.job_plans import (
     wide_rooms,
     zero_of,
 )
-from viewer.gui.timeline.scene.plan_texts import plans_of
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.texts import plans_of
 from viewer.model.times import format_briefly, format_ratio
-from viewer.render.axis.xmap import XMap
-from viewer.render.canvas import Canvas
-from viewer.render.frames.frame import RasterSource, draw_rows
+from viewer.render.frame import RasterSource, draw_rows
+from viewer.render.layout import Canvas
 from viewer.render.palette import Pixels
 from viewer.render.stacking import PlanRoom, plan_room
+from viewer.render.time_axis import XMap
 
 WIDE = 6  # px; narrower jobs have a plain bar only
 SLICES = 32  # px; narrower jobs are not worth the time that their slices take to draw

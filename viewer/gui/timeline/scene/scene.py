@@ -20,33 +20,32 @@ import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from viewer.gui.qt.background import Latest
+from viewer.gui.session.choices import arrange_tracks
 from viewer.gui.session.clocks import cycle_trace_on
 from viewer.gui.session.selection import selected_span_on
-from viewer.gui.timeline.scene.drawings import Drawings
-from viewer.gui.timeline.scene.job_plans import JobPlans
+from viewer.gui.timeline.scene.drawings import Drawings, JobPlans
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.text import display_name
 from viewer.model.times import counted
-from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
-from viewer.render.axis.gaps import NO_GAPS, Gaps
-from viewer.render.axis.ticks import Ruler, Scale
-from viewer.render.axis.xmap import XMap
-from viewer.render.canvas import Canvas
-from viewer.render.frames.frame import RasterSource
-from viewer.render.layout import HEADER_HEIGHT, BandKind, HeaderPart, TimelineLayout
-from viewer.render.stacking import Density, is_single, stack
-from viewer.render.track_table import (
+from viewer.render.arrangement import (
     NO_TRACKS,
+    Arrangement,
     Busy,
     HeaderBands,
     ProcessSpec,
     TrackList,
+    TrackOrder,
+    TrackView,
+    arrange,
     track_list,
 )
-from viewer.view.clock_groups import ClockGroup
+from viewer.render.frame import RasterSource
+from viewer.render.layout import HEADER_HEIGHT, BandKind, Canvas, HeaderPart, TimelineLayout
+from viewer.render.stacking import Density, is_single, row_heights, stack, usual_heights
+from viewer.render.time_axis import NO_GAPS, Gaps, Ruler, Scale, XMap
+from viewer.view.clock_groups import ClockGroup, Range
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import RulerUnit, SliceRef, ViewState
-from viewer.view.ties import Range
 
 # Pinned tracks stay in view as long as they take no more than this share of the viewport.
 _MOST_PINNED = 2 / 3
@@ -538,3 +537,30 @@ def _count_busy(opened: Sequence[OpenTrace]) -> None:
     """Compute how busy each trace's tracks are, which the trace caches."""
     for open_trace in opened:
         _ = open_trace.facts.busy
+
+
+_STEP = 2  # px
+
+
+def row_height(scene: Scene, process: HeaderPart) -> int:
+    """The current row height of a process in px."""
+    heights = row_heights(
+        scene.track_list, scene.session.state.tracks, scene.used_density, scene.font_scale
+    )
+    return int(heights[scene.track_list.process_of(process)])
+
+
+def with_row_height(scene: Scene, process: HeaderPart, height: int) -> TrackView:
+    """The current track view with another row height for a process, in px."""
+    usual = usual_heights(scene.track_list, scene.used_density, scene.font_scale)
+    by_density = int(usual[scene.track_list.process_of(process)])
+    return scene.session.state.tracks.with_row_height(process, height, by_density)
+
+
+def grow_rows(scene: Scene, y: int, by: int) -> None:
+    """Increase (1) or decrease (-1) the row height of the process at a canvas line."""
+    process = scene.header_bands.process_of(scene.layout.band_at(y + scene.scroll))
+    if process >= 0:
+        part = scene.track_list.processes[process].part
+        height = row_height(scene, part) + by * _STEP
+        arrange_tracks(scene.session, with_row_height(scene, part, height))

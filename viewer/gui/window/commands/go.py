@@ -9,13 +9,13 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
-from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.qt.command_table import Command, Precondition
 from viewer.gui.session import navigation
-from viewer.gui.session.feeds.flows import FlowSteps
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.session.inferences import include_warm_up, listed_unit
-from viewer.gui.window.commands.context import CommandContext, open_profile, selected_slice
-from viewer.model.inferences.inference_views import Inferences, has_run_views
+from viewer.gui.session.feeds.selection import FlowSteps
+from viewer.gui.session.navigation import include_warm_up, listed_unit
+from viewer.gui.window.commands.menus import CommandContext, open_profile, selected_slice
+from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
 
 

@@ -1,17 +1,96 @@
-"""The commands of each menu, the mouse gestures, and the keys that screen readers read."""
+"""What commands act on, the order of each menu, and the keys.
+
+A widget with the focus keeps the keys that it handles itself, such as arrow keys in tables, fields
+and long texts. Every other key is a command, wherever the focus is. Letters need no rule: text
+fields claim them from Qt themselves.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import cast
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QAbstractScrollArea,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QMenuBar,
+    QPlainTextEdit,
+    QRadioButton,
+    QTabBar,
+    QTextEdit,
+    QWidget,
+)
+
+from viewer.gui.qt.accessibility import OF_WINDOW
 from viewer.gui.qt.clipboard import CopyFormat
-from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
-from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.qt.command_table import SEPARATOR, CommandTable, Precondition, shown_key
+from viewer.gui.qt.crash_report import guard
 from viewer.gui.session.clocks import CYCLE_RATES
-from viewer.gui.timeline.headers.menu import SORTED
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.timeline import Timeline
+from viewer.gui.timeline.track_headers import SORTED
+from viewer.gui.timeline.view import TimelineView
+from viewer.gui.window.dialogs.command_palette import CommandPalette
+from viewer.gui.window.files.comparing import Comparing, Recordings
+from viewer.gui.window.files.export_actions import BackgroundWork, ExportActions, PerfettoUi
+from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.files.sessions import SessionFiles
+from viewer.gui.window.files.unsaved_work import CloseGuard
+from viewer.gui.window.frame.docks import Docks
+from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.panel_table import TABLE
+from viewer.gui.window.frame.shell import Shell
+from viewer.gui.window.frame.status import ClockButton
+from viewer.gui.window.frame.view_settings import ViewSettings
+from viewer.gui.window.help.help import Help
+from viewer.gui.window.toolbar.toolbar import SearchField
 from viewer.render.color_schemes import SCHEMES
 from viewer.render.stacking import Density
 from viewer.resources import SAMPLES
 from viewer.view.state import RulerUnit
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """The parts of one window that commands read and change; `table` contains the commands."""
+
+    session: Session
+    table: CommandTable
+    timeline: Timeline
+    docks: Docks
+    panels: PanelRegistry
+    shell: Shell
+    search: SearchField
+    clock: ClockButton
+    view_settings: ViewSettings
+    palette: CommandPalette
+    work: BackgroundWork
+    opener: FileOpener
+    comparing: Comparing
+    recordings: Recordings
+    session_files: SessionFiles
+    close_guard: CloseGuard
+    exports: ExportActions
+    perfetto_ui: PerfettoUi
+    help: Help
+
+
+def open_profile(session: Session) -> Precondition:
+    """Requires an open profile."""
+    return Precondition("an open profile", lambda: bool(session.traces))
+
+
+def selected_slice(session: Session) -> Precondition:
+    """Requires a selected slice."""
+    return Precondition("a selected slice", lambda: session.state.slice is not None)
+
 
 MENUS = (
     (
@@ -280,3 +359,50 @@ def spoken_keys(table: CommandTable) -> str:
         if (keys := table.keys(id))
     ]
     return " ".join(("Slices by process and thread.", *spoken))
+
+
+_SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
+NAVIGATION = _SIDEWAYS | {
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+    Qt.Key.Key_PageUp,
+    Qt.Key.Key_PageDown,
+}
+_KEEP_ALL = (
+    QAbstractItemView, QAbstractSpinBox, QAbstractSlider, QComboBox, QLineEdit, QMenuBar,
+    QRadioButton, QTabBar,
+)  # fmt: skip
+
+
+def keeps(widget: QWidget | None, key: Qt.Key, held: Qt.KeyboardModifier) -> bool:
+    """Whether the focused widget handles a key itself, instead of a command."""
+    if key not in NAVIGATION or held & OF_WINDOW or widget is None:
+        return False
+    if isinstance(widget, _KEEP_ALL):
+        return True
+    if isinstance(widget, QTextEdit | QPlainTextEdit) and not widget.isReadOnly():
+        return True
+    if isinstance(widget, QAbstractScrollArea) and not isinstance(widget, TimelineView):
+        # Read-only content that has to be scrolled.
+        sideways = key in _SIDEWAYS
+        bar = widget.horizontalScrollBar() if sideways else widget.verticalScrollBar()
+        return bar.maximum() > bar.minimum()
+    return False
+
+
+class FocusKeys(QObject):
+    """Event filter for the window and its docks, where Qt last checks if a key is a shortcut."""
+
+    @guard(False)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Leave a key to the focused widget, instead of using it as a shortcut."""
+        is_override = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if not is_override:
+            return False
+        pressed = cast(QKeyEvent, event)
+        is_kept = keeps(QApplication.focusWidget(), Qt.Key(pressed.key()), pressed.modifiers())
+        if is_kept:
+            event.accept()
+        return is_kept

@@ -16,13 +16,13 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.gui.qt.clipboard import CopyFormat, copy_picture, copy_text
-from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.qt.command_table import Command, Precondition
 from viewer.gui.qt.widgets.tables import CopyAction, copy_tsv
 from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting
+from viewer.gui.session.choices import toggle_strip
 from viewer.gui.session.session import Session
-from viewer.gui.session.tracks import toggle_strip
-from viewer.gui.window.commands.context import CommandContext, open_profile, selected_slice
+from viewer.gui.window.commands.menus import CommandContext, open_profile, selected_slice
 from viewer.model.times import counted
 
 MOST_COPIED = 10_000  # slices

@@ -12,21 +12,22 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QInputDialog
 
-from viewer.analysis.statistics.slice_keys import ARGUMENT
-from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.analysis.statistics.group_keys import ARGUMENT
+from viewer.gui.qt.command_table import Command, Precondition
 from viewer.gui.qt.settings import PANEL_LAYOUT
 from viewer.gui.session import navigation
 from viewer.gui.session import selection as selecting
+from viewer.gui.session.choices import argument_schemes, scheme_problem, set_scheme, shown_scheme
 from viewer.gui.session.clocks import CYCLE_RATES, clock_trace, cycle_trace, set_ruler
-from viewer.gui.session.coloring import (
-    argument_schemes,
-    scheme_problem,
-    set_scheme,
-    shown_scheme,
+from viewer.gui.timeline.view import HeldAxis, HeldWay
+from viewer.gui.window.commands.menus import CommandContext, open_profile
+from viewer.gui.window.frame.panel_registry import (
+    COMPARE,
+    DEFAULT,
+    ONLY_TIMELINE,
+    SOURCE,
+    layout_text,
 )
-from viewer.gui.timeline.held_keys import HeldAxis, HeldWay
-from viewer.gui.window.commands.context import CommandContext, open_profile
-from viewer.gui.window.frame.layouts import COMPARE, DEFAULT, ONLY_TIMELINE, SOURCE, layout_text
 from viewer.model.times import parse_rate
 from viewer.render.color_schemes import SCHEMES
 from viewer.view.sessions.session_file import SavedPanels

@@ -1,18 +1,189 @@
-"""The About dialog: version, bundled packages, their licenses and license texts."""
+"""The About dialog: version, bundled packages and fonts, their licenses and license texts."""
 
 from __future__ import annotations
+
+import platform
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt, Slot
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QDialogButtonBox, QHeaderView, QPlainTextEdit, QVBoxLayout, QWidget
 
 from viewer import __version__
+from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.crash_report import versions
-from viewer.gui.qt.focus_frame import FramedDialog
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable
-from viewer.gui.window.dialogs.licenses import BundledPart, parts, text_of
+from viewer.resources import resource
+
+_LONGEST = 1 << 20  # characters in a license text
+
+
+@dataclass(frozen=True, slots=True)
+class BundledPart:
+    """A bundled package; `what` is its purpose."""
+
+    name: str
+    version: str
+    license: str
+    what: str
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A package that may be bundled; `module` has the version if there is no metadata."""
+
+    name: str
+    module: str
+    license: str
+    what: str
+    page: str
+
+
+# The packages in a bundle: the requirements in pyproject.toml and their dependencies.
+# tests/gui/window/dialogs/test_licenses.py compares them.
+_KNOWN = (
+    _Known("PySide6-Essentials", "PySide6", "LGPL-3.0-only", "Qt: the window",
+           "https://doc.qt.io/qtforpython-6/"),
+    _Known("shiboken6", "shiboken6", "LGPL-3.0-only", "Qt from Python",
+           "https://doc.qt.io/qtforpython-6/"),
+    _Known("pyqtgraph", "pyqtgraph", "MIT", "timeline",
+           "https://www.pyqtgraph.org"),
+    _Known("numpy", "numpy", "BSD-3-Clause", "columns", "https://numpy.org"),
+    _Known("pandas", "pandas", "BSD-3-Clause", "tables", "https://pandas.pydata.org"),
+    _Known("pyarrow", "pyarrow", "Apache-2.0", "CSV, Parquet", "https://arrow.apache.org"),
+    _Known("protobuf", "google.protobuf", "BSD-3-Clause", "Perfetto traces",
+           "https://protobuf.dev"),
+    _Known("perfetto", "perfetto", "Apache-2.0", "Perfetto's definitions",
+           "https://perfetto.dev"),
+    _Known("flatbuffers", "flatbuffers", "Apache-2.0", "writing ETDumps",
+           "https://flatbuffers.dev"),
+    _Known("argcomplete", "argcomplete", "Apache-2.0", "completion in shells",
+           "https://github.com/kislyuk/argcomplete"),
+    _Known("msgspec", "msgspec", "BSD-3-Clause", "JSON", "https://jcristharif.com/msgspec/"),
+    _Known("backports.zstd", "backports.zstd", "PSF-2.0", "Zstandard",
+           "https://github.com/rogdham/backports.zstd"),
+    _Known("rustworkx", "rustworkx", "Apache-2.0", "graph layout",
+           "https://www.rustworkx.org"),
+    _Known("python-dateutil", "dateutil", "Apache-2.0 OR BSD-3-Clause", "required by pandas",
+           "https://github.com/dateutil/dateutil"),
+    _Known("six", "six", "MIT", "required by pandas", "https://github.com/benjaminp/six"),
+    _Known("tzdata", "tzdata", "Apache-2.0", "required by pandas", "https://github.com/python/tzdata"),
+    _Known("colorama", "colorama", "BSD-3-Clause", "required by pyqtgraph",
+           "https://github.com/tartley/colorama"),
+)  # fmt: skip
+
+
+# The fonts in `resources/fonts`, with the files of their licenses.
+_FONTS = {
+    BundledPart("Inter", "4.002", "OFL-1.1", "font of the window", "https://rsms.me/inter/"):
+        "Inter-OFL.txt",
+    BundledPart("JetBrains Mono", "2.305", "OFL-1.1", "font of code",
+                "https://www.jetbrains.com/lp/mono/"): "JetBrainsMono-OFL.txt",
+}  # fmt: skip
+
+
+def parts() -> list[BundledPart]:
+    """Opscope, Python, all bundled or installed packages of `_KNOWN`, and the fonts."""
+    bundled = [
+        BundledPart("Opscope", __version__, "Apache-2.0", "this program", ""),
+        BundledPart(
+            "Python", platform.python_version(), "PSF-2.0", "the language", "https://python.org"
+        ),
+    ]
+    for package in _KNOWN:
+        version = _version(package)
+        if version:
+            bundled.append(
+                BundledPart(package.name, version, _license(package), package.what, package.page)
+            )
+    return [*bundled, *_FONTS]
+
+
+def text_of(name: str) -> str:
+    """The license texts of a part, "" if it came with none."""
+    texts = []
+    for path in _files_of(name):
+        try:
+            texts.append(path.read_text(encoding="utf-8", errors="replace")[:_LONGEST].strip())
+        except OSError:
+            continue
+    return f"\n\n{'-' * 60}\n\n".join(dict.fromkeys(text for text in texts if text))
+
+
+def _version(package: _Known) -> str:
+    try:
+        return metadata.version(package.name)
+    except metadata.PackageNotFoundError:
+        pass
+    # Only a bundle lacks metadata; otherwise, a module of that name would be an unrelated one.
+    if getattr(sys, "_MEIPASS", None) is None:
+        return ""
+    try:
+        return str(getattr(import_module(package.module), "__version__", ""))
+    except ImportError:
+        return ""
+
+
+def _license(package: _Known) -> str:
+    """The license expression in the package's metadata, else the one in `_KNOWN`.
+
+    Older metadata has the whole license text in that field, which is ignored.
+    """
+    try:
+        stated = str(metadata.metadata(package.name).json.get("license_expression", ""))
+    except metadata.PackageNotFoundError:
+        stated = ""
+    return stated if stated and len(stated) < 80 else package.license
+
+
+def _files_of(name: str) -> Iterator[Path]:
+    for font, text in _FONTS.items():
+        if font.name == name:
+            yield resource("fonts", text)
+            return
+    above = resource().parent
+    of_qt = name in ("PySide6-Essentials", "shiboken6")  # their wheels contain no text
+    if getattr(sys, "_MEIPASS", None) is not None:
+        folder = {"Opscope": "opscope"}.get(name, "Qt and PySide6" if of_qt else name)
+        yield from _texts_below(above / "licenses" / folder)
+        return
+    if name == "Opscope" and (above / "packaging" / "LICENSE").is_file():
+        yield above / "packaging" / "LICENSE"
+        return
+    if of_qt:
+        yield from _texts_below(above / "packaging" / "licenses")
+    if name == "Python":
+        for folder in (sysconfig.get_path("stdlib"), sys.base_prefix):
+            yield from (p for p in (Path(folder) / "LICENSE.txt",) if p.is_file())
+        return
+    try:
+        files = metadata.distribution(name).files or ()
+    except metadata.PackageNotFoundError:
+        return
+    for file in files:
+        if _is_license(file.name) and any(part.endswith(".dist-info") for part in file.parts):
+            yield Path(str(file.locate()))
+
+
+def _texts_below(folder: Path) -> Iterator[Path]:
+    if folder.is_dir():
+        yield from sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _is_license(name: str) -> bool:
+    return bool(re.match(r"(LICEN[CS]E|COPYING|NOTICE)", name, re.IGNORECASE)) and not (
+        name.endswith(".py")
+    )
+
 
 _SIZE = 720, 640
 _COLUMNS = ("Component", "Version", "License", "For")

@@ -37,13 +37,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.gui.qt.commands.command_search import match
-from viewer.gui.qt.commands.command_table import CommandTable
-from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.qt.command_table import CommandTable, match, shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.elided_text import elided_text
-from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.qt.widgets.controls import EscapeField
+from viewer.gui.qt.widgets.labels import elided_text
 
 _WIDTH, _ROW, _ROWS, _TOP = 600, 30, 12, 12  # px, px, rows, px below the toolbar
 _INSET = 12

@@ -24,10 +24,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.focus_frame import FramedDialog
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.controls import ComboBox
 from viewer.gui.qt.widgets.labels import explain, label
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable
 from viewer.gui.session.arm_choices import (
@@ -46,8 +46,7 @@ from viewer.gui.session.session import Session
 from viewer.model.text import display_name, visible_controls
 from viewer.model.times import counted, format_time
 from viewer.model.warm_up import counted_inferences
-from viewer.view.compared_arms import ComparedArms
-from viewer.view.state import Bookmark
+from viewer.view.state import Bookmark, ComparedArms
 
 _SIZE = 900, 560
 _WIDTHS = (0, 116, 76, 68, 84)

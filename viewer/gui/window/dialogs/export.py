@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 
 from viewer.codecs.atomic_file import NothingToExport
 from viewer.export.perfetto.writer import FileSize
+from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.background import Latest
-from viewer.gui.qt.focus_frame import FramedDialog
 from viewer.gui.qt.settings import (
     EXPORT_ANNOTATIONS,
     EXPORT_COUNTERS,
@@ -36,7 +36,7 @@ from viewer.gui.qt.settings import (
 )
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import Hairline, label
-from viewer.gui.session.files.export_scope import (
+from viewer.gui.session.export_scope import (
     bookmarks_of_view,
     clocks_text,
     derived_of_view,

@@ -32,8 +32,8 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.formats import formats
+from viewer.gui.qt.accessibility import FocusFrame, Framed
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.focus_frame import FocusFrame, Framed
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import label
 

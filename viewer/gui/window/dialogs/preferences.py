@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.gui.qt.focus_frame import FramedDialog
+from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.controls import ComboBox
 from viewer.gui.qt.widgets.labels import Hairline, label
 
 _WIDTH = 560

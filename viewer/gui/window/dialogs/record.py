@@ -23,12 +23,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.gui.qt.focus_frame import FramedDialog
+from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.controls import ComboBox
 from viewer.gui.qt.widgets.labels import label
-from viewer.gui.session.files.recording import Recording, RecordingChoice
+from viewer.gui.session.recording import Recording, RecordingChoice
 from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
 from viewer.model.text import visible_controls
 from viewer.recording.plan import MOST_INFERENCES, MOST_SESSIONS, Plan

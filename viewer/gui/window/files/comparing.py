@@ -1,27 +1,38 @@
-"""Begins comparisons: with a dialog for both arms, or with dropped files, which become arm B."""
+"""Begins comparisons: with other files, with references of logged values, or with recordings.
+
+A dialog has both arms; dropped files become arm B. What was recorded opens as a profile, or as a
+comparison.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
 
+from viewer.codecs.reading import UnreadableFile
 from viewer.formats import formats
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
-from viewer.gui.session.linking import pair_files
+from viewer.gui.session.choices import pair_files
 from viewer.gui.session.session import Session
 from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.files.unsaved_work import CloseGuard
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell
 from viewer.program.program import Program
-from viewer.view.compared_arms import ChosenArm, ComparedArms
+from viewer.view.state import ChosenArm, ComparedArms
 from viewer.workspace.link_choices import Choices
 
 if TYPE_CHECKING:
+    from viewer.gui.session.feeds.references import Reference
+    from viewer.gui.session.recording import Recording
     from viewer.gui.window.dialogs.compare import CompareDialog
+    from viewer.gui.window.dialogs.record import RecordDialog
+    from viewer.recording.recorder import Outcome
 
 
 class Comparing(QObject):
@@ -207,3 +218,138 @@ def _profiles_in(folders: tuple[str, ...]) -> tuple[str, ...]:
         for file in look_through(folder).files
         if file.is_meant
     )
+
+
+_REFERENCES = "ETDumps, arrays, bundled programs (*.etdp *.etdump *.npz *.bpte *.bin)"
+_BUFFERS = "Debug buffers (*.bin)"
+_ALL = ";;All files (*)"
+
+
+class References(QObject):
+    """Chooses references for one window; what cannot be used is said with the reason."""
+
+    def __init__(self, session: Session, opener: FileOpener, shell: Shell) -> None:
+        super().__init__(shell)
+        self._session, self._opener, self._shell = session, opener, shell
+        self._settings: Settings = shell.settings
+
+    @Slot()
+    def choose(self) -> None:
+        """Ask for a reference, and for what belongs to it, and compare with it."""
+        paths = self._ask(
+            "Compare values with",
+            "Choose what the logged values are compared with: an ETDump of another run, arrays of "
+            "NumPy or a bundled program; with the debug buffer if it has one.",
+            f"{_REFERENCES}{_ALL}",
+        )
+        if paths:
+            self.take(paths)
+
+    @Slot()
+    def choose_buffer(self) -> None:
+        """Ask for the debug buffer of a profile."""
+        paths = self._ask(
+            "Choose a debug buffer",
+            "Choose the debug buffer that was written with the ETDump. It has the logged values.",
+            _BUFFERS,
+        )
+        if paths:
+            self.take(paths)
+
+    @Slot(object)
+    def take(self, paths: Sequence[str]) -> None:
+        """Use files: debug buffers, and one reference. A profile is opened, too."""
+        from viewer.gui.session.feeds.numbers import NumbersFeed
+        from viewer.gui.session.feeds.references import FileKind, Reference, kind_of_file
+
+        feed = NumbersFeed.of(self._session)
+        references: list[Reference] = []
+        for path in map(os.path.abspath, paths):
+            try:
+                kind = kind_of_file(path)
+            except UnreadableFile as error:
+                self._shell.message.show_error(str(error))
+                continue
+            if kind is FileKind.BUFFER:
+                feed.add_buffer(path)
+                continue
+            if kind is FileKind.PROFILE and path not in self._session.workspace.paths:
+                self._opener.read([path])
+            references.append(Reference(path))
+        if references:
+            feed.choose(references[0])
+
+    def _ask(self, title: str, instruction: str, patterns: str) -> Sequence[str]:
+        from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
+
+        start = self._settings.get(LAST_FOLDER)
+        question = FileQuestion(PathKind.OPEN_FILES, title, instruction, start, patterns)
+        return question.ask(self._shell, self._shell.theme).paths
+
+
+class Recordings(QObject):
+    """The recordings of one window."""
+
+    def __init__(
+        self,
+        session: Session,
+        opener: FileOpener,
+        comparing: Comparing,
+        guard: CloseGuard,
+        shell: Shell,
+    ) -> None:
+        super().__init__(shell)
+        self._session, self._opener, self._comparing = session, opener, comparing
+        self._guard, self._shell = guard, shell
+        self.dialog: RecordDialog | None = None
+        self._b: list[str] = []  # the files of B, while those of A are read
+        session.files_added.connect(self._added)
+        opener.nothing_opened.connect(self._give_up)
+
+    @cached_property
+    def recording(self) -> Recording:
+        """What records; made when the dialog is first shown."""
+        from viewer.gui.session.recording import Recording
+
+        recording = Recording(self)
+        self._shell.closing.connect(recording.shut_down)
+        return recording
+
+    @property
+    def is_running(self) -> bool:
+        """Whether something is being recorded or checked."""
+        return self.dialog is not None and self.recording.is_running
+
+    def show(self) -> None:
+        """Show the dialog, as it was left."""
+        if self.dialog is None:
+            from viewer.gui.window.dialogs.record import RecordDialog
+
+            shell = self._shell
+            self.dialog = RecordDialog(self.recording, shell.settings, shell.theme, shell)
+            self.dialog.recorded.connect(self._open)
+        self.dialog.show()
+        self.dialog.raise_()
+        self.dialog.activateWindow()
+
+    @Slot(object)
+    def _open(self, outcome: Outcome) -> None:
+        """Open what was recorded in place of what is open, once no work would be lost."""
+        self._guard.confirm_then(partial(self._replace, outcome))
+
+    def _replace(self, outcome: Outcome) -> None:
+        a, *b = outcome.files.values()
+        if not self._session.is_empty:
+            self._session.close_all()
+        self._b = b[0] if b else []
+        self._opener.open(a)
+
+    @Slot(object)
+    def _added(self, complaints: list[str]) -> None:
+        if self._b and not self._opener.is_busy:
+            b, self._b = self._b, []
+            self._comparing.start(b)
+
+    @Slot()
+    def _give_up(self) -> None:
+        self._b = []

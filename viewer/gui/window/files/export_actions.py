@@ -1,7 +1,13 @@
 """The window's exports: each asks for a file, writes it in the background, and reports the result.
 
 Perfetto traces have their own dialog; tables and images only need a file dialog. Only one file is
-written at a time.
+written at a time. All background reading and writing can be canceled together.
+
+File > Open in Perfetto UI writes the trace, opens the UI in the browser, and cleans up. This is the
+only function that uses the network, and only on request: the browser loads the UI's page, which
+reads the trace back from this machine (`perfetto_server`). The trace itself stays on this machine.
+If that does not work, a message shows why and offers to save the file. The server's module is
+imported on demand, because that takes 40 ms.
 """
 
 from __future__ import annotations
@@ -12,17 +18,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
 
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
-from viewer.gui.panels.base.panel_host import ExportedFile, JobOf
-from viewer.gui.session.files.saver import Saver
+from viewer.codecs.temporary_folder import TemporaryFolder
+from viewer.gui.panels.base.panel import ExportedFile, JobOf
+from viewer.gui.qt.background import GuiOwner, Latest
+from viewer.gui.session.file_jobs import Loader, Saver
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
-from viewer.gui.window.files.background_work import BackgroundWork
 from viewer.gui.window.frame.shell import Shell
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.times import group_digits
 from viewer.resources import stem_beside
@@ -30,10 +38,42 @@ from viewer.resources import stem_beside
 if TYPE_CHECKING:
     from viewer.gui.window.dialogs.export import ExportDialog
     from viewer.gui.window.dialogs.file_dialog import FileAnswer
+    from viewer.gui.window.files.perfetto_server import PerfettoServer
     from viewer.query.engine import Result
     from viewer.view.state import ViewState
     from viewer.workspace.perfetto_export import ExportFlows, PerfettoOptions
     from viewer.workspace.workspace import Workspace
+
+
+class BackgroundWork(QObject):
+    """The reading and writing of one window, with progress in the status bar."""
+
+    def __init__(self, loader: Loader, saver: Saver, shell: Shell) -> None:
+        super().__init__(shell)
+        self._loader, self._saver, self._status = loader, saver, shell.status
+        self._status.cancelled.connect(self.cancel)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything is being read or written."""
+        return bool(self._loader.paths) or self._saver.is_busy
+
+    @Slot()
+    def cancel(self) -> None:
+        """Cancel everything; leaves no partial files."""
+        self._loader.cancel()
+        self._saver.cancel()
+
+    def end_progress(self) -> None:
+        """Hide the progress, unless other work is still running."""
+        if not self.is_busy:
+            self._status.end()
+
+    def shut_down(self) -> None:
+        """Cancel everything and wait until it has stopped."""
+        self._loader.shutdown()
+        self._saver.shutdown()
+
 
 TRACE_FILTERS = {
     ".pftrace": "Perfetto trace (*.pftrace)",
@@ -227,10 +267,10 @@ def _write_report(
 ) -> int:
     """Write a report; returns how many slices it has exactly. results: of queries that ran."""
     from viewer.api.session_queries import KeptQueries
-    from viewer.html_report.options import ComparedReport, ReportOptions
+    from viewer.html_report.contents import ComparedReport, ReportOptions
     from viewer.html_report.report import write_report
     from viewer.reports.compare import with_notes
-    from viewer.view.compared.open_comparison import OpenComparison
+    from viewer.view.open_comparison import OpenComparison
 
     queries, report = KeptQueries(state.derived, state.charts), None
     rows = queries.rows(space, results, cancelled=cancelled)
@@ -246,3 +286,119 @@ def _write_report(
 def _suffix_of(chosen: str) -> str:
     """The suffix in a file dialog's filter: ".csv" for "Table (*.csv)", "" if there is none."""
     return chosen.partition("(*")[2].rstrip(")")
+
+
+SAVE = "Save the trace…"
+OFFLINE = (
+    "ui.perfetto.dev cannot be reached: this machine seems to be offline. Save the trace and open "
+    "it there later, or in another viewer"
+)
+NO_PORT = (
+    "The Perfetto UI reads only from port 9001, which another program uses. Save the trace and "
+    "open it there yourself, or close that program"
+)
+
+
+class PerfettoUi(QObject):
+    """Hands what is open to the Perfetto UI; lives on the GUI thread, as long as its window.
+
+    `save` asks where to save the trace instead.
+    """
+
+    def __init__(
+        self, session: Session, saver: Saver, save: Callable[[], None], shell: Shell
+    ) -> None:
+        super().__init__(shell)
+        self._session, self._saver, self._save, self._shell = session, saver, save, shell
+        self._owner = GuiOwner(self)
+        self._folder: TemporaryFolder | None = None
+        self._path = ""
+        self.server: PerfettoServer | None = None
+        self._asking = Latest(shell)
+        self._asking.answered.connect(self._reached)
+        saver.saved.connect(self._saved)
+        saver.failed.connect(self._failed)
+        shell.closing.connect(self.close)
+
+    @Slot()
+    def open(self) -> None:
+        """Write the trace to a temporary file, and continue when that is done."""
+        from viewer.workspace.exports import NothingToExport, of_whole_columns, prepare
+
+        message, workspace = self._shell.message, self._session.workspace
+        if self._saver.is_busy:
+            message.show_error("Another export is in progress. Try again when it is done")
+            return
+        self.close()
+        name = os.path.splitext(os.path.basename(workspace.traces[0].path))[0]
+        self._folder = TemporaryFolder()
+        self._path = os.path.join(self._folder.path, f"{name or 'trace'}.pftrace")
+        try:
+            job = of_whole_columns(workspace, prepare(workspace, self._path))
+        except NothingToExport as error:
+            self.close()
+            message.show_error(str(error))
+            return
+        self._shell.status.start()
+        self._shell.status.set_status("Writing the trace for the Perfetto UI")
+        self._saver.save(job, self._path)
+
+    @Slot()
+    def close(self) -> None:
+        """Stop serving, and delete the temporary file."""
+        self._asking.cancel()
+        server, self.server = self.server, None
+        if server is not None:
+            server.close()
+        if self._folder is not None:
+            self._folder.remove()
+        self._folder, self._path = None, ""
+
+    @Slot(str, int)
+    def _saved(self, path: str, _count: int) -> None:
+        if path == self._path:
+            from viewer.gui.window.files import perfetto_server
+
+            self._shell.status.show_text("Looking for ui.perfetto.dev…")
+            self._asking.submit(perfetto_server.is_reachable)
+
+    @Slot(str, str)
+    def _failed(self, path: str, _message: str) -> None:
+        if path == self._path:
+            self.close()
+
+    @Slot(object)
+    def _reached(self, reached: bool) -> None:
+        if not reached:
+            self._offer_file(OFFLINE)
+            return
+        from viewer.gui.window.files import perfetto_server
+
+        ended = partial(self._owner.call, "_ended")
+        try:
+            self.server = perfetto_server.PerfettoServer(self._path, ended)
+        except perfetto_server.PortTaken:
+            self._offer_file(NO_PORT)
+            return
+        address = self.server.ui_address
+        if QDesktopServices.openUrl(QUrl(address)):
+            self._shell.status.show_text("Opening the Perfetto UI in the browser")
+        else:
+            self._shell.message.show_warning(
+                f"Could not start a browser. Open this address in one: {address}"
+            )
+
+    def _offer_file(self, why: str) -> None:
+        self.close()
+        self._shell.status.show_text("")
+        self._shell.message.show_warning(why, SAVE, self._save)
+
+    def _ended(self, fetched: bool) -> None:
+        if self.server is None:  # already closed
+            return
+        self.close()
+        self._shell.status.show_text(
+            "Trace loaded in Perfetto UI; local server stopped"
+            if fetched
+            else "No browser requested the trace; local server stopped"
+        )

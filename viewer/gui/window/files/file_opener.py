@@ -1,37 +1,150 @@
 """Opens files: reads them in the background along with texts they refer to, then shows them.
 
 Several files may be read at once. They are added to the session in the order requested when the
-last one is ready, so that an ETRecord and its profile are linked in one step.
+last one is ready, so that an ETRecord and its profile are linked in one step. The user is asked
+what the columns of a table are. Once large profiles are shown, their columns are kept on disk, and
+those that were kept before are checked: in a thread, a second after the window has changed what is
+open. Damaged files of columns are removed by then, and their profiles are read again.
 """
 
 from __future__ import annotations
 
 import os
+import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
-from viewer.codecs.file_stamps import stamp_of
+from viewer.codecs.atomic_file import WriteCancelled
+from viewer.codecs.file_bytes import stamp_of
+from viewer.codecs.reading import Cancelled, UnreadableFile
 from viewer.formats import JSON_TABLE, PLAIN_CSV, WHOLE, formats, open_file, share_text
+from viewer.formats.column_cache import CACHE
 from viewer.formats.table.stated_columns import Question
-from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.command_table import CommandTable
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
-from viewer.gui.session.feeds.problems import ProblemsFeed
-from viewer.gui.session.files.loader import Loader
+from viewer.gui.session.choices import add_substitution
+from viewer.gui.session.feeds.feed import ProblemsFeed
+from viewer.gui.session.file_jobs import Loader
 from viewer.gui.session.session import Session
-from viewer.gui.session.source_paths import add_substitution
+from viewer.gui.timeline.scene.trace_rasters import keep_columns
 from viewer.gui.window.frame.shell import Shell
-from viewer.gui.window.frame.status_text import added_text, replaced_text
+from viewer.gui.window.frame.status import added_text, replaced_text
 from viewer.model.text import display_name
 from viewer.model.trace import Trace
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 from viewer.program.program import Program
+from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.session_file import SUFFIX
 from viewer.workspace.link_choices import NO_CHOICES, Choices
 from viewer.workspace.open_paths import OpenFile
+
+if TYPE_CHECKING:
+    from viewer.gui.window.dialogs.opening import ColumnsDialog
+
+
+class TableColumns(QObject):
+    """One dialog at a time.
+
+    `answered(path, columns)` is emitted for each answer, which may be one that is remembered;
+    `refused(path, question, message)` if the user gives none, with why the file cannot be read.
+    """
+
+    answered = Signal(object, str)
+    refused = Signal(object, object, str)
+
+    def __init__(self, shell: Shell) -> None:
+        super().__init__(shell)
+        self._shell, self._settings = shell, shell.settings
+        self._waiting: deque[tuple[str, Question, str]] = deque()
+        self._tried: dict[str, str] = {}  # path -> remembered columns that it was opened with
+        self.dialog: ColumnsDialog | None = None
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._looked)
+        self._latest.failed.connect(shell.message.show_error)
+
+    def answer(self, path: str, question: Question, message: str) -> None:
+        """Answer a question as before for tables with this header, else ask.
+
+        message: why the file cannot be read without.
+        """
+        from viewer.formats.table.stated_columns import is_columns
+
+        remembered = self._settings.table_columns(question.layout.names)
+        if remembered and is_columns(remembered) and self._tried.get(path) != remembered:
+            self._tried[path] = remembered
+            name = display_name(path)
+            self._shell.status.show_text(f"{name}: columns as you chose them before")
+            self.answered.emit(path, remembered)
+            return
+        self.ask(path, question, message)
+
+    def ask(self, path: str, question: Question, message: str) -> None:
+        """Ask, after the questions that wait."""
+        self._tried.pop(path, None)
+        self._waiting.append((path, question, message))
+        self._show_next()
+
+    def look_at(self, path: str, columns: str) -> None:
+        """Ask for the columns of a table that is open with these columns, "" for as recognized."""
+        self._latest.submit(_question, (path, columns))
+
+    @Slot(object)
+    def _looked(self, question: tuple[str, Question]) -> None:
+        self.ask(*question, "")
+
+    def _show_next(self) -> None:
+        from viewer.gui.window.dialogs.opening import ColumnsDialog
+
+        if self.dialog is not None or not self._waiting:
+            return
+        path, question, message = self._waiting.popleft()
+        dialog = self.dialog = ColumnsDialog(path, question, self._shell.theme, self._shell)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.columns_chosen.connect(partial(self._chosen, path, question))
+        dialog.rejected.connect(partial(self._closed, path, question, message))
+        dialog.open()
+
+    def _chosen(self, path: str, question: Question, columns: str) -> None:
+        self.dialog = None
+        self._settings.set_table_columns(question.layout.names, columns)
+        self._tried[path] = columns
+        self.answered.emit(path, columns)
+        self._next()
+
+    def _closed(self, path: str, question: Question, message: str) -> None:
+        self.dialog = None
+        if message:
+            self.refused.emit(path, question, message)
+        self._next()
+
+    def _next(self) -> None:
+        """Answer waiting questions as remembered for their header, and ask the first other one."""
+        waiting, self._waiting = self._waiting, deque()
+        for path, question, message in waiting:
+            # Without a message, the user wants to change the columns of a file that is open.
+            (self.answer if message else self.ask)(path, question, message)
+
+
+def _question(table: tuple[str, str]) -> tuple[str, Question]:
+    """A path, and the question with what is known of its columns. Raises UnreadableFile."""
+    from viewer.formats.table.column_roles import known_columns
+    from viewer.formats.table.stated_columns import Question, parse_columns
+    from viewer.formats.zipped import table_layout
+
+    path, columns = table
+    try:
+        layout = table_layout(path)
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
+    stated = parse_columns(columns) if columns else None
+    return path, Question(layout, known_columns(layout, stated), ())
 
 
 class FileOpener(QObject):
@@ -57,8 +170,7 @@ class FileOpener(QObject):
         table: CommandTable,
         shell: Shell,
     ) -> None:
-        from viewer.gui.session.files.reading_progress import ReadingProgress
-        from viewer.gui.window.files.table_columns import TableColumns
+        from viewer.gui.session.file_jobs import ReadingProgress
 
         super().__init__(shell)
         self._session, self.loader, self._table = session, loader, table
@@ -408,3 +520,66 @@ def _has_values(path: str) -> bool:
 
         return is_debug_buffer(path)
     return False
+
+
+_AFTER_MS = 1000  # the first frame is painted by then
+
+Read = Callable[[Sequence[str], Choices], object]
+
+
+class ColumnFiles(QObject):
+    """The files of columns of what one window has open. read: opens files in it."""
+
+    def __init__(self, session: Session, read: Read, shell: Shell) -> None:
+        super().__init__(shell)
+        self._session, self._read, self._shell = session, read, shell
+        self._stop = threading.Event()
+        self._work = Latest(self)
+        self._work.answered.connect(self._read_again)
+        self._due = QTimer(self, interval=_AFTER_MS, singleShot=True)
+        self._due.timeout.connect(self.check)
+        session.workspace_changed.connect(self._wait)
+        shell.closing.connect(self._end)
+
+    @Slot()
+    def _wait(self) -> None:
+        if CACHE.folder and self._session.traces:
+            self._due.start()
+
+    @Slot()
+    def _end(self) -> None:
+        self._due.stop()
+        self._stop.set()
+
+    @Slot()
+    def check(self) -> None:
+        """Keep the columns of what is open, and check those that come from files of columns."""
+        for path in CACHE.take_dropped(self._session.workspace.paths):
+            name = display_name(path)
+            self._shell.message.show_warning(
+                f"{name}: its kept columns were damaged, so the file was read again"
+            )
+        numbers = range(len(self._session.traces))
+        if numbers:
+            traces = [self._session.as_run(number) for number in numbers]
+            self._work.submit(_keep_and_check, traces, self._stop.is_set)
+
+    @Slot(object)
+    def _read_again(self, damaged: list[tuple[str, str]]) -> None:
+        for path, part in damaged:
+            if path in self._session.workspace.paths:
+                self._read([path], Choices(parts=((path, Fraction(part)),)))
+
+
+def _keep_and_check(traces: Sequence[OpenTrace], cancelled: Cancelled) -> list[tuple[str, str]]:
+    """Return the profiles with damaged columns, and the part of them that was read."""
+    damaged = []
+    for open_trace in traces:
+        slices = open_trace.file.slices
+        try:
+            if CACHE.is_damaged(slices, cancelled):
+                damaged.append((open_trace.file.path, CACHE.part_of(slices)))
+        except WriteCancelled:
+            return []
+        keep_columns(open_trace, cancelled)
+    return damaged

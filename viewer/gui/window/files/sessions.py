@@ -5,8 +5,8 @@
   by their hash; then the user is asked. Missing inputs are reported.
 * When an input changes on disk, the user can reload it, and the view stays.
 * What is closed or replaced can be kept (`viewer.view.sessions.recent_sessions`) and restored
-  later, even if it was not saved. `viewer.gui.window.files.closing` does that, and asks the user if
-  needed.
+  later, even if it was not saved. `viewer.gui.window.files.unsaved_work` does that, and asks the
+  user if needed.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ import msgspec
 from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
-from viewer.codecs.file_stamps import FileStamp, stamp_of
+from viewer.codecs.file_bytes import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.files.saver import Saver
+from viewer.gui.session.choices import TableChoices
+from viewer.gui.session.file_jobs import Saver
 from viewer.gui.session.session import Session
-from viewer.gui.session.table_choices import TableChoices
 from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.resources import stem_beside
 from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.recent_sessions import RecentSessions, UnsavedWork, work_of
-from viewer.view.sessions.saved_choices import choices_of, kept_choices
 from viewer.view.sessions.saved_view import kept_view, shown_view
 from viewer.view.sessions.session_file import (
     SUFFIX,
@@ -44,8 +43,10 @@ from viewer.view.sessions.session_file import (
     FoundInput,
     SavedSession,
     changed_inputs,
+    choices_of,
     find_inputs,
     input_of,
+    kept_choices,
     read,
     write,
 )
@@ -220,7 +221,7 @@ class SessionFiles(QObject):
     def snapshot(self, folder: str) -> tuple[SavedSession, list[FileStamp | None]]:
         """The current session as stored in a file in `folder`, and the stamps of its inputs."""
         from viewer.gui.session.feeds.numbers import NumbersFeed
-        from viewer.gui.session.numbers.references import kept_choice
+        from viewer.gui.session.feeds.references import kept_choice
 
         session, space = self._session, self._session.workspace
         inputs = space.paths
@@ -351,7 +352,7 @@ class SessionFiles(QObject):
         if opening is None:
             return
         from viewer.gui.session.feeds.numbers import NumbersFeed
-        from viewer.gui.session.numbers.references import found_choice
+        from viewer.gui.session.feeds.references import found_choice
 
         self._opening = None
         if not set(opening.paths) & set(session.workspace.paths):

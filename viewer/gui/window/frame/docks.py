@@ -15,12 +15,17 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QMenu, QWidget
 
-from viewer.gui.panels.base.mode_panel import ModePanel
-from viewer.gui.panels.base.page_panel import PanelWidget
+from viewer.gui.panels.base.multi_page_panel import ModePanel
+from viewer.gui.panels.base.panel import PanelWidget
 from viewer.gui.panels.base.panel_spec import PanelArea, PanelGroup, PanelTable, Presence
 from viewer.gui.qt.clipboard import copy_picture
-from viewer.gui.window.frame.layouts import WITH_SOURCE, WITHOUT_SOURCE, WITHOUT_TIMES, Home
-from viewer.gui.window.frame.panel_registry import MadeOnUse
+from viewer.gui.window.frame.panel_registry import (
+    WITH_SOURCE,
+    WITHOUT_SOURCE,
+    WITHOUT_TIMES,
+    Home,
+    MadeOnUse,
+)
 from viewer.gui.window.frame.tab_area import FloatingPanel, TabArea
 from viewer.model.times import group_digits
 from viewer.view.sessions.session_file import SavedPanels

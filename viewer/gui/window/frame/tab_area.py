@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.gui.panels.base.page_panel import plain_column
+from viewer.gui.panels.base.panel import plain_column
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import PageStack
 

@@ -21,11 +21,11 @@ from viewer.gui.qt.settings import (
     WARM_UP,
     Settings,
 )
-from viewer.gui.session.feeds.flows import FlowFeed
+from viewer.gui.session.feeds.selection import FlowFeed
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.shell import Shell
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.render.stacking import Density
 from viewer.view.state import ViewState
 

@@ -14,12 +14,12 @@ from viewer.gui.panels.base.panel_spec import Presence
 from viewer.gui.qt.widgets.labels import EmptyNote
 from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.strips.strip import ABOVE
+from viewer.gui.timeline.strip import ABOVE
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
-from viewer.program.executable.executable import Executable
+from viewer.program.executables import Executable
 from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.workspace import Workspace

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QWidget
 
-from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.qt.command_table import CommandTable
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell

@@ -16,23 +16,22 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer, Signal, Slot
 from PySide6.QtWidgets import QTabBar, QWidget
 
 from viewer.analysis.links.labels import set_label
-from viewer.gui.qt.commands.command_table import CommandTable
-from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.qt.command_table import CommandTable, shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.callout import Callout
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.session.files.loader import Loader
+from viewer.gui.session.file_jobs import Loader
 from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.frame.view_settings import ViewSettings
-from viewer.gui.window.toolbar.search_field import SearchField
-from viewer.model.scope import WHOLE
+from viewer.gui.window.toolbar.toolbar import SearchField
+from viewer.model.figures import WHOLE
 from viewer.model.times import counted
 from viewer.resources import SAMPLES
-from viewer.view.cost_scope import per_inference
+from viewer.view.selection import per_inference
 from viewer.view.state import SliceRef
 
 if TYPE_CHECKING:

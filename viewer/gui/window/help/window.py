@@ -34,9 +34,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.gui.qt.commands.command_table import CommandTable
-from viewer.gui.qt.commands.key_map import shown_key
-from viewer.gui.qt.focus_frame import FramedDialog
+from viewer.gui.qt.accessibility import FramedDialog
+from viewer.gui.qt.command_table import CommandTable, shown_key
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.window.help.pages import PAGES, filled, headings_of, link_target, slug, title_of
 from viewer.resources import resource

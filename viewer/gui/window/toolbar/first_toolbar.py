@@ -22,9 +22,8 @@ from PySide6.QtWidgets import (
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
-from viewer.gui.qt.widgets.combo_box import ComboBox
-from viewer.gui.qt.widgets.elided_text import elided_text
-from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.qt.widgets.controls import ComboBox, EscapeField
+from viewer.gui.qt.widgets.labels import elided_text
 
 OPEN_WIDTH = 66  # px, of the content of the button
 NARROW = 1200  # px of the toolbar, below which the inference picker is narrow

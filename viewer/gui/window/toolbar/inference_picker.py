@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.gui.panels.base.inference_list import (
+from viewer.gui.panels.base.file_caption import (
     InferenceList,
     InferenceModel,
     InferenceRow,
@@ -30,13 +30,13 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import Hairline, label
 from viewer.gui.session.comparison import compare_inferences
-from viewer.gui.session.inferences import choose_phase, include_warm_up, pick_run, run_trace
+from viewer.gui.session.navigation import choose_phase, include_warm_up, pick_run, run_trace
 from viewer.gui.session.session import Session
 from viewer.gui.window.toolbar.first_toolbar import NO_INFERENCES, PickerButton
-from viewer.model.inferences.inference_views import Inferences, has_run_views
-from viewer.model.scope import EVERY_PHASE, TimeScope
+from viewer.model.figures import EVERY_PHASE, TimeScope
+from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.text import visible_controls
-from viewer.model.work_unit import INFERENCE, WorkUnit
+from viewer.model.trace_attributes import INFERENCE, WorkUnit
 from viewer.view.open_trace import OpenTrace
 
 COMPARE_HINT = "Ctrl+click compares with the picked inference"

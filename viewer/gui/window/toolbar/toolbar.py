@@ -1,34 +1,363 @@
-"""The toolbar: frequent commands, search, color scheme, picked inference, link state."""
+"""The toolbar: frequent commands, search, color scheme, picked inference, arms, link state.
+
+The search field has the query, a hit count such as "3 of 128", and help on the syntax below. During
+a comparison, the toolbar shows what the arms are, and how to change them.
+"""
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from html import escape
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction, QResizeEvent, QStandardItemModel
-from PySide6.QtWidgets import QPushButton, QToolButton
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QAction,
+    QFocusEvent,
+    QFontMetricsF,
+    QKeyEvent,
+    QMoveEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QStandardItemModel,
+)
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from viewer.analysis.links.link_table import REASONS
-from viewer.gui.qt.commands.command_table import CommandTable
-from viewer.gui.qt.commands.key_map import shown_key
+from viewer.analysis.search.query import LONGEST
+from viewer.gui.qt.command_table import CommandTable, shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import explain, literal
-from viewer.gui.session.coloring import (
+from viewer.gui.qt.widgets.labels import elided_text, explain, literal
+from viewer.gui.session.choices import (
     argument_schemes,
+    link_summary,
     scheme_problem,
     set_scheme,
     shown_scheme,
 )
-from viewer.gui.session.feeds.comparison import ComparisonFeed
-from viewer.gui.session.linking import link_summary
+from viewer.gui.session.comparison import ComparisonFeed
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
-from viewer.gui.window.toolbar.arms_bar import ArmsBar
-from viewer.gui.window.toolbar.first_toolbar import LINK_STATE_WIDTH, NARROW, BaseToolbar
+from viewer.gui.window.toolbar.first_toolbar import LINK_STATE_WIDTH, NARROW, BaseToolbar, SearchBox
 from viewer.gui.window.toolbar.inference_picker import InferencePicker
-from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.model.text import display_name
+from viewer.model.times import counted, group_digits
 from viewer.render.color_schemes import SCHEMES, scheme_of
+
+if TYPE_CHECKING:
+    from viewer.analysis.comparison.arms import Arm
+
+
+_SIDE = 16  # px of the letter's frame
+_MOST_TEXT = 200  # px of what an arm is
+
+
+class ArmsBar(QWidget):
+    """Shows both arms, and buttons to swap them, to show changes or costs, and to end."""
+
+    def __init__(self, session: Session, commands: CommandTable, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._feed = ComparisonFeed.of(session)
+        self._arms = (QLabel(), QLabel())
+        self._swap, self._changes, self._end = (_button() for _ in range(3))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(theme.px(8))
+        a, b = self._arms
+        letters = ArmLetter("A", theme), ArmLetter("B", theme)
+        for part in (letters[0], a, self._swap, letters[1], b, self._changes, self._end):
+            row.addWidget(part)
+        for button, id, text in (
+            (self._swap, "compare.swap", "⇄"),
+            (self._changes, "compare.in_tables", "Changes"),
+            (self._end, "compare.end", "End comparison"),
+        ):
+            # Not its default action, whose title would replace the text whenever it changes.
+            button.clicked.connect(partial(commands.run, id))
+            button.setText(text)
+            button.setToolTip(commands.commands[id].plain_title)
+            button.setAccessibleName(commands.commands[id].plain_title)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self._changes.setCheckable(True)
+        self._is_brief = False
+        self._feed.changed.connect(self.follow)
+        self.follow()
+
+    def be_brief(self, brief: bool) -> None:
+        """Show only the numbers of sessions, for a narrow window."""
+        if brief != self._is_brief:
+            self._is_brief = brief
+            self.follow()
+
+    def follow(self) -> None:
+        """Show the current arms."""
+        open_comparison = self._feed.answer
+        self._changes.setChecked(self._feed.in_tables is not None)
+        if open_comparison is None:
+            return
+        is_relative = not open_comparison.problem and open_comparison.calls.is_relative
+        self._changes.setText("Relative changes" if is_relative else "Changes")
+        for label, arm in zip(self._arms, open_comparison.arms, strict=True):
+            text, most = _text(arm, brief=self._is_brief), self._theme.px(_MOST_TEXT)
+            metrics = QFontMetricsF(label.font())
+            label.setText(elided_text(metrics, text, Qt.TextElideMode.ElideMiddle, most))
+            label.setAccessibleName(text)
+            files = (display_name(session.table.trace.path) for session in arm.sessions)
+            explain(label, "\n".join(filter(None, (arm.choice, *files))))
+        self._end.setText("End" if self._is_brief else "End comparison")
+
+
+class ArmLetter(QWidget):
+    """The letter of an arm in a frame."""
+
+    def __init__(self, letter: str, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.letter, self._theme = letter, theme
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(f"Arm {letter}")
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        side = self._theme.px(_SIDE) + 2
+        return QSize(side, side)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = self._theme, QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.color("text2"), 1))
+        painter.setBrush(theme.color("text2") if self.letter == "B" else Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(self.rect().adjusted(1, 1, -2, -2), 2, 2)
+        painter.setPen(theme.color("chrome" if self.letter == "B" else "text1"))
+        painter.setFont(theme.font("section"))
+        painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), self.letter)
+        painter.end()
+
+
+def _button() -> QToolButton:
+    button = QToolButton()
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+    button.setProperty("framed", True)
+    return button
+
+
+def _text(arm: Arm, *, brief: bool) -> str:
+    from viewer.reports.compare_text import is_of_files
+
+    if arm.choice:
+        return arm.choice
+    sessions = counted(len(arm.sessions), "session")
+    if brief or is_of_files(arm):
+        return sessions
+    return f"{sessions} · {counted(sum(len(s.runs) for s in arm.sessions), 'inference')}"
+
+
+SYNTAX = (
+    ("conv", "in a name, label, operator, module, source file or identifier"),
+    ("a b   a or b   -b   (…)", "both, one of them, not b, grouping"),
+    ('"two words"', "as one phrase"),
+    ("op: type: module: name:", "operator, operator type, module, name in the file"),
+    ("file:model.py:12", "source file, or one of its lines"),
+    ("id: delegate:", "delegate identifier or debug handle, backend"),
+    ("inference:2 thread: process:", "inference, thread, process"),
+    ("arg:batch>5 category:", "argument, also = : < <= >=; category in the file"),
+    ("dur > 1ms", "duration; also self and start, < = <= >=, ns us ms s cycles"),
+    ("linked unlinked shared zero derived", "linked, not linked, fused, zero-length, derived"),
+)
+KEYS = (
+    "Enter: next · Shift+Enter: previous · Down: list · Escape: clear · {} in the timeline: show "
+    "only matches"
+)
+
+
+class SearchField(SearchBox):
+    """The toolbar's search field, which follows the query of the view."""
+
+    left = Signal()  # the focus should return to the timeline
+    list_requested = Signal()
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(theme)
+        self._session = session
+        self._searching = Search.of(session)
+        self.setMaxLength(LONGEST)
+        self._keys = ""  # shortcuts shown in the help
+        self.only_hits = QAction("Show only matches", self)
+        self.only_hits.setCheckable(True)
+        self.only_hits.triggered.connect(self._searching.show_only_hits)
+        self.addAction(self.only_hits, QLineEdit.ActionPosition.TrailingPosition)
+        self.count = QLabel(self)
+        self.count.setFont(theme.font("caption"))
+        self.count.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.help: _Help | None = None
+        self.textEdited.connect(self._search)
+        self._searching.changed.connect(self._follow)
+        session.query_changed.connect(self._follow)
+        session.selection_changed.connect(self._follow)
+        session.workspace_changed.connect(self._follow)
+        theme.changed.connect(self._follow)
+        self._follow()
+
+    def set_shortcut_hints(self, find: str, only_hits: str) -> None:
+        """Update the shortcuts in tooltip and help: to focus the field, and to show only hits."""
+        self.setToolTip(f"Search  {find}")
+        self._keys = KEYS.format(only_hits)
+        self.only_hits.setToolTip(f"Show only matches  {only_hits}")
+        self._show_help()
+
+    @Slot(str)
+    def _search(self, text: str) -> None:
+        Search.of(self._session).set_query(text, now=time.monotonic())
+
+    @Slot()
+    def _follow(self) -> None:
+        """Update to the view's query and its hits."""
+        query = self._session.state.query
+        complaint = self._searching.complaint or self._searching.advice
+        if self.text() != query:
+            self.setText(query)
+        self.setEnabled(bool(self._session.traces))
+        self._icon.setIcon(self._theme.icon("search", "error" if complaint else "text2"))
+        only = self._session.state.only_hits
+        self.only_hits.setVisible(self._searching.is_on)
+        self.only_hits.setChecked(only)
+        self.only_hits.setIcon(self._theme.icon("filter", "accent" if only else "text2"))
+        self.count.setText(self._count_text())
+        token = "error" if complaint else "text2"
+        self.count.setStyleSheet(f"color: {self._theme.color(token).name()}; border: 0;")
+        self.setAccessibleDescription(complaint or self.count.text())
+        self._place()
+        self._show_help()
+
+    def _count_text(self) -> str:
+        searching = self._searching
+        if not searching.is_on:
+            return "?" if searching.complaint else ""
+        if searching.pending:
+            return "…"
+        count, index = len(searching.hits), searching.position
+        if index is None:
+            return group_digits(count) if count else "none"
+        return f"{group_digits(index + 1)} of {group_digits(count)}"
+
+    def _place(self) -> None:
+        self.count.adjustSize()
+        x = self.width() - self.count.width() - self._theme.px(10)
+        if self.only_hits.isVisible():
+            buttons = self.findChildren(QToolButton)
+            x -= next(b.width() for b in buttons if b.defaultAction() is self.only_hits)
+        self.count.move(x, (self.height() - self.count.height()) // 2)
+        right = self.count.width() + self._theme.px(8) if self.count.text() else 0
+        self.setTextMargins(0, 0, right, 0)
+
+    def _show_help(self) -> None:
+        """Show help below the focused field: the error or advice if there is one, else the syntax.
+
+        The syntax is shown only while the field is empty.
+        """
+        complaint = self._searching.complaint or self._searching.advice
+        visible = self.hasFocus() and bool(complaint or not self.text())
+        if self.help is None and visible:
+            self.help = _Help(self.window(), self._theme)
+        if self.help is not None:
+            self.help.setVisible(visible)
+            if visible:
+                below = self.mapTo(self.window(), QPoint(0, self.height() + self._theme.px(4)))
+                self.help.show_below(below, complaint, self._keys)
+
+    # -- events ----------------------------------------------------------------------------------
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+        self._show_help()
+
+    @guard
+    def moveEvent(self, event: QMoveEvent) -> None:
+        super().moveEvent(event)
+        self._show_help()
+
+    @guard
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._show_help()
+
+    @guard
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._show_help()
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, back = event.key(), event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        if key == Qt.Key.Key_Escape:
+            Search.of(self._session).set_query("")
+            self.left.emit()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._searching.step(-1 if back else 1)
+        elif key == Qt.Key.Key_Down:
+            self.list_requested.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class _Help(QFrame):
+    """A help sheet over the window, below the field."""
+
+    def __init__(self, window: QWidget, theme: Theme) -> None:
+        super().__init__(window)
+        self._theme = theme
+        self.setObjectName("search_help")
+        self.setAutoFillBackground(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._text = QLabel()
+        self._text.setTextFormat(Qt.TextFormat.RichText)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(14), theme.px(10), theme.px(14), theme.px(10))
+        column.addWidget(self._text)
+
+    def show_below(self, point: QPoint, complaint: str, keys: str) -> None:
+        """Show `complaint` if given, else syntax and shortcuts, at a point of the window."""
+        colors = self._theme.tokens
+        self.setStyleSheet(
+            f"#search_help {{ background: {colors.raised}; border: 1px solid {colors.line};"
+            " border-radius: 6px; }"
+        )
+        if complaint:
+            self._text.setText(f'<span style="color: {colors.error}">{escape(complaint)}</span>')
+        else:
+            cell = '<td style="padding: 2px 18px 2px 0;'
+            rows = "".join(
+                f'<tr>{cell} color: {colors.text1}; white-space: pre">{escape(example)}</td>'
+                f'{cell} color: {colors.text2}">{escape(meaning)}</td></tr>'
+                for example, meaning in SYNTAX
+            )
+            shortcuts = f'<p style="color: {colors.text2}">{escape(keys)}</p>'
+            self._text.setText(f"<table>{rows}</table>{shortcuts}")
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
+        self.resize(self.sizeHint())
+        window = self.parentWidget()
+        room = window.width() - self.width() if window is not None else 0
+        self.move(max(min(point.x(), room), 0), point.y())
+        self.raise_()
 
 
 class LinkStateButton(QPushButton):

@@ -1,1 +1,0 @@
-"""What changed by operator and in delegation, for panels."""

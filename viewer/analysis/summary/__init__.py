@@ -1,1 +1,0 @@
-"""The main figures of one trace or one model."""

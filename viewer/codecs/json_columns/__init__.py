@@ -1,1 +1,0 @@
-"""Reads many JSON objects that resemble one another as numpy columns."""

@@ -1,1 +1,0 @@
-"""CSV, TSV, Parquet: one module per kind of row."""

@@ -1,1 +1,0 @@
-"""What runs units of work: this process, processes on this machine, or a Dask cluster."""

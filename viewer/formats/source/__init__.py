@@ -1,1 +1,0 @@
-"""Source formats: MLIR and Python."""

@@ -1,1 +1,0 @@
-"""Tables of operators and other groups: contents, model, painting and the widget."""

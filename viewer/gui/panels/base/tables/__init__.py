@@ -1,1 +1,0 @@
-"""Tables of panels as data: columns, one model and one view for all of them."""

@@ -1,1 +1,0 @@
-"""The Bookmarks panel."""

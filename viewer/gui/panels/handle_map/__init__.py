@@ -1,1 +1,0 @@
-"""The Handle map panel."""

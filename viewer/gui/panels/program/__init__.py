@@ -1,1 +1,0 @@
-"""The Program panel."""

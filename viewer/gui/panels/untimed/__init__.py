@@ -1,1 +1,0 @@
-"""The Untimed events panel."""

@@ -1,1 +1,0 @@
-"""Commands of a window: actions, keys and fuzzy search."""

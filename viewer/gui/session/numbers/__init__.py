@@ -1,1 +1,0 @@
-"""The values that an open profile logged, next to a reference. No Qt."""

@@ -1,1 +1,0 @@
-"""The column of process and track names."""

@@ -1,1 +1,0 @@
-"""Strips, one for each clock, and how they share the height of the timeline."""

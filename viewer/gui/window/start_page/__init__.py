@@ -1,1 +1,0 @@
-"""The start page, shown while nothing is open."""

@@ -1,1 +1,0 @@
-"""The sections of a report, from its contents to HTML."""

@@ -1,1 +1,0 @@
-"""Names that runtimes and profilers give their own scopes, events and columns."""

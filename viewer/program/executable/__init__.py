@@ -1,1 +1,0 @@
-"""What ran: the instructions, delegates, tensors and sizes of an ExecuTorch program file."""

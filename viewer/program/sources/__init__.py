@@ -1,1 +1,0 @@
-"""Finds the source files of recorded paths on this machine."""

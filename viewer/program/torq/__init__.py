@@ -1,1 +1,0 @@
-"""Reads the debug info of the Torq compiler."""

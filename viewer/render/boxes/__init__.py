@@ -1,1 +1,0 @@
-"""Pictures of boxes, with the number of a box in every pixel."""

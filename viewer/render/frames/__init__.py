@@ -1,1 +1,0 @@
-"""Frames of a timeline as pixels: rows with their colors, counters and marks."""

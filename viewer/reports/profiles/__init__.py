@@ -1,1 +1,0 @@
-"""Reports about profiles: their main figures, single slices, and the lines of their sources."""

@@ -1,1 +1,0 @@
-"""The output of commands about program files: their sizes, and what differs between two."""
