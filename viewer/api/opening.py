@@ -20,7 +20,8 @@ from viewer.reports.compare import compare_facts, compared
 from viewer.reports.compare_text import explanation, headline
 from viewer.reports.info import Facts
 from viewer.tables.command_rows import COMPARISON
-from viewer.view.sessions.opened_files import OpenedFiles, OptionTexts, opened_files
+from viewer.view.sessions.opened_files import OpenedFiles, opened_files
+from viewer.view.sessions.option_texts import OptionTexts
 from viewer.workspace.comparison_arms import (
     RunChoice,
     all_of,

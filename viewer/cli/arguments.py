@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from viewer.codecs.temporary_folder import TemporaryFolder
-    from viewer.view.sessions.opened_files import OptionTexts
+    from viewer.view.sessions.option_texts import OptionTexts
     from viewer.workspace.link_choices import Choices
 
 THEMES = ("light", "dark")
@@ -266,7 +266,7 @@ def add_theme(parser: argparse.ArgumentParser) -> None:
 
 def option_texts(chosen: argparse.Namespace) -> OptionTexts:
     """Return the options for the files as they were given."""
-    from viewer.view.sessions.opened_files import OptionTexts
+    from viewer.view.sessions.option_texts import OptionTexts
 
     return OptionTexts(
         pair=chosen.pair,

@@ -35,7 +35,6 @@ from PySide6.QtGui import QDesktopServices
 QDesktopServices.openUrl = lambda url: asked.append(("openUrl", url.toString()))
 
 from viewer.gui.app import application as app, windows
-from viewer.gui.qt import fault_log
 from viewer.gui.qt.crash_report import forget
 
 def kinds():

@@ -21,8 +21,8 @@ def _as_it_was():
 
 def crash(folder):
     code = (
-        "import faulthandler, sys; from viewer.gui.qt import fault_log; "
-        "fault_log.begin(sys.argv[1]); faulthandler._sigsegv()"
+        "import faulthandler, sys; from viewer.gui.qt.crash_report import begin_fault_log; "
+        "begin_fault_log(sys.argv[1]); faulthandler._sigsegv()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder)], capture_output=True, timeout=60

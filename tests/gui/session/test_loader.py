@@ -209,7 +209,7 @@ def test_shutting_down_stops_the_readers_and_tells_nothing(qtbot):
 
 
 def test_shutting_down_does_not_wait_for_a_reader_that_does_not_listen(qtbot, monkeypatch):
-    monkeypatch.setattr(loading, "_QUIT_SECONDS", 0.05)
+    monkeypatch.setattr(loading, "_QUIT_READING_SECONDS", 0.05)
     gate = threading.Event()
     loader = Loader(reader=lambda path, progress, cancelled: gate.wait(timeout=60))
     loader.load("/a")

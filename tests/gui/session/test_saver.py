@@ -123,7 +123,7 @@ def test_shutting_down_waits_for_the_job_to_stop(saver, tmp_path):
 
 
 def test_shutting_down_does_not_wait_for_ever(qapp, monkeypatch):
-    monkeypatch.setattr(saving, "_QUIT_SECONDS", 0.02)
+    monkeypatch.setattr(saving, "_QUIT_WRITING_SECONDS", 0.02)
     end = threading.Event()
     saver = Saver()
     saver.save(lambda progress, cancelled: int(end.wait(timeout=60)), "/a")

@@ -95,9 +95,9 @@ def test_an_area_that_many_panels_counted_is_freed_too(controller, qtbot, monkey
     """Of a large trace it is counted off the GUI thread, and kept."""
     for module in (
         "panels.details.panel",
-        "panels.events.panel",
-        "panels.search.panel",
-        "session.feeds.selection_statistics",
+        "panels.events",
+        "panels.search",
+        "session.feeds..py",
     ):
         monkeypatch.setattr(f"viewer.gui.{module}.AT_ONCE", -1)
     open_sample(qtbot, controller, "attention_xnnpack")

@@ -288,7 +288,7 @@ class _Places:
         return self._known[stack] if stack >= 0 else ((), ())
 
 
-PYTORCH, ONNX_RUNTIME, PYTHON_FUNCTION = "PyTorch profile", "ONNX Runtime profile", "Python profile"
+PYTORCH, ONNX_RUNTIME, PYTHON = "PyTorch profile", "ONNX Runtime profile", "Python profile"
 EXECUTORCH = "ExecuTorch events"
 _SCOPE = Link(Reason.FRAMEWORK, "A scope of the profiler or the runtime, not an operator")
 _RECORDED = Link(Reason.BY_PROFILE, "The profile itself states its operator")
@@ -320,7 +320,7 @@ def recorded_links(trace: Trace) -> LinkTable | None:
     if any(nodes):
         return _linked(trace, EXECUTORCH, nodes)
     functions = function_calls(trace)
-    return _linked(trace, PYTHON_FUNCTION, functions) if any(functions) else None
+    return _linked(trace, PYTHON, functions) if any(functions) else None
 
 
 def _linked(trace: Trace, format_: str, calls: Sequence[ProfiledCall | None]) -> LinkTable:
@@ -355,7 +355,7 @@ def _linked(trace: Trace, format_: str, calls: Sequence[ProfiledCall | None]) ->
         "",
         tuple(methods),
         is_recorded=True,
-        is_nested=format_ in (PYTORCH, PYTHON_FUNCTION),
+        is_nested=format_ in (PYTORCH, PYTHON),
         directions=directions,
     )
     _ = program.source_lines, program.module_paths  # cached here: the GUI thread shows them
