@@ -16,6 +16,7 @@ from viewer.arrays import (
     joined,
     levels,
     narrow,
+    narrowest,
     numbers_at,
     rows_of,
     stable_order,
@@ -100,3 +101,13 @@ def test_numbers_are_narrow_where_all_fit(edge):
     for numbers, size in ([edge, 0], 4), ([outside, 0], 8), ([], 4):
         made = narrow(np.array(numbers, np.int64))
         assert (made.tolist(), made.itemsize) == (numbers, size)
+
+
+def test_numbers_take_as_few_bytes_as_one_more_than_the_largest_needs():
+    for numbers, size in (
+        ([-128, 126], 1), ([127], 2), ([-129, 0], 2), ([1 << 15], 4), ([(1 << 15) - 2], 2),
+        ([1 << 31], 8), ([], 4),
+    ):  # fmt: skip
+        made = narrowest(np.array(numbers, np.int64))
+        assert (made.tolist(), made.itemsize) == (numbers, size)
+        assert (made + 1).tolist() == [number + 1 for number in numbers]

@@ -42,6 +42,20 @@ def narrow(numbers: Ints) -> Ints:
     return cast("Ints", numbers.astype(np.int32))
 
 
+def narrowest(numbers: Ints) -> Ints:
+    """Return whole numbers in as few bytes as they need, if one more than the largest fits too.
+
+    The depths of a tree take a byte each, and the names of most traces two.
+    """
+    if not len(numbers):
+        return narrow(numbers)
+    least, most = int(numbers.min()), int(numbers.max())
+    for kind in (np.int8, np.int16):
+        if np.iinfo(kind).min <= least and most < np.iinfo(kind).max:
+            return cast("Ints", numbers.astype(kind))
+    return narrow(numbers)
+
+
 def counts_of(numbers: NDArray[np.integer[Any]], count: int, mask: Bools | None = None) -> Ints:
     """Return how often each number from 0 occurs, among those in a mask.
 

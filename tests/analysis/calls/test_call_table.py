@@ -5,7 +5,8 @@ import pytest
 
 from tests.builders.call_traces import trace_of
 from viewer.analysis.calls import call_table as module
-from viewer.analysis.calls.call_table import CallTable, numbered, preorder, sizes
+from viewer.analysis.calls.bottom_up import bottom_up
+from viewer.analysis.calls.call_table import CallTable, Levels, numbered, preorder, sizes
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.links.linker import unlinked
 
@@ -30,6 +31,39 @@ def test_nodes_are_in_preorder(table):
     ]  # fmt: skip
     assert table.depth.tolist() == [0, 1, 2, 3, 3, 4, 5, 4, 1, 2]
     assert table.size.tolist() == [10, 7, 6, 1, 4, 2, 1, 1, 2, 1]
+
+
+def test_nodes_know_the_track_that_they_are_below(table):
+    assert table.track.tolist() == [-1, *[0] * 7, 1, 1]
+    assert table.kept(table.with_parents(table.matching("copy"))).track.tolist() == [-1, *[0] * 6]
+    assert bottom_up(table).track.tolist() == [-1] * len(bottom_up(table))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 60])
+@pytest.mark.parametrize("seed", range(3))
+def test_levels_lead_to_what_is_around_a_node(count, seed):
+    dice = np.random.default_rng(seed)
+    depth = np.zeros(count, np.int8)
+    for node in range(1, count):
+        depth[node] = dice.integers(0, min(int(depth[node - 1]) + 2, 9))
+    parent = [
+        max((above for above in range(node) if depth[above] == own - 1), default=-1)
+        for node, own in enumerate(depth.tolist())
+    ]
+    found, nodes = Levels.of(depth), np.arange(count)
+    size = sizes(np.array(parent, np.int64), depth)
+    assert found.parents.tolist() == [found.parent(node) for node in range(count)] == parent
+    assert found.sizes.tolist() == [found.size(node) for node in range(count)] == size.tolist()
+    assert found.order[found.places(nodes)].tolist() == nodes.tolist()
+    assert found.places(nodes).tolist() == [found.place(node) for node in range(count)]
+    for node in range(-1, count):
+        assert found.below(node).tolist() == [i for i in range(count) if parent[i] == node]
+    first, stop = found.children_of(nodes)
+    places = [found.children(node) for node in nodes.tolist()]
+    assert [(each.start, each.stop) for each in places] == [*zip(first, stop, strict=True)]
+    values = dice.integers(0, 100, count)
+    rest = [int(values[i] - values[found.below(i)].sum()) for i in range(count)]
+    assert found.per_node(found.without_children(values[found.order])).tolist() == rest
 
 
 def test_a_path_is_found_by_its_names(table):

@@ -32,7 +32,7 @@ def random_trace(seed: int, processes: str) -> Trace:
 
 
 def columns(paths: CallPaths) -> list[object]:
-    names = ("parent", "name", "depth", "track", "node")
+    names = ("parent", "name", "depth", "node")
     return [paths.labels, *(getattr(paths, name).tolist() for name in names)]
 
 

@@ -52,7 +52,7 @@ def made_table(parent: list[int], total: list[int]) -> CallTable:
     unknown = np.full(count, -1)
     names = [f"n{i}" for i in range(count)]
     return CallTable(
-        names, np.array(parent), np.arange(count), depth, unknown, unknown, np.array(total), own,
+        names, np.array(parent), np.arange(count), depth, unknown, np.array(total), own,
         np.ones(count, np.int64),
     )  # fmt: skip
 
@@ -141,7 +141,7 @@ def test_a_million_narrow_nodes_are_few_boxes():
     unknown = np.full(count + 1, -1)
     table = CallTable(
         ["x"], parent, np.zeros(count + 1, np.int64), (parent == 0).astype(np.int64), unknown,
-        unknown, total, total, total,
+        total, total, total,
     )  # fmt: skip
     graph = flame_graph(table, "", "")
     assert (len(graph.names), graph.narrow) == (2, count - 1)
@@ -156,7 +156,6 @@ def test_without_any_time_there_is_no_box():
 #     run          copy                      main 100: run 60 (conv 40, copy 10), copy 30
 #  conv copy                                  load 50
 NAMES = ("main", "run", "conv", "copy", "copy", "load")
-PARENT = np.array([-1, 0, 1, 1, 0, -1])
 DEPTH = np.array([0, 1, 2, 2, 1, 0])
 VALUE = np.array([100, 60, 40, 10, 30, 50])
 COLORS = np.array([1, 2, 3, 4, 4, 5], np.uint8)
@@ -164,7 +163,7 @@ COLORS = np.array([1, 2, 3, 4, 4, 5], np.uint8)
 
 @pytest.fixture
 def layout() -> FlameLayout:
-    return FlameLayout.of(PARENT, DEPTH, VALUE)
+    return FlameLayout.of(DEPTH, VALUE)
 
 
 def test_a_box_starts_at_its_parent_or_behind_its_sibling(layout):
@@ -176,19 +175,24 @@ def test_a_box_starts_at_its_parent_or_behind_its_sibling(layout):
 
 def test_rows_hold_the_nodes_from_left_to_right(layout):
     assert layout.order.tolist() == [0, 5, 1, 4, 2, 3]
-    assert layout.row_ptr.tolist() == [0, 2, 4, 6]
-    assert layout.order[layout.place].tolist() == [0, 1, 2, 3, 4, 5]
+    assert layout.levels.row_ptr.tolist() == [0, 2, 4, 6]
+    assert layout.is_exact
+    assert layout.widths(np.arange(6)).tolist() == VALUE.tolist()
+    assert [layout.edges(node) for node in range(6)] == [
+        *zip(layout.start.tolist(), layout.end.tolist(), strict=True)
+    ]
 
 
 def test_children_that_take_more_than_their_parent_end_with_it():
-    layout = FlameLayout.of(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([10, 8, 8]))
+    layout = FlameLayout.of(np.array([0, 1, 1]), np.array([10, 8, 8]))
+    assert not layout.is_exact
     assert layout.end.tolist() == [10, 8, 10]
     assert layout.start.tolist() == [0, 0, 8]
 
 
 def test_no_nodes_have_no_rows():
     none = np.empty(0, np.int64)
-    layout = FlameLayout.of(none, none, none)
+    layout = FlameLayout.of(none, none)
     assert (layout.rows, layout.whole) == (0, 0)
 
 
@@ -221,9 +225,8 @@ def test_boxes_of_some_nodes_stay_where_they_are(layout):
 
 def test_many_boxes_share_a_column():
     count = 5000
-    parent = np.append(-1, np.zeros(count, np.int64))
     depth = np.append(0, np.ones(count, np.int64))
-    layout = FlameLayout.of(parent, depth, np.append(count, np.ones(count, np.int64)))
+    layout = FlameLayout.of(depth, np.append(count, np.ones(count, np.int64)))
     cells = layout.raster(np.full(count + 1, 7, np.uint8)).draw([0, 1], XMap(0, count, 100))
     assert (cells & 0x3F == 7)[:, :-2].all()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewer.analysis.calls.call_table import CallTable, numbered
+from viewer.analysis.calls.call_table import CallNodes, CallTable, numbered
 from viewer.analysis.calls.paths import FRAMES
 from viewer.arrays import Bools, Ints
 
@@ -40,17 +40,17 @@ def bottom_up(table: CallTable, levels: int | None = None, least: int = 0) -> Ca
     parent, name, levels_of = map(np.concatenate, (parents, names, depths))
     zeros = None if table.zeros is None else cut
     call_table = CallTable(
-        table.labels, parent, name, levels_of, unknown, unknown, total, self_ticks, slices, zeros
+        table.labels, parent, name, levels_of, unknown, total, self_ticks, slices, zeros
     )
     return call_table.sorted_by(-name)
 
 
-def called(table: CallTable, inverted: CallTable, node: int) -> Ints:
+def called(table: CallTable, inverted: CallNodes, node: int) -> Ints:
     """Return the nodes of a top-down table whose figures a node of its inversion adds up."""
     names = list[int]()
     while node >= 0:
         names.append(int(inverted.name[node]))
-        node = int(inverted.parent[node])
+        node = inverted.parent_of(node)
     items = np.flatnonzero((table.depth >= FRAMES) & (table.name == names.pop()))
     ancestor = items
     for name in reversed(names):

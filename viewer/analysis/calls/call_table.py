@@ -1,6 +1,6 @@
 """The nodes of a call tree as columns: subtrees, search, order. Times are ticks.
 
-Nodes are numbered level by level, and put in preorder; all are int64 arrays. A node is a pair of a
+Nodes are numbered level by level, and put in preorder. A node is a pair of a
 parent and a label. Nothing recurses, and every step handles one level of a tree, so the cost is
 that of sorting the nodes, whatever their depth.
 """
@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints, levels, narrow, stable_order
+from viewer.arrays import Bools, Ints, counts_of, groups_of, levels, narrow, stable_order
 
 # From this many items, a sort is not the fastest; from so many, importing pandas pays off.
 _MANY = 1 << 19
 _VERY_MANY = 1 << 22
 _WIDEST = 4  # possible keys per key, for a table of all of them
+
+Side = Literal["left", "right"]
 
 
 def numbered(keys: Ints) -> tuple[Ints, Ints]:
@@ -45,6 +49,144 @@ def numbered(keys: Ints) -> tuple[Ints, Ints]:
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return rank[codes], unsorted[order]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """The nodes of every depth in preorder, by which all that a tree has around a node is found.
+
+    depth: per node, as in `CallTable`. order: the nodes by depth, each depth ascending. row_ptr:
+    depths + 1 offsets into it. A place is a position in `order`.
+
+    The next nodes of a depth bound what is below a node: so parents, children and subtrees are
+    binary searches, and no tree needs columns of them.
+    """
+
+    depth: Ints
+    order: Ints
+    row_ptr: Ints
+
+    @staticmethod
+    def of(depth: Ints) -> Levels:
+        """Return the levels of nodes in preorder."""
+        count = int(depth.max(initial=-1)) + 1
+        row_ptr = np.append(0, np.cumsum(counts_of(depth, count)))
+        return Levels(depth, narrow(stable_order(depth)), row_ptr)
+
+    def __len__(self) -> int:
+        """Return how many depths there are."""
+        return len(self.row_ptr) - 1
+
+    def span(self, depth: int) -> slice:
+        """Return the places of a depth; none if no node is so deep."""
+        first, last = self.row_ptr[[depth, depth + 1]].tolist() if depth < len(self) else (0, 0)
+        return slice(first, last)
+
+    def _places(self, span: slice, nodes: Ints | list[int] | int, side: Side = "left") -> Ints:
+        """Return where nodes of any depth are among those of one, given by their places.
+
+        A key of another type would make numpy convert all that it is searched in.
+        """
+        row = self.order[span]
+        places: Ints = span.start + row.searchsorted(np.asarray(nodes, row.dtype), side)
+        return places
+
+    def place(self, node: int) -> int:
+        """Return the place of a node."""
+        return int(self._places(self.span(int(self.depth[node])), node))
+
+    def places(self, nodes: Ints) -> Ints:
+        """Return the places of nodes."""
+        places = np.empty(len(nodes), np.int64)
+        for depth, which in groups_of(self.depth[nodes]):
+            places[which] = self._places(self.span(depth), nodes[which])
+        return places
+
+    def parent(self, node: int) -> int:
+        """Return the node above another one, -1 for a root."""
+        depth = int(self.depth[node])
+        return int(self.order[self._places(self.span(depth - 1), node) - 1]) if depth else -1
+
+    def below(self, node: int) -> Ints:
+        """Return the children of a node, ascending; of -1 the roots."""
+        return self.order[self.children(node)]
+
+    def children(self, node: int) -> slice:
+        """Return the places of the children of a node; of -1 those of the roots."""
+        if node < 0:
+            return self.span(0)
+        depth = int(self.depth[node])
+        span = self.span(depth)
+        after = int(self._places(span, node, "right"))
+        following = int(self.order[after]) if after < span.stop else len(self.depth)
+        return slice(*self._places(self.span(depth + 1), [node, following]).tolist())
+
+    def children_of(self, nodes: Ints) -> tuple[Ints, Ints]:
+        """Return the places of the children of nodes: of each, the first one and one past these."""
+        first, stop = np.empty((2, len(nodes)), np.int64)
+        for depth, which in groups_of(self.depth[nodes]):
+            span, below = self.span(depth), self.span(depth + 1)
+            after = self._places(span, nodes[which], "right")
+            is_last = after == span.stop
+            following = np.where(is_last, len(self.depth), self.order[after - is_last])
+            first[which] = self._places(below, nodes[which])
+            stop[which] = self._places(below, following)
+        return first, stop
+
+    def size(self, node: int) -> int:
+        """Return how many nodes the subtree of a node has, with itself."""
+        last, below = node, self.below(node)
+        while len(below):
+            last = int(below[-1])
+            below = self.below(last)
+        return last + 1 - node
+
+    def per_node(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values by place as values per node."""
+        column = np.empty_like(values)
+        column[self.order] = values
+        return column
+
+    @property
+    def parents(self) -> Ints:
+        """Per node the one above it, -1 for a root."""
+        column = np.full(len(self.order), -1, self.order.dtype)
+        for depth in range(1, len(self)):
+            above = self.order[self.span(depth - 1)]
+            column[self.order[self.span(depth)]] = above[self.above(depth)]
+        return column
+
+    def above(self, depth: int) -> Ints:
+        """Return per node of a depth, but the first one, the position of its parent in its own."""
+        row, above = self.order[self.span(depth)], self.order[self.span(depth - 1)]
+        if len(row) < len(above):
+            return np.searchsorted(above, row) - 1
+        return np.repeat(
+            np.arange(len(above)), np.diff(np.searchsorted(row, above), append=len(row))
+        )
+
+    @property
+    def sizes(self) -> Ints:
+        """Per node how many nodes its subtree has, with itself."""
+        sizes: Ints = np.ones(len(self.order), self.order.dtype)
+        for depth in reversed(range(len(self) - 1)):
+            sizes[self.span(depth)] += self._of_children(sizes, depth)
+        return self.per_node(sizes)
+
+    def without_children(self, values: Ints) -> Ints:
+        """Return values by place, less those of the children of each."""
+        rest = values.copy()
+        for depth in range(len(self) - 1):
+            rest[self.span(depth)] -= self._of_children(values, depth)
+        return rest
+
+    def _of_children(self, values: Ints, depth: int) -> Ints:
+        """Return per node of a depth the sum of its children; values: by place."""
+        below = self.span(depth + 1)
+        before = np.append(0, np.cumsum(values[below]))
+        first = self._places(below, self.order[self.span(depth)]) - below.start
+        sums: Ints = np.diff(before[first], append=before[-1])
+        return sums
 
 
 def sizes(parent: Ints, depth: Ints) -> Ints:
@@ -113,13 +255,79 @@ def _order_of_siblings(parent: Ints, rank: Ints) -> Ints | None:
     return order
 
 
-@dataclass(frozen=True, eq=False)
-class CallTable:
-    """Nodes in preorder: parallel arrays, one value per node: int64, int32 where all fit.
+class CallNodes:
+    """Nodes in preorder, in whatever form their columns are held."""
 
-    labels: texts. parent: the node above, -1 for a root. name: index into `labels`. depth: 0 for a
-    root. track: index into `Trace.tracks`, -1 for what belongs to no single thread. number: the
-    argument of `CallTree.slices_of`; -1 if the node is not one path.
+    labels: Sequence[str]
+    name: Ints
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @property
+    def size(self) -> Ints:
+        """How many nodes the subtree of each node has, with itself. They follow the node."""
+        raise NotImplementedError
+
+    def parent_of(self, node: int) -> int:
+        """Return the node above another one, -1 for a root."""
+        raise NotImplementedError
+
+    def text(self, node: int) -> str:
+        """Return the name of a node."""
+        return self.labels[int(self.name[node])]
+
+    def path(self, node: int) -> list[str]:
+        """Return the names from the root to a node."""
+        names: list[str] = []
+        while node >= 0:
+            names.append(self.text(node))
+            node = self.parent_of(node)
+        return names[::-1]
+
+    def matching(self, text: str) -> Bools:
+        """Return per node whether its name contains a text; case is ignored."""
+        wanted = text.casefold()
+        used = np.unique(self.name)
+        hit = np.zeros(len(self.labels), np.bool_)
+        hit[used] = [wanted in self.labels[label].casefold() for label in used.tolist()]
+        is_match: Bools = hit[self.name]
+        return is_match
+
+    def with_parents(self, mask: Bools, size: Ints | None = None) -> Bools:
+        """Return per node whether it, or a node below it, is among some nodes.
+
+        size: as the column, if it is at hand.
+        """
+        if mask.all():
+            return mask
+        size = self.size if size is None else size
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
+        nodes = np.arange(len(self))
+        is_parent: Bools = before[nodes + size] > before[nodes]
+        return is_parent
+
+    def outermost(self, mask: Bools, size: Ints | None = None) -> Bools:
+        """Return which of some nodes are below no other of them: totals of these add up.
+
+        size: as the column, if it is at hand.
+        """
+        is_outermost = np.zeros(len(self), np.bool_)
+        nodes = np.flatnonzero(mask)
+        if len(nodes):
+            size = self.size if size is None else size
+            reach = np.maximum.accumulate(nodes + size[nodes])
+            is_outermost[nodes[np.append(True, nodes[1:] >= reach[:-1])]] = True
+        return is_outermost
+
+
+@dataclass(frozen=True, eq=False)
+class CallTable(CallNodes):
+    """Nodes in preorder: parallel arrays, one value per node, in as few bytes as they need.
+
+    labels: texts; the names of tracks are the last ones if `tracks` is not 0. parent: the node
+    above, -1 for a root. name: index into `labels`. depth: 0 for a root. number: the argument of
+    `CallTree.slices_of`; -1 if the node is not one path.
 
     Top-down, the roots are processes, below them are threads, and below these the frames: the names
     from the outermost slice to the innermost. total: inclusive, the durations of the slices of a
@@ -136,32 +344,32 @@ class CallTable:
     parent: Ints
     name: Ints
     depth: Ints
-    track: Ints
     number: Ints
     total: Ints
     self_ticks: Ints
     count: Ints
     zeros: Ints | None = None
+    tracks: int = 0
 
-    def __len__(self) -> int:
-        return len(self.parent)
+    @property
+    def track(self) -> Ints:
+        """The index of each node into `Trace.tracks`, -1 for what is below none of them."""
+        first = len(self.labels) - self.tracks
+        outer = np.flatnonzero((self.depth == 0) | (self.name >= first))
+        track = np.where(self.name[outer] >= first, self.name[outer].astype(np.int64) - first, -1)
+        return np.repeat(track, np.diff(outer, append=len(self)))
 
     @cached_property
     def size(self) -> Ints:
-        """How many nodes the subtree of each node has, with itself. They follow the node."""
         return sizes(self.parent, self.depth)
 
-    def text(self, node: int) -> str:
-        """Return the name of a node."""
-        return self.labels[int(self.name[node])]
+    def parent_of(self, node: int) -> int:
+        return int(self.parent[node])
 
-    def path(self, node: int) -> list[str]:
-        """Return the names from the root to a node."""
-        names: list[str] = []
-        while node >= 0:
-            names.append(self.text(node))
-            node = int(self.parent[node])
-        return names[::-1]
+    @cached_property
+    def levels(self) -> Levels:
+        """The nodes of every depth."""
+        return Levels.of(self.depth)
 
     def find(self, path: Sequence[str]) -> int | None:
         """Return the first node with these names from the root on, or None."""
@@ -178,33 +386,6 @@ class CallTable:
         parent = call_table.parent - node
         parent[0] = -1
         return replace(call_table, parent=parent, depth=call_table.depth - int(self.depth[node]))
-
-    def matching(self, text: str) -> Bools:
-        """Return per node whether its name contains a text; case is ignored."""
-        wanted = text.casefold()
-        used = np.unique(self.name)
-        hit = np.zeros(len(self.labels), np.bool_)
-        hit[used] = [wanted in self.labels[label].casefold() for label in used.tolist()]
-        is_match: Bools = hit[self.name]
-        return is_match
-
-    def with_parents(self, mask: Bools) -> Bools:
-        """Return per node whether it, or a node below it, is among some nodes."""
-        if mask.all():
-            return mask
-        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-        nodes = np.arange(len(self))
-        is_parent: Bools = before[nodes + self.size] > before[nodes]
-        return is_parent
-
-    def outermost(self, mask: Bools) -> Bools:
-        """Return which of some nodes are below no other of them: totals of these add up."""
-        is_outermost = np.zeros(len(self), np.bool_)
-        nodes = np.flatnonzero(mask)
-        if len(nodes):
-            reach = np.maximum.accumulate(nodes + self.size[nodes])
-            is_outermost[nodes[np.append(True, nodes[1:] >= reach[:-1])]] = True
-        return is_outermost
 
     def from_depth(self, depth: int) -> CallTable:
         """Return the nodes from a depth on; those at this depth become roots."""
@@ -239,9 +420,9 @@ class CallTable:
         return root
 
     def _taken(self, index: Ints | slice) -> CallTable:
-        columns = {
+        columns: dict[str, Any] = {
             field.name: getattr(self, field.name)[index]
             for field in fields(self)
-            if field.name != "labels" and getattr(self, field.name) is not None
+            if isinstance(getattr(self, field.name), np.ndarray)
         }
         return replace(self, **columns)

@@ -38,7 +38,7 @@ from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.analysis.statistics.occurrences import clipped
-from viewer.arrays import Bools, Ints, counts_of, narrow, parts_of
+from viewer.arrays import Bools, Ints, counts_of, narrow, narrowest, parts_of
 from viewer.model.figures import WHOLE, TimeScope, counted_in
 from viewer.model.queries import (
     counted_slices,
@@ -154,16 +154,17 @@ class CallTree:
         wanted[number] = True
         return counted_in(self._trace, scope, np.flatnonzero(wanted[self._paths.node]))
 
-    def sampled(self, scope: TimeScope = WHOLE) -> Ints:
-        """Return per number how many of its counted slices are made of samples.
+    def sampled(self, scope: TimeScope = WHOLE) -> Ints | None:
+        """Return per number how many of its counted slices are made of samples; None without any.
 
         Where there are some, the count has samples, and no mean of calls is known.
         """
-        counted = np.zeros(len(self) + 1, np.int64)
         timing = self._trace.slices.timing
-        if timing is not None and self._samples is not None:
-            of_samples = (timing & np.uint8(Timing.SAMPLED) > 0) & self._begun(scope)
-            np.add.at(counted, self._paths.node[of_samples], 1)
+        if timing is None or self._samples is None:
+            return None
+        of_samples = (timing & np.uint8(Timing.SAMPLED) > 0) & self._begun(scope)
+        counted = np.zeros(len(self) + 1, np.int64)
+        np.add.at(counted, self._paths.node[of_samples], 1)
         return counted[:-1]
 
     def uncut(self, scope: TimeScope = WHOLE) -> Ints:
@@ -215,12 +216,12 @@ class CallTree:
             paths.parent,
             paths.name,
             paths.depth,
-            paths.track,
             narrow(np.arange(len(total))),
             total,
             self_ticks,
-            narrow(count),
+            narrowest(count),
             zeros,
+            len(self._trace.tracks),
         )
         return table.kept(table.with_parents((total > 0) | (count > 0)))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import numbered, preorder
 from viewer.analysis.statistics.group_keys import KeyGroups
-from viewer.arrays import Bools, Codes, Ints, levels, narrow
+from viewer.arrays import Bools, Codes, Ints, levels, narrow, narrowest
 from viewer.model.queries import TrackBlock, in_blocks, ranks
 from viewer.model.trace import Slices, Trace
 
@@ -25,7 +25,7 @@ FRAMES = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallPaths:
-    """The paths in preorder, as columns like those of `CallTable`; int32 where they fit.
+    """The paths in preorder, as columns like those of `CallTable`, in as few bytes as they need.
 
     node: per slice the path that it is an occurrence of (int32), or the number of paths if it is of
     none, so that sums by node need one more bin.
@@ -35,7 +35,6 @@ class CallPaths:
     parent: Ints
     name: Ints
     depth: Ints
-    track: Ints
     node: NDArray[np.int32]
 
 
@@ -81,7 +80,6 @@ class _Paths:
     parent: Ints
     label: Ints
     depth: Ints
-    track: Ints
     node: NDArray[np.int32]
 
 
@@ -99,20 +97,18 @@ def _joined(texts: Sequence[str], parts: Sequence[_Paths]) -> CallPaths:
         if shift:
             node = np.where(node < 0, -1, node + np.int32(shift))
         rest = slice(continues, None)
-        joined.append(
-            _Paths(parent[rest], part.label[rest], part.depth[rest], part.track[rest], node)
-        )
+        joined.append(_Paths(parent[rest], part.label[rest], part.depth[rest], node))
         roots = np.flatnonzero(part.parent < 0)
         if len(roots) > continues:
             root = int(roots[-1]) + shift
         process = int(part.label[roots[-1]]) if len(roots) else process
         count += len(part.label) - continues
-    parent, label, depth, track, node = (
+    parent, label, depth, node = (
         np.concatenate([getattr(part, name) for part in joined])
-        for name in ("parent", "label", "depth", "track", "node")
+        for name in ("parent", "label", "depth", "node")
     )
     node[node < 0] = count
-    return CallPaths(tuple(texts), parent, label, depth, track, node)
+    return CallPaths(tuple(texts), parent, label, depth, node)
 
 
 class _Forest:
@@ -147,11 +143,8 @@ class _Forest:
             slices, nodes, number_of_track, self._group, self._name, left_out, merges=self._merges
         )
         parent, label, depth, place = nodes.merged()
-        track = np.where(depth == 1, label - self._first_track, -1)
-        for level in levels(depth)[FRAMES:]:
-            track[level] = track[parent[level]]
         bins = np.append(place, -1).astype(np.int32)
-        return _Paths(narrow(parent), narrow(label), narrow(depth), narrow(track), bins[node])
+        return _Paths(narrow(parent), narrowest(label), narrowest(depth), bins[node])
 
 
 def _labels(trace: Trace, groups: KeyGroups) -> tuple[Sequence[str], Ints, Ints]:

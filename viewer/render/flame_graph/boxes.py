@@ -16,15 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.calls.call_table import CallTable
+from viewer.analysis.calls.call_table import CallTable, Levels
 from viewer.analysis.calls.paths import FRAMES
-from viewer.arrays import Bools, Ints, counts_of, narrow, stable_order
+from viewer.arrays import Bools, Ints
 from viewer.model.times import ticks_to_ns
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices, build_mips
@@ -40,70 +39,79 @@ _COLOR = np.uint32(0xFF)
 class FlameLayout:
     """The boxes of all nodes, in ticks from the left edge of the graph.
 
-    order: the nodes by row and from left to right. left, right: the edges of each box, in this
-    order. place: per node its position in it. row_ptr: rows + 1 offsets into it; a row is a depth.
-    whole: the width of all roots together.
+    levels: the nodes by row, which is a depth, and from left to right. left, right: the edges of
+    each box, in this order. whole: the width of all roots together. is_exact: whether each box is
+    as wide as its value, so that these need not be kept.
     """
 
+    levels: Levels
     left: Ints
     right: Ints
-    order: Ints
-    place: Ints
-    row_ptr: Ints
     whole: int
+    is_exact: bool
 
     @staticmethod
-    def of(parent: Ints, depth: Ints, value: Ints) -> FlameLayout:
+    def of(depth: Ints, value: Ints) -> FlameLayout:
         """Lay out nodes in preorder, siblings from left to right.
 
-        parent: -1 for a root. depth: 0 for a root. value: the width of each, at least that of its
-        children together; where it is not, boxes end at their parent's.
+        depth: 0 for a root. value: the width of each, at least that of its children together; where
+        it is not, boxes end at their parent's.
         """
-        order = narrow(stable_order(depth))
-        row_ptr = np.append(0, np.cumsum(counts_of(depth, int(depth.max(initial=-1)) + 1)))
-        place = np.empty(len(order), order.dtype)
-        place[order] = np.arange(len(order), dtype=order.dtype)
-        left, right = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
-        for number, (first, last) in enumerate(pairwise(row_ptr.tolist())):
-            row = order[first:last]
-            width = np.maximum(value[row], 0)
+        levels, count, is_exact = Levels.of(depth), len(depth), True
+        left, right = np.empty(count, np.int64), np.empty(count, np.int64)
+        for number in range(len(levels)):
+            here = levels.span(number)
+            values = value[levels.order[here]]
+            width = np.maximum(values, 0)
             starts = np.cumsum(width)
             starts -= width
             if number:
-                around = parent[row]
-                is_first = np.append(True, around[1:] != around[:-1])
-                above = place[around]
-                lift = left[above[is_first]] - starts[is_first]
+                above = levels.span(number - 1)
+                parent = levels.above(number)
+                is_first = np.append(True, parent[1:] != parent[:-1])
+                lift = left[above][parent[is_first]] - starts[is_first]
                 starts += lift[np.cumsum(is_first) - 1]
-                np.minimum(starts, right[above], out=left[first:last])
-                np.minimum(starts + width, right[above], out=right[first:last])
+                limit = right[above][parent]
+                np.minimum(starts, limit, out=left[here])
+                np.minimum(starts + width, limit, out=right[here])
             else:
-                left[first:last], right[first:last] = starts, starts + width
-        return FlameLayout(left, right, order, place, row_ptr, int(right.max(initial=0)))
+                left[here], right[here] = starts, starts + width
+            is_exact = is_exact and np.array_equal(right[here] - left[here], values)
+        return FlameLayout(levels, left, right, int(right.max(initial=0)), is_exact)
+
+    @property
+    def order(self) -> Ints:
+        """The nodes by row and from left to right."""
+        return self.levels.order
 
     @property
     def start(self) -> Ints:
         """The left edge of each node."""
-        return self.left[self.place]
+        return self.levels.per_node(self.left)
 
     @property
     def end(self) -> Ints:
         """The right edge of each node."""
-        return self.right[self.place]
+        return self.levels.per_node(self.right)
 
     def edges(self, node: int) -> tuple[int, int]:
         """Return the left and the right edge of a node."""
-        place = int(self.place[node])
+        place = self.levels.place(node)
         return int(self.left[place]), int(self.right[place])
+
+    def widths(self, nodes: Ints) -> Ints:
+        """Return the widths of some nodes."""
+        places = self.levels.places(nodes)
+        return self.right[places] - self.left[places]
 
     @property
     def rows(self) -> int:
         """The number of rows."""
-        return len(self.row_ptr) - 1
+        return len(self.levels)
 
     def raster(self, color: Palette) -> RowRaster:
         """Return the raster of all boxes; color: the palette index of every node."""
-        drawn = DrawnSlices.of_rows(self.left, self.right, self.row_ptr)
+        drawn = DrawnSlices.of_rows(self.left, self.right, self.levels.row_ptr)
         return _raster(drawn, color[self.order])
 
     def raster_of(self, mask: Bools, color: Palette) -> RowRaster:
@@ -112,7 +120,7 @@ class FlameLayout:
         some, color: per node.
         """
         places = np.flatnonzero(mask[self.order])
-        row_ptr = np.searchsorted(places, self.row_ptr).astype(np.int64)
+        row_ptr = np.searchsorted(places, self.levels.row_ptr).astype(np.int64)
         drawn = DrawnSlices.of_rows(self.left[places], self.right[places], row_ptr, places)
         return _raster(drawn, color[self.order])
 
@@ -259,7 +267,7 @@ def flame_graph(
     call_table = table.kept(drawn)
     drawn_ticks = call_table.self_ticks if bottom_up else call_table.total
     layout, scale = (
-        FlameLayout.of(call_table.parent, call_table.depth, drawn_ticks),
+        FlameLayout.of(call_table.depth, drawn_ticks),
         WIDTH / max(whole, 1),
     )
     pixels: Pixels = drawn_ticks.astype(np.float64) * scale

@@ -91,13 +91,11 @@ def changed_calls(changes: PathChanges) -> ChangedCalls:
     group = number < 0
     total[group] = total[(parent >= 0) & np.append(group, False)[parent]].sum()
     self_ns[group] = 0
-    unknown = np.full(len(number), -1)
     table = CallTable(
         labels,
         parent,
         name,
         depth,
-        unknown,
         number,
         total,
         self_ns,

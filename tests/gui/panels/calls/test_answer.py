@@ -53,7 +53,7 @@ def test_a_single_thread_has_no_node_and_siblings_are_in_order_of_their_time():
     assert paths(answer) == [
         "main", "main/run", "main/run/conv", "main/run/conv/copy", "main/run/copy", "main/load",
     ]  # fmt: skip
-    assert answer.width.tolist() == [100, 70, 40, 5, 10, 20]
+    assert answer.table.total.tolist() == [100, 70, 40, 5, 10, 20]
     assert (answer.whole, answer.count) == (100, 6)
     assert answer.is_call.all()
 
@@ -69,7 +69,7 @@ def test_bottom_up_boxes_are_as_wide_as_self_time():
     answer = answered(trace_of(*SLICES), CallMode.BOTTOM_UP)
     roots = answer.table.depth == 0
     names = [answer.table.text(node) for node in np.flatnonzero(roots)]
-    assert list(zip(names, answer.width[roots].tolist(), strict=True)) == [
+    assert list(zip(names, answer.table.self_ticks[roots].tolist(), strict=True)) == [
         ("conv", 35), ("load", 20), ("run", 20), ("copy", 15), ("main", 10),
     ]  # fmt: skip
     assert answer.whole == 100

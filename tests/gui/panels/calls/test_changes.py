@@ -98,8 +98,10 @@ def test_a_box_is_as_wide_as_its_time_in_b(plain):
     answer = plain.answer
     _, b = answer.changes.total_ns
     has_b = [i for i in range(len(answer.table)) if not path_is_only_in_a(answer, i)]
-    assert answer.width[has_b].tolist() == np.rint(b[answer.table.number[has_b]]).tolist()
-    assert int(answer.width[node(plain, "main")]) == 11_200 + 11  # of the session in the middle
+    assert answer.table.total[has_b].tolist() == np.rint(b[answer.table.number[has_b]]).tolist()
+    assert (
+        int(answer.table.total[node(plain, "main")]) == 11_200 + 11
+    )  # of the session in the middle
 
 
 def path_is_only_in_a(answer, number):
@@ -124,8 +126,12 @@ def test_colors_of_boxes_are_those_of_tables(theme):
 def test_what_only_a_has_is_a_group_of_its_own_beside_all_boxes_of_b(plain):
     answer, layout = plain.answer, plain.answer.layout
     group, main = node(plain, "Only in A"), node(plain, "main")
-    assert int(answer.width[group]) == int(answer.width[node(plain, "Only in A", "copy")]) == 701
-    assert layout.start[group] == layout.end[main] == answer.width[main]
+    assert (
+        int(answer.table.total[group])
+        == int(answer.table.total[node(plain, "Only in A", "copy")])
+        == 701
+    )
+    assert layout.start[group] == layout.end[main] == answer.table.total[main]
     assert cells(plain, group) == [
         "Only in A", f"701{NARROW}ns", "–", f"−701{NARROW}ns", "–"
     ]  # fmt: skip

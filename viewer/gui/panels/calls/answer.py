@@ -12,12 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.calls.call_table import CallTable
+from viewer.analysis.calls.call_table import CallTable, preorder
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.statistics.group_keys import GroupKeys
-from viewer.arrays import Bools, Ints, narrow
-from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
+from viewer.arrays import Bools, Ints
+from viewer.gui.panels.calls.shown_calls import CallRows, Matches, PlacedCalls, ShownCalls
 from viewer.model.figures import TimeScope
 from viewer.model.text import display_name
 from viewer.render.color_schemes import LengthRange
@@ -106,18 +106,19 @@ class CallsQuestion:
 class CallsAnswer(ShownCalls):
     """The nodes of a tree with their costs, siblings by descending width in the flame graph.
 
-    A width is the total of a node, or bottom-up its self time. calls: bottom-up, all nodes of the
-    scope, top-down from the processes on; otherwise the table. uncut: the durations of the counted
-    slices of each node together. sampled: how many of these slices are made of samples. focus: ()
-    also if its node is not in the scope. levels: how many levels are shown bottom-up, 0 for all.
-    outer_levels: how many outer levels have one node only: 2 for a single thread, 1 for a process.
+    A width is the total of a node, or bottom-up its self time. top_down: of a bottom-up tree, all
+    nodes of the scope, top-down from the processes on. given_uncut: the durations of the counted
+    slices of each node together, None if these are the totals. sampled: how many of these slices
+    are made of samples, None if none is. focus: () also if its node is not in the scope. levels:
+    how many levels are shown bottom-up, 0 for all. outer_levels: how many outer levels have one
+    node only: 2 for a single thread, 1 for a process.
     """
 
     question: CallsQuestion
     tree_of_calls: CallTree
-    calls: CallTable
-    uncut: Ints
-    sampled: Ints
+    top_down: CallTable | None
+    given_uncut: Ints | None
+    sampled: Ints | None
     levels: int
     outer_levels: int
 
@@ -125,7 +126,7 @@ class CallsAnswer(ShownCalls):
         inverted = self.question.mode.is_inverted
         first_frame = 0 if inverted or self.focus else FRAMES - self.outer_levels
         return flame_graph(
-            self.table,
+            self.table.table(),
             display_name(self.shown.trace.path),
             scope,
             ns_per_tick=self.shown.axis.ns_per_tick,
@@ -147,6 +148,27 @@ class CallsAnswer(ShownCalls):
     def is_inverted(self) -> bool:
         return self.question.mode.is_inverted
 
+    def is_sampled(self, node: int) -> bool:
+        """Return whether slices of a node are made of samples, so that nobody counted its calls."""
+        return self.sampled is not None and bool(self.sampled[node])
+
+    @property
+    def uncut(self) -> Ints:
+        """The durations of the counted slices of each node together; may be computed on use."""
+        return self.table.total if self.given_uncut is None else self.given_uncut
+
+    def uncut_at(self, places: slice) -> Ints:
+        """Return the same of the nodes at some places."""
+        if self.given_uncut is None:
+            return self.table.total_at(places)
+        return self.given_uncut[self.layout.order[places]]
+
+    def uncut_of(self, node: int) -> int:
+        """Return the durations of the counted slices of a node together."""
+        if self.given_uncut is None:
+            return self.table.total_of(node)
+        return int(self.given_uncut[node])
+
     @cached_property
     def count(self) -> int:
         """How many calls are shown."""
@@ -158,8 +180,8 @@ class CallsAnswer(ShownCalls):
         """Return the numbers in `tree` of the paths that a node stands for."""
         from viewer.analysis.calls.bottom_up import called
 
-        if self.question.mode.is_inverted:
-            return self.calls.number[called(self.calls, self.table, node)]
+        if self.top_down is not None:
+            return self.top_down.number[called(self.top_down, self.table, node)]
         return self.table.number[node : node + 1]
 
     def node_of(self, index: int) -> int:
@@ -167,12 +189,12 @@ class CallsAnswer(ShownCalls):
         number = self.tree.number_of(index)
         if number < 0:
             return -1
-        if not self.question.mode.is_inverted:
+        if self.top_down is None:
             return self.node_numbered(number)
-        nodes = np.flatnonzero(self.calls.number == number)
+        nodes = np.flatnonzero(self.top_down.number == number)
         if not len(nodes):
             return -1
-        name = self.calls.name[nodes[0]]
+        name = self.top_down.name[nodes[0]]
         roots = np.flatnonzero((self.table.depth == 0) & (self.table.name == name))
         return int(roots[0]) if len(roots) else -1
 
@@ -188,35 +210,36 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
     """Answer a question; a pure function."""
     from viewer.analysis.calls.bottom_up import bottom_up
 
-    trees, mode = question.trees, question.mode
+    trees, mode, scope = question.trees, question.mode, question.scope
     tree = trees.tree(mode.key)
-    calls = _timed(tree.table(question.scope))
-    uncut = _of_nodes(tree.uncut(question.scope), calls)
+    calls = _timed(tree.table(scope))
+    sums = _of_nodes(tree.uncut(scope), calls)
     # Nothing is cut, then, and there is no mean of no calls.
-    is_total = bool(((uncut == calls.total) | (calls.count == 0)).all()) and not mode.is_inverted
-    uncut = calls.total if is_total else uncut
-    sampled = _of_nodes(tree.sampled(question.scope), calls)
+    is_total = bool(((sums == calls.total) | (calls.count == 0)).all()) and not mode.is_inverted
+    uncut = None if is_total else sums
+    del sums
+    samples = tree.sampled(scope)
+    sampled = None if samples is None else _of_nodes(samples, calls)
     outer_levels = _levels_of_one(calls)
     outer = calls.name[calls.depth < outer_levels]
     no_calls = np.unique(calls.name[calls.depth < FRAMES])
-    levels = 0
+    levels, top_down = 0, None
     if mode.is_inverted:
-        levels = _levels(calls)
+        levels, top_down = _levels(calls), calls
         table = bottom_up(calls, levels or None)
-        # The same nodes again, with these sums in the place of counts.
         mask = ~np.isin(table.name, outer)
         table = table.kept(mask)
-        sums, of_samples = (
-            bottom_up(_counting(calls, values), levels or None).count[mask]
-            if values.any()
-            else np.zeros(len(table), np.int64)
+        # The same nodes again, with these sums in the place of counts.
+        uncut, sampled = (
+            None
+            if values is None
+            else bottom_up(replace(calls, count=values), levels or None).count[mask]
             for values in (uncut, sampled)
         )
     else:
-        sums, of_samples = uncut, sampled
         if outer_levels:
             keep = calls.depth >= outer_levels
-            sums, of_samples = uncut[keep], sampled[keep]
+            uncut, sampled = _rows(uncut, keep), _rows(sampled, keep)
         table = calls.from_depth(outer_levels)
     focus = question.focus
     node = table.find(focus) if focus else None
@@ -224,64 +247,84 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
         focus = ()
     else:
         part = slice(node, node + int(table.size[node]))
-        sums, of_samples = sums[part], of_samples[part]
+        uncut, sampled = _rows(uncut, part), _rows(sampled, part)
         table = table.subtree(node)
-    table, order = _sorted(table, table.self_ticks if mode.is_inverted else table.total)
-    width = table.self_ticks if mode.is_inverted else table.total
-    sums = table.total if is_total else sums[order]
-    of_samples = of_samples[order] if of_samples.any() else of_samples
-    if not mode.is_inverted:
-        calls = table
-    del order, uncut  # of ten million nodes, what is not needed for the boxes takes 300 MB
-    color = _colors(question, tree, calls, table)
-    layout = FlameLayout.of(table.parent, table.depth, width)
-    _ = table.size  # cached here, as is the order of names: the GUI thread needs them
-    is_call = ~np.isin(table.name, no_calls)
+    order = preorder(table.parent, table.depth, -_width(table, mode))
+    uncut, sampled = _rows(uncut, order), _rows(sampled, order)
+    del calls  # of ten million nodes, what is not needed for the boxes takes 400 MB
+    nodes = _placed(table, order, mode)
+    del table, order
+    color = _colors(question, tree, top_down, nodes)
     answer = CallsAnswer(
-        table,
-        width,
-        is_call,
+        nodes,
+        no_calls,
         color,
-        layout,
-        layout.raster(color),
-        CallRows(table),
+        nodes.layout.raster(color),
+        CallRows(nodes),
         focus,
         question,
         tree,
-        calls,
-        sums,
-        of_samples,
+        top_down,
+        uncut,
+        sampled,
         levels,
         outer_levels,
     )
-    _ = answer.label_rank
+    _ = answer.label_rank  # cached here: the GUI thread needs it
     return answer
+
+
+def _rows(values: Ints | None, rows: Ints | Bools | slice) -> Ints | None:
+    return None if values is None else values[rows]
+
+
+def _width(table: CallTable, mode: CallMode) -> Ints:
+    return table.self_ticks if mode.is_inverted else table.total
+
+
+def _placed(table: CallTable, order: Ints, mode: CallMode) -> PlacedCalls:
+    """Return the nodes of a table in another order, with their boxes."""
+    layout = FlameLayout.of(table.depth[order], _width(table, mode)[order])
+    has_totals = layout.is_exact and not mode.is_inverted
+    return PlacedCalls(
+        table.labels,
+        table.name[order],
+        table.number[order],
+        table.count[order],
+        None if table.zeros is None else table.zeros[order],
+        layout,
+        None if has_totals else table.total[order],
+        None if has_totals else table.self_ticks[order],
+    )
 
 
 def matches_of(answer: CallsAnswer, text: str) -> Matches:
     """Search the names of calls for a text; case is ignored. A pure function."""
     mask = answer.table.matching(text) & answer.is_call
-    calls, hits = answer.table, mask
-    if answer.question.mode.is_inverted:
+    calls: CallTable | PlacedCalls = answer.table
+    hits = mask
+    if answer.top_down is not None:
         # Totals below a name are parts of its own: only top-down do they add up.
-        calls = answer.calls
+        calls = answer.top_down
         hits = calls.matching(text) & (calls.depth >= FRAMES)
-    whole = int(calls.total[calls.depth == 0].sum())
-    ticks = int(calls.total[calls.outermost(hits)].sum())
+    total, size = calls.total, answer.table.size
+    whole = int(total[calls.depth == 0].sum())
+    outermost = calls.outermost(hits, size if answer.top_down is None else None)
+    ticks = int(total[outermost].sum())
     boxes = answer.layout.raster_of(mask, answer.color)
-    around = answer.table.with_parents(mask)
-    if answer.question.mode.is_inverted:
-        around |= _inside(answer.table, mask)  # the callers are what one looks for
+    around = answer.table.with_parents(mask, size)
+    if answer.top_down is not None:
+        around |= _inside(mask, size)  # the callers are what one looks for
     count = int(calls.count[hits].sum())
     return Matches(answer, mask, around, boxes, count, ticks, whole)
 
 
-def _inside(table: CallTable, mask: Bools) -> Bools:
-    """Return which nodes are in the subtrees of some nodes."""
+def _inside(mask: Bools, size: Ints) -> Bools:
+    """Return which nodes are in the subtrees of some nodes; size: of the subtree of each."""
     indexes = np.flatnonzero(mask)
-    change = np.zeros(len(table) + 1, np.int64)
+    change = np.zeros(len(mask) + 1, np.int64)
     np.add.at(change, indexes, 1)
-    np.add.at(change, indexes + table.size[indexes], -1)
+    np.add.at(change, indexes + size[indexes], -1)
     is_inside: Bools = np.cumsum(change[:-1]) > 0
     return is_inside
 
@@ -289,17 +332,6 @@ def _inside(table: CallTable, mask: Bools) -> Bools:
 def _of_nodes(values: Ints, calls: CallTable) -> Ints:
     """Return the values of the nodes of a table, given those of all nodes of its tree."""
     return values if len(values) == len(calls) else values[calls.number]
-
-
-def _counting(table: CallTable, sums: Ints) -> CallTable:
-    """Return a table with sums in the place of its counts."""
-    return replace(table, count=sums)
-
-
-def _sorted(table: CallTable, values: Ints) -> tuple[CallTable, Ints]:
-    """Return the nodes with siblings by descending value, and the place of each in the table."""
-    call_table = replace(table, number=narrow(np.arange(len(table)))).sorted_by(values)
-    return replace(call_table, number=table.number[call_table.number]), call_table.number
 
 
 def _levels_of_one(calls: CallTable) -> int:
@@ -321,7 +353,9 @@ def _levels(calls: CallTable) -> int:
     return max(int(lengths[fits].max(initial=0)), _FEWEST_LEVELS)
 
 
-def _colors(question: CallsQuestion, tree: CallTree, calls: CallTable, table: CallTable) -> Palette:
+def _colors(
+    question: CallsQuestion, tree: CallTree, top_down: CallTable | None, nodes: PlacedCalls
+) -> Palette:
     """Return the color of every node: that of its slices on the timeline.
 
     Bottom-up, it is that of all slices with its name.
@@ -333,7 +367,7 @@ def _colors(question: CallsQuestion, tree: CallTree, calls: CallTable, table: Ca
     )
     weights = weights_of(slices.start, slices.end, palette)
     weight = group_weights(tree.numbers, weights, len(tree))
-    if not question.mode.is_inverted:
-        return colors_of_weights(weight[table.number])
-    by_name = group_weights(calls.name, weight[calls.number], len(calls.labels))
-    return colors_of_weights(by_name[table.name])
+    if top_down is None:
+        return colors_of_weights(weight[nodes.number])
+    by_name = group_weights(top_down.name, weight[top_down.number], len(top_down.labels))
+    return colors_of_weights(by_name[nodes.name])

@@ -11,7 +11,7 @@ from viewer.analysis.comparison.levels import CALLS, MODULE, NAME
 from viewer.analysis.comparison.path_changes import PathChanges, has_records
 from viewer.arrays import Floats
 from viewer.gui.panels.calls.answer import CallMode
-from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
+from viewer.gui.panels.calls.shown_calls import CallRows, Matches, PlacedCalls, ShownCalls
 from viewer.render.flame_graph.boxes import FlameGraph, FlameLayout
 from viewer.render.flame_graph.changed_calls import ChangedCalls, changed_calls
 from viewer.reports.compare_text import picture_of
@@ -105,23 +105,19 @@ def work_out_changes(question: ChangesQuestion) -> ChangesAnswer:
         calls = calls.part(node)
     table, color, change = calls.table, calls.color, np.abs(calls.change_ns)
     rank = _first_rank(calls)
-    layout = FlameLayout.of(table.parent, table.depth, table.total)
-    is_call = table.number >= 0
-    _ = table.size  # cached here, as is the order of names: the GUI thread needs them
+    layout = FlameLayout.of(table.depth, table.total)
     answer = ChangesAnswer(
-        table,
-        table.total,
-        is_call,
+        PlacedCalls.of(table, layout),
+        np.unique(table.name[table.number < 0]),
         color,
-        layout,
         layout.raster(color),
         CallRows(table, rank),
         focus,
         question,
         calls,
-        float(change[is_call].max(initial=0.0)),
+        float(change[table.number >= 0].max(initial=0.0)),
     )
-    _ = answer.label_rank
+    _ = answer.label_rank  # cached here: the GUI thread needs it
     return answer
 
 

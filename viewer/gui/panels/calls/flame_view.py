@@ -234,14 +234,12 @@ class FlameView(BoxView):
         if node < 0:
             return 0 if len(table) else -1
         if key == Qt.Key.Key_Up:
-            return int(table.parent[node])
+            return table.parent_of(node)
         if key == Qt.Key.Key_Down:
-            return node + 1 if int(table.size[node]) > 1 else -1
-        row, place = int(table.depth[node]), int(layout.place[node])
+            return node + 1 if len(table.levels.below(node)) else -1
+        place, row = table.levels.place(node), table.levels.span(int(table.depth[node]))
         is_right = key == Qt.Key.Key_Right
-        first, last = (place + 1, int(layout.row_ptr[row + 1]))
-        if not is_right:
-            first, last = int(layout.row_ptr[row]), place
+        first, last = (place + 1, row.stop) if is_right else (row.start, place)
         wide = layout.order[first:last][layout.right[first:last] > layout.left[first:last]]
         return int(wide[0 if is_right else -1]) if len(wide) else -1
 

@@ -641,10 +641,11 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
         menu.addSeparator()
         menu.addAction("Zoom to this call", lambda: self.flame.zoom_to(node))
         focus = menu.addAction("Focus on this call", lambda: self.focus_on(node))
-        focus.setEnabled(int(answer.table.size[node]) < len(answer.table))
+        focus.setEnabled(answer.table.levels.size(node) < len(answer.table))
         callers = menu.addAction("Show callers", lambda: self.show_callers(node))
         is_cost = isinstance(answer, CallsAnswer)
-        is_named = bool(answer.is_call[node]) and answer.question.mode.key == "name"
+        is_call = answer.table.name[node] not in answer.no_calls
+        is_named = is_call and answer.question.mode.key == "name"
         callers.setEnabled(is_cost and is_named)
         if self._focus:
             menu.addAction("Show all calls", self.show_all_calls)

@@ -5,6 +5,7 @@ The nodes are those of one trace with their costs, or the call paths of two arms
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,75 +13,210 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.calls.call_table import CallTable
+from viewer.analysis.calls.call_table import CallNodes, CallTable, Levels
 from viewer.arrays import Bools, Ints, narrow
 from viewer.render.flame_graph.boxes import FlameGraph, FlameLayout
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster
 
-_MOST_KEPT = 1000  # nodes whose children are known
+_NONE: Ints = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedCalls(CallNodes):
+    """The nodes of a tree with their boxes, in half of the bytes of a `CallTable`.
+
+    labels, name, number, count, zeros: as in `CallTable`. given_total, given_self: its other
+    figures; both None if totals are the widths of boxes, and self time is what children leave. What
+    is not held is computed on use: of few nodes at once, of all in 0.1 s of ten million.
+    """
+
+    labels: Sequence[str]
+    name: Ints
+    number: Ints
+    count: Ints
+    zeros: Ints | None
+    layout: FlameLayout
+    given_total: Ints | None = None
+    given_self: Ints | None = None
+
+    @staticmethod
+    def of(table: CallTable, layout: FlameLayout) -> PlacedCalls:
+        """Return the nodes of a table with all of its figures."""
+        return PlacedCalls(
+            table.labels,
+            table.name,
+            table.number,
+            table.count,
+            table.zeros,
+            layout,
+            table.total,
+            table.self_ticks,
+        )
+
+    @property
+    def levels(self) -> Levels:
+        """Where nodes are in the tree."""
+        return self.layout.levels
+
+    @property
+    def depth(self) -> Ints:
+        """Per node its depth, 0 for a root."""
+        return self.levels.depth
+
+    @property
+    def parent(self) -> Ints:
+        """Per node the one above it, -1 for a root; computed on use."""
+        return self.levels.parents
+
+    @property
+    def size(self) -> Ints:
+        return self.levels.sizes
+
+    def parent_of(self, node: int) -> int:
+        return self.levels.parent(node)
+
+    @property
+    def total(self) -> Ints:
+        """The total of each node; may be computed on use."""
+        if self.given_total is not None:
+            return self.given_total
+        return self.levels.per_node(self.layout.right - self.layout.left)
+
+    @property
+    def self_ticks(self) -> Ints:
+        """The self time of each node; may be computed on use."""
+        if self.given_self is not None:
+            return self.given_self
+        width = self.layout.right - self.layout.left
+        return self.levels.per_node(self.levels.without_children(width))
+
+    def total_of(self, node: int) -> int:
+        """Return the total of a node."""
+        if self.given_total is not None:
+            return int(self.given_total[node])
+        left, right = self.layout.edges(node)
+        return right - left
+
+    def self_of(self, node: int) -> int:
+        """Return the self time of a node."""
+        if self.given_self is not None:
+            return int(self.given_self[node])
+        inner = self.levels.children(node)
+        return self.total_of(node) - int(self.total_at(inner).sum())
+
+    def total_of_all(self, nodes: Ints) -> Ints:
+        """Return the totals of some nodes."""
+        if self.given_total is not None:
+            return self.given_total[nodes]
+        return self.layout.widths(nodes)
+
+    def self_of_all(self, nodes: Ints) -> Ints:
+        """Return the self times of some nodes."""
+        if self.given_self is not None:
+            return self.given_self[nodes]
+        # Children fill what a box has, from its left edge on, without gaps.
+        first, stop = self.levels.children_of(nodes)
+        totals, above = self.total_of_all(nodes), np.flatnonzero(stop > first)
+        totals[above] -= self.layout.right[stop[above] - 1] - self.layout.left[first[above]]
+        return totals
+
+    def total_at(self, places: slice) -> Ints:
+        """Return the totals of the nodes at some places of `levels`."""
+        if self.given_total is not None:
+            return self.given_total[self.levels.order[places]]
+        return self.layout.right[places] - self.layout.left[places]
+
+    def find(self, path: Sequence[str]) -> int | None:
+        """Return the first node with these names from the root on, or None."""
+        nodes = [-1]
+        for text in path:
+            below = np.concatenate([self.levels.below(node) for node in nodes] or [_NONE]).tolist()
+            nodes = [node for node in below if self.text(node) == text]
+        return min(nodes) if len(path) and nodes else None
+
+    def table(self) -> CallTable:
+        """Return the nodes with a column for each figure."""
+        return CallTable(
+            self.labels,
+            self.parent,
+            self.name,
+            self.depth,
+            self.number,
+            self.total,
+            self.self_ticks,
+            self.count,
+            self.zeros,
+        )
 
 
 class CallRows:
     """The children of every node in one order; nodes that a search leaves out have no row."""
 
     def __init__(
-        self, table: CallTable, rank: NDArray[Any] | None = None, keep: Bools | None = None
+        self,
+        table: CallTable | PlacedCalls,
+        rank: NDArray[Any] | None = None,
+        keep: Bools | None = None,
     ) -> None:
         """rank: per node what siblings are sorted by, ascending; None: the order of the table.
 
         keep: which nodes have a row; None: all. It includes the parents of each.
         """
-        self._table, self._is_of_table = table, rank is None and keep is None
-        self._below: dict[int, Ints] = {}
+        self._levels, self._is_of_table = table.levels, rank is None and keep is None
         if self._is_of_table:
             return  # preorder has the children of a node at hand
         nodes = np.arange(len(table)) if keep is None else np.flatnonzero(keep)
-        parent = table.parent[nodes]
+        parents = table.parent
+        parent = parents[nodes]
         keys = (parent,) if rank is None else (rank[nodes], parent)
         order = np.lexsort(keys)
         self._child: Ints = narrow(nodes[order])
         self._first = narrow(np.searchsorted(parent[order], np.arange(-1, len(table) + 1)))
         row = np.full(len(table), -1, self._child.dtype)
-        row[self._child] = np.arange(len(nodes)) - self._first[table.parent[self._child] + 1]
+        row[self._child] = np.arange(len(nodes)) - self._first[parents[self._child] + 1]
         self._row = row
 
     def below(self, node: int) -> Ints:
         """Return the children of a node from top to bottom; of -1 the roots."""
         if not self._is_of_table:
             return self._child[self._first[node + 1] : self._first[node + 2]]
-        if node not in self._below:
-            end = len(self._table) if node < 0 else node + int(self._table.size[node])
-            inside = self._table.parent[node + 1 : end]
-            if len(self._below) >= _MOST_KEPT:
-                self._below.clear()
-            self._below[node] = np.flatnonzero(inside == node) + node + 1
-        return self._below[node]
+        return self._levels.below(node)
 
     def row(self, node: int) -> int:
         """Return the row of a node among its siblings, -1 for none."""
         if not self._is_of_table:
             return int(self._row[node])
-        return int(np.searchsorted(self.below(int(self._table.parent[node])), node))
+        return int(np.searchsorted(self.below(self._levels.parent(node)), node))
 
 
 @dataclass(frozen=True, eq=False)
 class ShownCalls:
     """The nodes of a tree, siblings by descending width in the flame graph.
 
-    table: the nodes. width: the time of each in the graph. is_call: whether it is no process,
-    thread or other group. color: palette indices. rows: those of the table view, as they are before
-    the user sorts them. focus: the names of the node shown alone, () if all are shown.
+    table: the nodes. no_calls: the names, as in it, of processes, threads and other groups. color:
+    palette indices. rows: those of the table view, as they are before the user sorts them. focus:
+    the names of the node shown alone, () if all are shown.
     """
 
-    table: CallTable
-    width: Ints
-    is_call: Bools
+    table: PlacedCalls
+    no_calls: Ints
     color: Palette
-    layout: FlameLayout
     raster: RowRaster
     rows: CallRows
     focus: tuple[str, ...]
+
+    @property
+    def layout(self) -> FlameLayout:
+        """The boxes of the nodes."""
+        return self.table.layout
+
+    @property
+    def is_call(self) -> Bools:
+        """Per node whether it is no process, thread or other group; computed on use."""
+        is_group = np.zeros(len(self.table.labels), np.bool_)
+        is_group[self.no_calls] = True
+        return ~is_group[self.table.name]
 
     @property
     def whole(self) -> int:

@@ -114,7 +114,7 @@ class NodeTexts(CostRows):
         return self.rows.below(node)
 
     def parent_of(self, node: int) -> int:
-        return int(self.answer.table.parent[node])
+        return self.answer.table.parent_of(node)
 
     def place_of(self, node: int) -> int:
         return self.rows.row(node)
@@ -215,8 +215,7 @@ class CallTexts(NodeTexts):
 
     def box(self, node: int) -> str:
         table = self.answer.table
-        ticks = table.self_ticks if self.answer.is_inverted else table.total
-        return self.time(int(ticks[node]))
+        return self.time(table.self_of(node) if self.answer.is_inverted else table.total_of(node))
 
     def time(self, ticks: int) -> str:
         """Format ticks as a time, or as the number of what they are."""
@@ -226,23 +225,23 @@ class CallTexts(NodeTexts):
 
     def mean_ns(self, node: int) -> float:
         """Return the mean duration of the calls of a node in ns, -1 if it is not known."""
-        count = 0 if self.costs.sampled[node] else int(self.answer.table.count[node])
-        return float(Fraction(int(self.costs.uncut[node]), count) * self._rate) if count else -1.0
+        count = 0 if self.costs.is_sampled(node) else int(self.answer.table.count[node])
+        return float(Fraction(self.costs.uncut_of(node), count) * self._rate) if count else -1.0
 
     def cell(self, node: int, column: TreeColumn) -> str:
         table = self.answer.table
         if column is CallColumn.CALL:
             return self.name(node)
         if column is CallColumn.TOTAL:
-            return self._bounded(node, int(table.total[node]))
+            return self._bounded(node, table.total_of(node))
         if column is CallColumn.SELF:
-            self_ticks, is_cut = int(table.self_ticks[node]), not table.total[node]
+            self_ticks, is_cut = table.self_of(node), not table.total_of(node)
             return self._bounded(node, self_ticks) if is_cut else self.time(self_ticks)
         if not self.answer.table.count[node]:
             return MISSING
         if column in (CallColumn.COUNT, CallColumn.SAMPLES):
             return group_digits(int(table.count[node]))
-        if self.costs.sampled[node]:
+        if self.costs.is_sampled(node):
             return MISSING
         return format_bounded(self.mean_ns(node), min(self._zeros(node), 1), self._cut)
 
@@ -268,9 +267,10 @@ class CallTexts(NodeTexts):
             return group_digits(int(table.count[nodes].sum()))
         # Bottom-up, totals of siblings may contain one another.
         adds_up = column is CallColumn.TOTAL and not self.answer.is_inverted
-        if adds_up or column is CallColumn.SELF:
-            values = table.total if column is CallColumn.TOTAL else table.self_ticks
-            return self.time(int(values[nodes].sum()))
+        if adds_up:
+            return self.time(int(table.total_of_all(np.asarray(nodes)).sum()))
+        if column is CallColumn.SELF:
+            return self.time(int(table.self_of_all(np.asarray(nodes)).sum()))
         return ""
 
     def keys(self, column: TreeColumn) -> NDArray[Any]:
@@ -278,26 +278,25 @@ class CallTexts(NodeTexts):
         if column is CallColumn.CALL:
             return self.answer.name_rank
         if column is CallColumn.MEAN:
-            return self._means(slice(None))
-        values = {
-            CallColumn.TOTAL: table.total,
-            CallColumn.SELF: table.self_ticks,
-            CallColumn.COUNT: table.count,
-            CallColumn.SAMPLES: table.count,
-        }
-        return values[column]
+            return self._means(slice(None), self.costs.uncut)
+        if column is CallColumn.TOTAL:
+            return table.total
+        return table.self_ticks if column is CallColumn.SELF else table.count
 
-    def _means(self, nodes: slice) -> Floats:
+    def _means(self, nodes: Ints | slice, uncut: Ints) -> Floats:
         """Return the mean duration of the calls of nodes in ticks, -1 where it is not known."""
-        count = self.answer.table.count[nodes]
-        is_known = (count > 0) & (self.costs.sampled[nodes] == 0)
-        return np.where(is_known, self.costs.uncut[nodes] / np.maximum(count, 1), -1.0)
+        count, sampled = self.answer.table.count[nodes], self.costs.sampled
+        is_known = count > 0
+        if sampled is not None:
+            is_known &= sampled[nodes] == 0
+        return np.where(is_known, uncut / np.maximum(count, 1), -1.0)
 
     @cached_property
     def fractions(self) -> frozenset[TreeColumn]:
         # The first frame waits for it, so a part that has one is enough.
         for part in parts_of(len(self.answer.table)):
-            mean = self._means(part) * float(self._rate)
+            nodes = self.answer.layout.order[part]
+            mean = self._means(nodes, self.costs.uncut_at(part)) * float(self._rate)
             if ((mean > 0) & (mean < 1000) & (mean % 1 > 0)).any():
                 return frozenset({CallColumn.MEAN})
         return frozenset()
@@ -307,24 +306,24 @@ class CallTexts(NodeTexts):
         if column not in (CallColumn.TOTAL, CallColumn.SELF):
             return None
         is_total = column is CallColumn.TOTAL
-        ticks = int((table.total if is_total else table.self_ticks)[node])
+        ticks = table.total_of(node) if is_total else table.self_of(node)
         return ticks / whole if whole else 0.0, None if is_total else int(self.answer.color[node])
 
     def lines(self, node: int) -> list[str]:
         table, whole = self.answer.table, self.answer.whole
         lines = [self.name(node)]
-        total, own_time = int(table.total[node]), int(table.self_ticks[node])
+        total, own_time = table.total_of(node), table.self_of(node)
         for term, ticks in ((figures.TOTAL, total), (figures.SELF, own_time)):
             share = f", {format_share(ticks, whole)}" if whole else ""
             lines.append(f"{term.title} {self.time(ticks)}{share}")
         count = int(table.count[node])
-        if count and self.costs.sampled[node]:
+        if count and self.costs.is_sampled(node):
             lines.append(f"in {counted(count, 'sample')}; how many calls these were is not known")
         elif count:
             lines.append(f"{counted(count, 'call')}, mean {format_time(self.mean_ns(node))}")
         if self.answer.is_inverted and table.depth[node]:
             while table.depth[node]:
-                node = int(table.parent[node])
+                node = table.parent_of(node)
             lines.append(f"when it calls {self.name(node)}")
         return lines
 
@@ -339,9 +338,11 @@ class CallTexts(NodeTexts):
     def footer(self) -> str:
         answer = self.costs
         table, inverted = answer.table, answer.is_inverted
-        self_ticks = table.self_ticks[table.depth == 0] if inverted else table.self_ticks
+        roots = table.levels.below(-1)
+        # Top-down, the self times of all nodes add up to the totals of roots.
+        ticks = table.self_of_all(roots) if inverted else table.total_of_all(roots)
         by = ", by samples" if self._is_sampled else ""
-        parts = [f"Self adds up to {self.time(int(self_ticks.sum()))}{by}"]
+        parts = [f"Self adds up to {self.time(int(ticks.sum()))}{by}"]
         if inverted:
             parts.append("Below a name are its callers, with its time when they call it")
             if answer.levels:
@@ -358,8 +359,7 @@ class CallTexts(NodeTexts):
         if column is CallColumn.MEAN:
             mean = self.mean_ns(node)
             return plain_ns(mean) if mean >= 0 else ""
-        values = table.total if column is CallColumn.TOTAL else table.self_ticks
-        ticks = int(values[node])
+        ticks = table.total_of(node) if column is CallColumn.TOTAL else table.self_of(node)
         return str(ticks if self._weight else tick_to_ns(ticks, self._rate))
 
 
@@ -389,7 +389,7 @@ class ChangeTexts(NodeTexts):
 
         path = int(self.changed.table.number[node])
         if path < 0:
-            return format_time(int(self.changed.table.total[node]))
+            return format_time(self.changed.table.total_of(node))
         return box_text(self.changed.changes, path)
 
     def verdict(self, node: int) -> str:
@@ -410,7 +410,7 @@ class ChangeTexts(NodeTexts):
             has_none = compared is not None and not change_ns_text(compared)
             return None if has_none else float(self.changed.calls.change_ns[node])
         if compared is None:
-            return float(self.changed.table.total[node]) if column is CallColumn.A else None
+            return float(self.changed.table.total_of(node)) if column is CallColumn.A else None
         if column is CallColumn.A:
             return compared.a_ns
         return compared.b_ns if column is CallColumn.B else compared.change
