@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.codecs.atomic_file import WriteCancelled, replacing
+from viewer.codecs.large_arrays import count_pages
 from viewer.codecs.reading import Cancelled, never_cancelled
 
 Json = Any  # what `json.loads` returns
@@ -131,6 +132,7 @@ class ColumnFile:
         if os.fstat(descriptor).st_size != size:
             raise DamagedFile("it is becoming shorter")
         self._map = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
+        count_pages(self._map)
 
     def __len__(self) -> int:
         return len(self._columns)

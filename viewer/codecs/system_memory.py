@@ -64,7 +64,7 @@ def system_memory() -> SystemMemory | None:
 
 def is_in_memory(path: str) -> bool:
     """Whether files at a path take memory instead of a disk (tmpfs)."""
-    return _kind_of_disk(path) in ("tmpfs", "ramfs")
+    return kind_of_disk(path) in ("tmpfs", "ramfs")
 
 
 def is_remote(path: str) -> bool:
@@ -72,11 +72,11 @@ def is_remote(path: str) -> bool:
 
     Only Linux tells.
     """
-    kind = _kind_of_disk(path)
+    kind = kind_of_disk(path)
     return kind in _REMOTE or kind.startswith("fuse.")
 
 
-def _kind_of_disk(path: str) -> str:
+def kind_of_disk(path: str) -> str:
     """The type of the file system of a path, "" if it is not known."""
     try:
         device = os.stat(path).st_dev

@@ -106,6 +106,11 @@ def _waited(is_done: Callable[[], bool]) -> None:
 at_end(_remove_alive)
 
 
+def folder_of_temporary_files() -> str:
+    """Return the system's folder for temporary files, for those that never have a name."""
+    return tempfile.gettempdir()
+
+
 def remove_left_folders() -> None:
     """Remove the temporary folders of dead processes of this user; never raises OSError."""
     try:
