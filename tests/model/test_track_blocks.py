@@ -1,5 +1,6 @@
 """Blocks of whole tracks: together they are the trace, and give what it gives as one."""
 
+import time
 from unittest.mock import patch
 
 import numpy as np
@@ -72,6 +73,23 @@ def test_blocks_have_the_outermost_slices_of_the_trace(items, data):
     expected = occurrences.outermost(whole, index, group).tolist()
     with in_small_blocks(), patch.object(occurrences, "BLOCK", 1):
         assert occurrences.outermost(whole, index, group).tolist() == expected
+
+
+def test_huge_items_are_not_worked_on_at_once(monkeypatch):
+    monkeypatch.setattr(blocks_module, "_HUGE", 150_000)
+    huge, most = [], []
+
+    def work(size: int) -> int:
+        if size > 150_000:
+            huge.append(size)
+            time.sleep(0.01)
+            most.append(len(huge))
+            huge.pop()
+        return size
+
+    sizes = [200_000, 100_000, 300_000, 160_000, 150_000, 200_000]
+    assert on_two_threads(work, sizes, sizes) == sizes
+    assert most == [1] * 4
 
 
 def test_two_threads_keep_the_order_and_raise_what_the_work_raises():

@@ -9,6 +9,7 @@ a third of the time, and the blocks run on two threads, as numpy releases the GI
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -18,6 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints, levels
+from viewer.codecs import large_arrays
 from viewer.model import intervals
 from viewer.model.recorded_names import EXECUTE, MODEL_RUN
 from viewer.model.trace import KeyKind, Run, Slices, Trace
@@ -26,6 +28,9 @@ from viewer.model.warm_up import counts_per_run
 # Slices of a block, unless its only track has more: a dozen columns of them fit 16 MB.
 BLOCK = 1 << 17
 _MANY = 200_000  # slices from which starting threads pays off
+# Two items of more slices than this are not worked on at once: each takes up to 150 bytes a slice
+# meanwhile.
+_HUGE = 1 << 22
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
@@ -97,9 +102,12 @@ def on_two_threads(
     from concurrent.futures import ThreadPoolExecutor
 
     outputs: dict[int, _Out] = {}
+    one_at_once = Lock()
 
     def keep(number: int) -> None:
-        outputs[number] = work(of[number])
+        with one_at_once if sizes[number] > _HUGE else contextlib.nullcontext():
+            outputs[number] = work(of[number])
+        large_arrays.let_go()
 
     with ThreadPoolExecutor(2, "tracks") as pool:
         for _ in pool.map(keep, sorted(range(len(of)), key=lambda number: -sizes[number])):
@@ -412,7 +420,8 @@ def self_time(slices: Slices) -> Ints:
     `self_times` keeps it with the trace. A block of tracks at a time, and nothing per slice but the
     result: of ten million slices, 0.15 s.
     """
-    self_ticks = slices.end - slices.start
+    self_ticks: Ints = large_arrays.empty(len(slices), np.int64)
+    np.subtract(slices.end, slices.start, out=self_ticks)
 
     def subtract(block: TrackBlock) -> None:
         is_by_rows = len(block.slices) >= _MANY_IN_ROW * len(block.slices.row_track)
