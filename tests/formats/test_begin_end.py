@@ -44,11 +44,12 @@ def by_stack(events):
 
 
 @pytest.mark.slow
-@given(EVENTS, st.sampled_from((1, 2, 5, 1 << 15)))
-def test_pairs_are_those_of_a_stack_in_parts_of_any_size(events, at_once):
+@given(EVENTS, st.sampled_from((1, 2, 5, 1 << 15)), st.sampled_from((0, 1, 7, 1 << 15)))
+def test_pairs_are_those_of_a_stack_in_parts_of_any_size(events, at_once, sorted_at_once):
     track, time, kind = (np.array([e[i] for e in events]) for i in range(3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(perfetto_pairs, "AT_ONCE", at_once)
+        patch.setattr(perfetto_pairs, "_SORTED", sorted_at_once)
         pairs = paired(track.astype(np.uint32), time.astype(np.int64), kind.astype(np.uint8))
         found = list(
             zip(pairs.begin.tolist(), pairs.end.tolist(), pairs.level.tolist(), strict=True)
@@ -70,6 +71,14 @@ def test_many_slices_that_never_end_cost_no_more_than_others():
     pairs = paired(zeros, np.arange(count), np.full(count, BEGIN, np.uint8))
     assert (pairs.end == -1).all()
     assert pairs.level[-1] == count - 1
+
+
+def test_numbers_of_tracks_that_are_few_and_large_are_sorted_at_once(monkeypatch):
+    """Counting the events of each number would take memory for all of them."""
+    monkeypatch.setattr(perfetto_pairs, "_SORTED", 2)
+    track = np.array([1 << 50, -(1 << 50), 1 << 50, -(1 << 50)])
+    pairs = paired(track, np.arange(4), np.array([BEGIN, BEGIN, END, END], np.uint8))
+    assert (pairs.begin.tolist(), pairs.end.tolist()) == ([1, 0], [3, 2])
 
 
 NAMELESS = 0

@@ -19,19 +19,21 @@ flow if the slice of the end starts first. The files say otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints, flags_at, groups_of
+from viewer.arrays import Bools, Codes, Ints, counts_of, flags_at, groups_of, parts_of
+from viewer.codecs import large_arrays
 from viewer.model.trace import Slices
 
 BEGIN, END, POINT, COMPLETE = 1, 2, 3, 4
 _SHORT = 1 << 16
 AT_ONCE = 1 << 15
+_SORTED = 1 << 25
 
 # Positions of events: int32 if there are fewer than 2**31.
 Places = NDArray[np.signedinteger[Any]]
@@ -57,37 +59,41 @@ def paired(track: Codes | Ints, time: Ints, kind: NDArray[np.uint8]) -> PairedSl
 
     kind: BEGIN, END, POINT or COMPLETE. The last two neither open nor close anything.
     """
-    order = _by_track_and_time(track, time)
     matching = _Matching(len(kind) - int(np.count_nonzero(kind == END)), len(kind))
-    first = 0
-    while first < len(kind):
-        # Every part rescans the open slices, so a part is at least as large as their number.
-        here = slice(first, min(first + max(AT_ONCE, len(matching.open)), len(kind)))
-        rows = here if order is None else order[here]
-        matching.add(rows, track[rows], kind[rows])
-        first = here.stop
+    for order in _by_track_and_time(track, time):
+        first, count = 0, len(kind) if order is None else len(order)
+        while first < count:
+            # Every part rescans the open slices, so a part is at least as large as their number.
+            here = slice(first, min(first + max(AT_ONCE, len(matching.open)), count))
+            rows = here if order is None else order[here]
+            matching.add(rows, track[rows], kind[rows])
+            first = here.stop
+            large_arrays.let_go()
     return PairedSlices(matching.begin, matching.end, matching.level, matching.lone_ends)
 
 
 def taken(values: NDArray[Any], places: Places) -> NDArray[Any]:
     """The values at some positions, in parts: numpy first converts the positions to int64."""
-    column = np.empty(len(places), values.dtype)
+    column = large_arrays.empty(len(places), values.dtype)
     for first in range(0, len(places), AT_ONCE):
         part = slice(first, first + AT_ONCE)
         column[part] = values[places[part]]
+        large_arrays.let_go()
     return column
 
 
 def slices_of(pairs: PairedSlices, events: int) -> Places:
     """The slice that each event starts or ends, -1 if none."""
     # the last entry is for slices without an end
-    numbers = np.full(events + 1, -1, pairs.begin.dtype)
+    numbers: Places = large_arrays.empty(events + 1, pairs.begin.dtype)
+    numbers[:] = -1
     for first in range(0, len(pairs.begin), AT_ONCE):
         part = slice(first, first + AT_ONCE)
         begin = pairs.begin[part]
         number = np.arange(first, first + len(begin), dtype=numbers.dtype)
         numbers[begin] = number
         numbers[pairs.end[part]] = number
+        large_arrays.let_go()
     return numbers[:events]
 
 
@@ -99,9 +105,9 @@ class _Matching:
 
     def __init__(self, slices: int, events: int) -> None:
         dtype = np.int32 if events < 1 << 31 else np.int64
-        self.begin: Places = np.empty(slices, dtype)
-        self.end: Places = np.empty(slices, dtype)
-        self.level: NDArray[np.int32] = np.empty(slices, np.int32)
+        self.begin: Places = large_arrays.empty(slices, dtype)
+        self.end: Places = large_arrays.empty(slices, dtype)
+        self.level: NDArray[np.int32] = large_arrays.empty(slices, np.int32)
         self.lone_ends = 0
         self.open: Ints = np.empty(0, np.int64)
         self._count = 0
@@ -197,7 +203,40 @@ def _at(rows: slice | Ints, index: Ints) -> Ints:
     return index + rows.start if isinstance(rows, slice) else rows[index]
 
 
-def _by_track_and_time(track: Codes | Ints, time: Ints) -> Ints | None:
+def _by_track_and_time(track: Codes | Ints, time: Ints) -> Iterator[Ints | None]:
+    """The order by track, time and file position, of some tracks after others; None if sorted.
+
+    Sorting takes 40 bytes an event, so no more tracks are sorted at once than have `_SORTED`
+    events, unless one alone has.
+    """
+    tracks = int(track.max(initial=0)) + 1
+    is_small = len(track) <= _SORTED or tracks > len(track) or int(track.min(initial=0)) < 0
+    if is_small or not (_falls(track) or _falls_within(time, track)):
+        yield _order_of(track, time)
+        return
+    until = np.cumsum(counts_of(track, tracks))
+    first = begin = 0
+    while begin < len(track):
+        end_track = max(int(np.searchsorted(until, begin + _SORTED, side="right")), first + 1)
+        rows = _rows_of_tracks(track, first, end_track, int(until[end_track - 1]) - begin)
+        order = _order_of(track[rows], time[rows])
+        yield rows if order is None else rows[order]
+        first, begin = end_track, int(until[end_track - 1])
+
+
+def _rows_of_tracks(track: Codes | Ints, first: int, end: int, count: int) -> Ints:
+    """The events of the tracks first .. end-1, of which there are `count`."""
+    rows, filled = np.empty(count, np.int64), 0
+    for part in parts_of(len(track)):
+        of = track[part]
+        here = np.flatnonzero((of >= first) & (of < end))
+        rows[filled : filled + len(here)] = here + part.start
+        filled += len(here)
+        large_arrays.let_go()
+    return rows
+
+
+def _order_of(track: Codes | Ints, time: Ints) -> Ints | None:
     """The order by track, time and file position; None if already sorted."""
     order = None
     if _falls(track):

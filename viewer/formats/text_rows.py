@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints
+from viewer.codecs import large_arrays
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
 from viewer.codecs.unpacking import open_part
@@ -202,7 +203,7 @@ class GrowingColumn:
         end = self._used + len(part)
         if end > len(self._values):
             # Unused capacity takes no memory.
-            grown = np.empty(max(expected, end + end // 8), self._values.dtype)
+            grown = large_arrays.empty(max(expected, end + end // 8), self._values.dtype)
             grown[: self._used] = self.values
             self._values = grown
         self._values[self._used : end] = part

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.codecs import large_arrays
 from viewer.formats.event_pairs import Places
 from viewer.formats.perfetto.sequences import Problem, TextTable
 from viewer.model.trace import Column
@@ -93,7 +94,8 @@ class ArgumentColumns:
         Returns the distinct values, and the index of each slice's value, -1 if none.
         """
         values: list[Any] = []
-        which = np.full(count, -1)
+        which: Ints = large_arrays.empty(count, np.int64)
+        which[:] = -1
         texts = self._texts.all()
         for kind in (INT, UINT, TEXT):
             for part in _in_order(self._parts.pop((name, kind), [])):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints, flags_at, rows_of
+from viewer.arrays import Bools, Codes, Ints, parts_of, rows_of
+from viewer.codecs import large_arrays
 from viewer.formats.event_pairs import LONE_FLOWS, Places, paired, slices_of, taken
 from viewer.formats.perfetto.argument_columns import INT
 from viewer.formats.perfetto.ftrace import SystemSlices
@@ -127,6 +128,7 @@ class Assembly:
             columns = with_units(events.arguments.columns(slice_of, count), provenance)
             columns = in_stated_order(columns, self._argument_names())
             keys = keys_of(builder, names, columns, identifiers, instructions)
+            del identifiers, instructions
         else:
             columns = events.arguments.columns(slice_of, count)
             keys = self._numbers(name, partial(builder.key, KeyKind.PLAIN))
@@ -137,6 +139,7 @@ class Assembly:
         flows, lone = events.flows.edges(slice_of, starts, flow_times)
         builder.flows(begins[flows[0]], begins[flows[1]])
         del slice_of
+        large_arrays.let_go()
         if is_open.any():
             columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
         # Slices left out, instants in place of slices, stated durations and ticks finer than the
@@ -179,6 +182,7 @@ class Assembly:
         placed = self._placed(runs, builder)
         for kind_of, (n, first) in self._recording.problems.items():
             builder.problem(kind_of, n, first)
+        large_arrays.let_go()
         trace = builder.build(step)
         more, lost = events.legacy.flows(
             trace.slices, events.uuids, lambda uuid: number_of.get(uuid, -1)
@@ -199,7 +203,9 @@ class Assembly:
     def _numbers(self, code: Ints, number_of: Callable[[str], int]) -> Codes:
         """The builder's number of each text, given its code."""
         texts = self._texts.all()
-        used = flags_at(len(texts), code)
+        used = np.zeros(len(texts), np.bool_)
+        for part in parts_of(len(code)):
+            used[code[part]] = True
         numbers = np.zeros(len(texts), np.uint32)
         numbers[used] = [number_of(texts[i]) for i in np.flatnonzero(used).tolist()]
         return taken(numbers, code)
@@ -396,7 +402,7 @@ class Assembly:
             end=ends,
             name=names,
             key=keys,
-            source_row=row.astype(np.uint32),
+            source_row=row.view(np.uint32) if row.dtype == np.int32 else row.astype(np.uint32),
             levels=level,
             columns=columns,
             derived=derived,

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Bools, Codes, Ints, flags_at
-from viewer.formats.event_pairs import Places
+from viewer.arrays import Bools, Codes, Ints, flags_at, parts_of
+from viewer.formats.event_pairs import Places, taken
 from viewer.formats.perfetto.argument_columns import INT, ArgumentColumns
 from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
@@ -63,7 +63,8 @@ def keys_of(
             group = _combined(group, _codes(columns[name]))
     total = int(group.max()) + 1 if len(group) else 0
     positions = np.zeros(total, np.int64)
-    positions[group] = np.arange(len(names))  # any slice of each group
+    for part in parts_of(len(names)):  # any slice of each group
+        positions[group[part]] = np.arange(part.start, part.start + len(group[part]))
     identifier = np.full(total, None, object)
     if values:
         identifier[:] = [values[i] if i >= 0 else None for i in which[positions].tolist()]
@@ -77,7 +78,7 @@ def keys_of(
         instruction,
         identifier,
     )
-    codes: Codes = numbered[group]
+    codes: Codes = taken(numbered, group)
     return codes
 
 

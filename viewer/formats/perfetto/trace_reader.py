@@ -8,6 +8,7 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Bools, Ints, flags_at
+from viewer.codecs import large_arrays
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.protobuf.fields import LENGTH_DELIMITED, VARINT
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
@@ -44,6 +45,10 @@ _MOST_NAMES = 5
 # bytes a slice, which has two events: 131 of 39 in the file without arguments, 199 of 67 with two
 # columns (1 M slices), 237 of 69 with the arguments of PyTorch (500,000 slices).
 _EVENT_MEMORY = 35
+# The same if the columns of events and slices are in files: 43 bytes a slice of 39 in the file
+# without arguments (100 M slices).
+_EVENT_MEMORY_WITH_FILES = 5
+_EVENT_DISK = 40  # bytes of these files
 # Of an ftrace event or a GPU stage. Not measured: up to 11 columns of 8 bytes, twice.
 _SYSTEM_MEMORY = 180
 
@@ -68,6 +73,7 @@ class _Reading:
         self._samples = PerfSamples(recording)
         self._skipped: dict[int, tuple[int, str]] = {}
         self._packets = 0
+        self._are_in_files = False
         self._latest = 0  # the latest time of a packet so far
 
     def add(self, packets: Packets) -> None:
@@ -76,10 +82,15 @@ class _Reading:
         self._packets += len(packets)
         events = self._events
         system = self._ftrace.count + self._gpu.count + self._samples.count
-        taken = events.count * _EVENT_MEMORY + events.bytes * 7 // 5
+        expected = int(events.count / max(packets.share, 0.001))
+        # Once the columns are in files, these take the space that was free before.
+        self._are_in_files |= large_arrays.are_possible(expected, expected * _EVENT_DISK)
+        each = _EVENT_MEMORY_WITH_FILES if self._are_in_files else _EVENT_MEMORY
+        taken = events.count * each + events.bytes * 7 // 5
         of_system = self._ftrace.bytes + self._gpu.bytes + self._samples.bytes
         taken += system * _SYSTEM_MEMORY + of_system * 2
         allowance().expect(taken, packets.share, packets.read, ratio=packets.ratio)
+        large_arrays.let_go()
 
     def _add(self, packets: Packets) -> None:
         fields, n, block = packets.fields, len(packets), packets.block

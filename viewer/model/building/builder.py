@@ -419,7 +419,7 @@ class TraceBuilder:
         if levels is None:
             level = np.broadcast_to(np.int32(NO_LEVEL), (n,))
         else:
-            level = levels.astype(np.int32)
+            level = levels.astype(np.int32, copy=False)
         self._chunks.append(
             Chunk(
                 full(track),

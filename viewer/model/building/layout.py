@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints, stable_order
+from viewer.codecs import large_arrays
 from viewer.model.building.chunks import distinct_codes, joined
 from viewer.model.building.nesting import (
     MAX_DEPTH,
@@ -69,15 +70,18 @@ def laid_out(
     """
     by_track, ptr = _by_track(track, tracks)
     start, end = columns["start"], columns["end"]
-    order = np.empty(len(track), np.uint32)
+    order = large_arrays.empty(len(track), np.uint32)
     # An array that is given twice is laid out once.
     once = {id(values): name for name, values in columns.items()}
-    laid_columns = {name: np.empty(len(track), columns[name].dtype) for name in once.values()}
-    index = np.empty(len(track) if with_index else 0, np.int64)
+    laid_columns = {
+        name: large_arrays.empty(len(track), columns[name].dtype) for name in once.values()
+    }
+    index = large_arrays.empty(len(track) if with_index else 0, np.int64)
     are_by_start: list[bool] = []
 
     def lay(track_range: range) -> tuple[NDArray[Any], ...]:
         step()
+        large_arrays.let_go()
         span = slice(int(ptr[track_range.start]), int(ptr[track_range.stop]))
         members = span if by_track is None else by_track[span]
         times = _taken(start, members), _taken(end, members)
