@@ -5,7 +5,7 @@
     P              a sample of a thread at a time: its stack is that of `sf`, or its name
     Profile, ProfileChunk
                    events of phase P by which V8 writes a CPU profile in parts: see
-                   `viewer.formats.samples.cpu_profile`. The first one is of the sampled thread
+                   `viewer.formats.samples.reader`. The first one is of the sampled thread
     samples        next to the events: samples of perf, each with `tid`, `ts` in µs and `sf`
 
 Samples have tracks of their own, next to those of their threads.
@@ -25,7 +25,7 @@ from viewer.codecs.json_values import InvalidJson, Parsed, mapping, memory_neede
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.unpacking import PackedFile
 from viewer.formats.chrome.event_fields import Name
-from viewer.formats.samples.cpu_profile import CpuNodes, times_of_deltas
+from viewer.formats.samples.reader import CpuNodes, times_of_deltas
 from viewer.formats.samples.stacks import Frame, SampledSlices, ticks_of, until_the_next
 from viewer.model.building.builder import TraceBuilder
 
