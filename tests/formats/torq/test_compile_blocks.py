@@ -1,4 +1,4 @@
-"""Blocks split by numpy against the reader's pattern, which is the truth."""
+"""Blocks parsed by pyarrow against the reader's pattern, which is the truth."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.torq import compile_csv as torq_compile_csv
-from viewer.formats.torq.compile_csv import split_block
+from viewer.formats.torq.compile_csv import parsed_block
 
 HEADER = "taskId, elapsed_time(us), timestamp(us), event, location, bytes\n"
 
@@ -17,14 +17,15 @@ def same(path, monkeypatch) -> bool:
     plain = []
 
     def told(raw, has_ids):
-        block = split_block(raw, has_ids)
+        block = parsed_block(raw, has_ids)
         plain.append(block is not None)
         return block
 
     with monkeypatch.context() as patched:
-        patched.setattr(torq_compile_csv, "split_block", told)
+        patched.setattr(torq_compile_csv, "_MATCHED_ROWS", 0)
+        patched.setattr(torq_compile_csv, "parsed_block", told)
         ours = torq_compile_csv.read(str(path), no_progress, never_cancelled)
-        patched.setattr(torq_compile_csv, "split_block", lambda raw, has_ids: None)
+        patched.setattr(torq_compile_csv, "parsed_block", lambda raw, has_ids: None)
         truth = torq_compile_csv.read(str(path), no_progress, never_cancelled)
     assert ours.generation == truth.generation
     assert (ours.tracks, ours.strings, ours.problems) == (
@@ -55,7 +56,30 @@ events = st.sampled_from(
 numbers = st.one_of(
     st.integers(0, 10**18 - 1).map(str),
     st.sampled_from(
-        ["0", "007", "-5", " 7", "7 ", "1_0", "", "99999999", "100000000", "x", "9" * 19]
+        [
+            "0",
+            "007",
+            "-5",
+            " 7",
+            "7 ",
+            "1_0",
+            "",
+            "99999999",
+            "100000000",
+            "x",
+            "9" * 19,
+            "+5",
+            "- 5",
+            "-",
+            "1e3",
+            "0x10",
+            "0" * 18 + "7",
+            "-" + "0" * 20,
+            "5\t",
+            "1.0",
+            "9" * 18,
+            '"5"',
+        ]
     ),
 )
 places = st.sampled_from(
@@ -91,12 +115,15 @@ def test_rows_with_a_header_read_alike(tmp_path, monkeypatch, rows):
 
 @pytest.mark.parametrize(
     "row",
-    ["DI0,0,1 ,loc(unknown),DMA_IN", "DI0,0,1,loc(unknown)", "DI0,0,1,lo(unknown),DMA_IN", "",
-     "DI0,0,1,loc(unknown),a(b)", "DI0,0,1,loc(unknown),é", "DI0,0,1,loc(unknown),a\r"],
+    ["DI0,0,1\t,loc(unknown),DMA_IN", "DI0,0,0x1,loc(unknown),DMA_IN", "DI0,0,1,loc(unknown)",
+     "DI0,0,1,lo(unknown),DMA_IN", "", "DI0,0,1,loc(unknown),a(b)", "DI0,0,1,loc(unknown),é",
+     "DI0,0,1,loc(unknown),a\r"],
 )  # fmt: skip
 def test_a_row_that_is_not_plain_is_left_to_the_pattern(row):
-    assert split_block(f"DI0,0,1,loc(unknown),DMA_IN\n{row}\n".encode(), False) is None
+    assert parsed_block(f"DI0,0,1,loc(unknown),DMA_IN\n{row}\n".encode(), False) is None
 
 
 def test_one_long_event_of_digits_takes_no_time():
-    assert split_block(b"S" + b"1" * 3_000_000 + b",0,1,loc(unknown),add\n", False) is None
+    block = parsed_block(b"S" + b"1" * 3_000_000 + b",0,1,loc(unknown),add\n", False)
+    assert block is not None
+    assert (len(block), block.location.distinct) == (1, ["loc(unknown)"])
