@@ -25,7 +25,6 @@ from viewer.codecs.file_bytes import LazyBytes
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables
 from viewer.formats.executorch.pte.program_file import (
     MOST_CONSTANTS,
-    Lists,
     Problems,
     ProgramTables,
 )
@@ -285,22 +284,10 @@ class _Data:
     keys: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Values:
-    """The values that are constants or have scales that are; a row each, as in `Values`."""
-
-    id: Ints
-    data: Ints
-    scale: Ints
-    scales: Ints
-    dtype: Ints
-    shape: Lists
-
-
 def read_constants(
     tables: ProgramTables,
     root: Tables,
-    listed: Values,
+    values: Values,
     uses: Uses,
     types: Sequence[str],
     place: Place,
@@ -310,39 +297,44 @@ def read_constants(
     types: of its nodes.
     """
     data = _listed(tables, root, place)
-    if len(data.size) <= 1:
+    count = len(data.size)
+    if count <= 1:
         return ()
-    values = _values(tables, listed, len(data.size))
-    row, node, role = _uses(uses, types, values)
+    content, scale = (np.where(of < count, of, 0) for of in (values.data, values.scale))
+    used = np.flatnonzero((content > 0) | (scale > 0))  # values with constants, or scales that are
+    content, scale, scales = content[used], scale[used], values.scales[used]
+    kinds = values.dtype[used]
+    sizes = tables.of(values.at[used], "XNNPACK value")
+    shapes = tables.numbers(sizes, 2, "sizes of an XNNPACK value")
+    row, is_read = _rows(values.id[used], uses.value)
+    is_read &= uses.position != OUTPUT
+    row, node = row[is_read], uses.node[is_read]
+    of_content, of_scale = (_users(of, row, node) for of in (content, scale))
+    value_of, scaled = _first(content, count), _first(scale, count)
+    roles = (
+        _ROLES.get(types[user], {}).get(slot, "")
+        for user, slot in zip(node.tolist(), uses.slot[is_read].tolist(), strict=True)
+    )
+    role_of: dict[int, str] = {}
+    for of, role in zip(row.tolist(), roles, strict=True):
+        role_of.setdefault(of, role)
     xnnpack_constants = []
-    of_data = _users(values.data, row, node, len(data.size))
-    of_scale = _users(values.scale, row, node, len(data.size))
-    value_of = _first(values.data, len(data.size))
-    scaled = _first(values.scale, len(data.size))
-    role_of = dict(zip(row[::-1].tolist(), role[::-1], strict=True))
-    for i in range(1, len(data.size)):
+    for i in range(1, count):
         value, size = value_of[i], int(data.size[i])
-        dtype, what, users = "", "", of_data.get(i, ())
+        dtype, what, users = "", "", of_content.get(i, ())
         shape: tuple[int, ...] = ()
         if value >= 0:
-            number = int(values.dtype[value])
+            number = int(kinds[value])
             dtype = _DTYPES[number] if number < len(_DTYPES) else f"XNN data type {number}"
-            shape, what = values.shape.of(value)[:MOST_DIMENSIONS], role_of.get(value, "")
+            shape, what = shapes.of(value)[:MOST_DIMENSIONS], role_of.get(value, "")
         elif scaled[i] >= 0:
-            count = int(values.scales[scaled[i]])
-            dtype = _WIDE.get(size // count if count and size % count == 0 else 0, "")
-            shape, what, users = (count,), _SCALE, of_scale.get(i, ())
+            several = int(scales[scaled[i]])
+            dtype = _WIDE.get(size // several if several and size % several == 0 else 0, "")
+            shape, what, users = (several,), _SCALE, of_scale.get(i, ())
         key = int(data.key[i])
+        name = data.keys[key] if key >= 0 else ""
         xnnpack_constants.append(
-            XnnpackConstant(
-                data.keys[key] if key >= 0 else "",
-                int(data.start[i]),
-                size,
-                dtype,
-                shape,
-                what,
-                users,
-            )
+            XnnpackConstant(name, int(data.start[i]), size, dtype, shape, what, users)
         )
     return tuple(xnnpack_constants)
 
@@ -363,44 +355,13 @@ def _listed(tables: ProgramTables, root: Tables, place: Place) -> _Data:
     return _Data(start, size.astype(np.int64), np.where(is_named, key, -1), keys)
 
 
-def _values(tables: ProgramTables, listed: Values, count: int) -> _Values:
-    """The values of a graph that are constants. count: of constants."""
-    data = np.where(listed.data < count, listed.data, 0)
-    scale = np.where(listed.scale < count, listed.scale, 0)
-    keep = np.flatnonzero((data > 0) | (scale > 0))
-    sizes = tables.of(listed.at[keep], "XNNPACK value")
-    return _Values(
-        listed.id[keep],
-        data[keep],
-        scale[keep],
-        listed.scales[keep],
-        listed.dtype[keep].astype(np.int64),
-        tables.numbers(sizes, 2, "sizes of an XNNPACK value"),
-    )
-
-
-def _uses(uses: Uses, types: Sequence[str], values: _Values) -> tuple[Ints, Ints, list[str]]:
-    """Which rows of `values` which nodes read, and as what; in the order of the nodes."""
-    order = np.argsort(values.id, kind="stable")
-    ids = values.id[order]
-    index = np.searchsorted(ids, uses.value)
-    is_known = (index < len(ids)) & (np.append(ids, -1)[index] == uses.value)
-    is_known &= uses.position != OUTPUT
-    row, node = order[index[is_known]], uses.node[is_known]
-    roles = [
-        _ROLES.get(types[user], {}).get(slot, "")
-        for user, slot in zip(node.tolist(), uses.slot[is_known].tolist(), strict=True)
-    ]
-    return row, node, roles
-
-
-def _users(data: Ints, row: Ints, node: Ints, count: int) -> dict[int, tuple[int, ...]]:
-    """Constant -> the nodes that use it, ascending. data: the constant of each row of values."""
+def _users(constant: Ints, row: Ints, node: Ints) -> dict[int, tuple[int, ...]]:
+    """Constant -> the nodes that use it, ascending. constant: of each row of values, 0 for none."""
     users_of: dict[int, dict[int, None]] = {}
-    for constant, user in zip(data[row].tolist(), node.tolist(), strict=True):
-        if 0 < constant < count:
-            users_of.setdefault(constant, {})[user] = None
-    return {constant: tuple(users) for constant, users in users_of.items()}
+    for each, user in zip(constant[row].tolist(), node.tolist(), strict=True):
+        if each:
+            users_of.setdefault(each, {})[user] = None
+    return {each: tuple(users) for each, users in users_of.items()}
 
 
 def _first(data: Ints, count: int) -> list[int]:
