@@ -10,11 +10,11 @@ chosen where its input sizes can vary.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from viewer.model.inference_views import Series, series_of
 from viewer.model.trace import Run, Trace
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from viewer.analysis.sequence.phases import ScopePart
 
 
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 # For one profile: a tuple with its program; by program the methods chosen for scopes, and those
 # chosen for single inferences.
 ChosenLinks = tuple[
@@ -98,7 +100,7 @@ class UserChoices:
         return replace(
             self,
             methods={**self.methods, pair: methods},
-            inference_methods=_with_or_without(self.inference_methods, pair, others),
+            inference_methods=_with(self.inference_methods, pair, others or None),
         )
 
     def with_inference_methods(
@@ -118,8 +120,7 @@ class UserChoices:
 
     def without_phases(self, profile: str) -> UserChoices:
         """Return a copy in which the times of a profile decide its phases."""
-        kept = {path: own for path, own in self.phases.items() if path != profile}
-        return replace(self, phases=kept)
+        return replace(self, phases=_with(self.phases, profile, None))
 
     def with_column(self, profile: str, column: str | None) -> UserChoices:
         """Return a copy with a profile's identifier column, or with none."""
@@ -135,10 +136,7 @@ class UserChoices:
 
     def with_clock(self, profile: str, ns_per_tick: Fraction | None) -> UserChoices:
         """Return a copy with a profile's tick length; None: as stated in the file or assumed."""
-        clocks = {path: rate for path, rate in self.clocks.items() if path != profile}
-        if ns_per_tick is not None:
-            clocks[profile] = ns_per_tick
-        return replace(self, clocks=clocks)
+        return replace(self, clocks=_with(self.clocks, profile, ns_per_tick))
 
     def with_same_clock(self, statement: SameClock) -> UserChoices:
         """Return a copy in which the profiles of a statement share a clock."""
@@ -161,9 +159,7 @@ class UserChoices:
         self, profile: str, name: str, ns_per_tick: Fraction | None
     ) -> UserChoices:
         """Return a copy with the rate of a delegate's clock in a profile; None: unknown."""
-        clocks = {of: rate for of, rate in self.delegate_clocks.items() if of != (profile, name)}
-        if ns_per_tick is not None:
-            clocks[profile, name] = ns_per_tick
+        clocks = _with(self.delegate_clocks, (profile, name), ns_per_tick)
         return replace(self, delegate_clocks=clocks)
 
     def with_source_path(self, substitution: Substitution) -> UserChoices:
@@ -179,24 +175,20 @@ class UserChoices:
         """Return a copy without program, methods and column of a profile, and of its form."""
         return replace(
             self,
-            pairs={path: program for path, program in self.pairs.items() if path != profile},
+            pairs=_with(self.pairs, profile, None),
             methods={pair: chosen for pair, chosen in self.methods.items() if pair[0] != profile},
             inference_methods={
                 pair: own for pair, own in self.inference_methods.items() if pair[0] != profile
             },
-            columns={path: column for path, column in self.columns.items() if path != profile},
-            remembered={f: column for f, column in self.remembered.items() if f != form},
+            columns=_with(self.columns, profile, None),
+            remembered=_with(self.remembered, form, None),
         )
 
 
-def _with_or_without(
-    methods: Mapping[tuple[str, str], Mapping[tuple[int, int], str]],
-    pair: tuple[str, str],
-    own: Mapping[tuple[int, int], str],
-) -> dict[tuple[str, str], Mapping[tuple[int, int], str]]:
-    """Return the methods with those of a pair replaced; without the pair if it has none left."""
-    others = {other: known for other, known in methods.items() if other != pair}
-    return {**others, pair: own} if own else others
+def _with(values: Mapping[_Key, _Value], key: _Key, value: _Value | None) -> dict[_Key, _Value]:
+    """Return the values with that of a key replaced; without the key if it is None."""
+    others = {other: each for other, each in values.items() if other != key}
+    return others if value is None else {**others, key: value}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,16 +240,20 @@ def split_by(source: Trace, choices: UserChoices, before: SplitTrace | None) -> 
     return SplitTrace(source, parts, split_scopes(source, parts))
 
 
-def check_inferences(trace: Trace, scope: str, numbers: Collection[int], name: str) -> None:
-    """Raise ValueError if a scope does not have inferences of these numbers.
+def scope_with(trace: Trace, scope: str, numbers: Collection[int], name: str) -> int:
+    """Return the number of a scope. Raises ValueError if it does not have inferences of `numbers`.
 
     name: the name of the trace in the error.
     """
+    names = [each.name for each in trace.scopes]
+    if scope not in names:
+        raise ValueError(f"{name} has no {scope!r}; it has {', '.join(dict.fromkeys(names))}")
     recorded = {run.number for run in trace.inferences() if trace.scopes[run.scope].name == scope}
     unknown = sorted(set(numbers) - recorded)
     if unknown:
         there_are = f"they are numbered {numbers_text(recorded)}" if recorded else "it has none"
         raise ValueError(f"{scope} of {name} has no inference {numbers_text(unknown)}: {there_are}")
+    return names.index(scope)
 
 
 def numbers_text(numbers: Collection[int]) -> str:
@@ -290,12 +286,30 @@ def parse_numbers(text: str, most: int) -> tuple[int, ...]:
 
 def single_choices(trace: Trace, choices: UserChoices) -> list[tuple[str, tuple[int, ...], str]]:
     """Return (scope, numbers, method) of the inferences with a choice, whatever the program."""
+    chosen = _choices_for(trace, choices)
+    return _in_groups(trace, ((scope, number, method) for _, scope, number, method in chosen))
+
+
+def chosen_phases(trace: Trace, choices: UserChoices) -> list[tuple[str, tuple[int, ...], str]]:
+    """Return (scope, numbers, phase) of the inferences whose phase was chosen."""
+    chosen = sorted(choices.phases.get(trace.path, {}).items())
+    return _in_groups(
+        trace,
+        # Fewer scopes than when chosen, if the file has changed.
+        ((scope, n, phase) for (scope, n), phase in chosen if scope < len(trace.scopes)),
+    )
+
+
+def _in_groups(
+    trace: Trace, chosen: Iterable[tuple[int, int, str]]
+) -> list[tuple[str, tuple[int, ...], str]]:
+    """Return (scope, numbers, choice): the inferences of a scope with one choice are together."""
     groups: dict[tuple[int, str], set[int]] = {}
-    for _, scope, number, method in _choices_for(trace, choices):
-        groups.setdefault((scope, method), set()).add(number)
+    for scope, number, value in chosen:
+        groups.setdefault((scope, value), set()).add(number)
     return [
-        (trace.scopes[scope].name, tuple(sorted(numbers)), method)
-        for (scope, method), numbers in groups.items()
+        (trace.scopes[scope].name, tuple(sorted(numbers)), value)
+        for (scope, value), numbers in groups.items()
     ]
 
 
@@ -333,18 +347,6 @@ def sizes_vary(ran: Sequence[ExecutableMethod], recorded: Method | None) -> bool
     return any(isinstance(size, str) for shape in shapes for size in shape)
 
 
-def chosen_phases(trace: Trace, choices: UserChoices) -> list[tuple[str, tuple[int, ...], str]]:
-    """Return (scope, numbers, phase) of the inferences whose phase was chosen."""
-    groups: dict[tuple[int, str], list[int]] = {}
-    for (scope, number), phase in sorted(choices.phases.get(trace.path, {}).items()):
-        if scope < len(trace.scopes):  # fewer than when chosen, if the file has changed
-            groups.setdefault((scope, phase), []).append(number)
-    return [
-        (trace.scopes[scope].name, tuple(numbers), phase)
-        for (scope, phase), numbers in groups.items()
-    ]
-
-
 def with_phase(
     choices: UserChoices, trace: Trace, scope: str, phase: str, numbers: Collection[int]
 ) -> UserChoices:
@@ -352,12 +354,7 @@ def with_phase(
 
     Raises ValueError for a trace without such inferences.
     """
-    names = [instruction_scope.name for instruction_scope in trace.scopes]
-    if scope not in names:
-        known = ", ".join(dict.fromkeys(names))
-        raise ValueError(f"{trace.path} has no {scope!r}; it has {known}")
-    check_inferences(trace, scope, numbers, trace.path)
-    wanted = names.index(scope)
+    wanted = scope_with(trace, scope, numbers, trace.path)
     chosen = (
         i
         for i, run in enumerate(trace.runs)

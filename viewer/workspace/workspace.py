@@ -71,7 +71,7 @@ from viewer.workspace.user_choices import (
     ChosenLinks,
     SplitTrace,
     UserChoices,
-    check_inferences,
+    scope_with,
     sizes_vary,
     split_by,
     with_phase,
@@ -373,18 +373,14 @@ class Workspace:
         ValueError for a trace without them, or a program without that method.
         """
         trace = self.open_trace(trace_path)
-        names = [s.name for s in trace.scopes]
-        if scope not in names:
-            known = ", ".join(dict.fromkeys(names))
-            raise ValueError(f"{trace_path} has no {scope!r}; it has {known}")
-        check_inferences(trace, scope, numbers, trace_path)
+        scope_number = scope_with(trace, scope, numbers, trace_path)
         program = self.links(trace).program
         if program is None or program.is_recorded:
             raise ValueError(f"{trace_path} is not linked to an ETRecord")
         if program.method(method) is None:
             known = ", ".join(m.name for m in program.methods)
             raise ValueError(f"{program.path} has no method {method!r}; it has {known}")
-        chosen = trace.path, program.path, names.index(scope)
+        chosen = trace.path, program.path, scope_number
         if numbers:
             self.choose(self.choices.with_inference_methods(*chosen, numbers, method))
         else:
