@@ -92,7 +92,7 @@ def test_a_drag_moves_the_frame_from_one_end_to_the_other(many):
 def test_each_line_is_the_row_that_is_there(many):
     shown = minimap(many)
     shown.grab()
-    pixels = shown._painted.pixels
+    pixels = shown._painted.pixels[0]
     canvas_pixel = pixels[:, -1].min()
     # Slices of later tracks start later: their columns go from left to right, down the map.
     rows = [np.flatnonzero(line != canvas_pixel) for line in pixels]

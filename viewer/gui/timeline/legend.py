@@ -15,11 +15,10 @@ from functools import partial
 from html import escape
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
-    QEnterEvent,
     QHideEvent,
     QIcon,
     QPainter,
@@ -78,6 +77,7 @@ class LegendButton(QAbstractButton):
         super().__init__(parent)
         self.theme = theme
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)  # repaints when the mouse enters or leaves
 
     def text_of(self, text: str) -> None:
         """Set the text and the accessible name."""
@@ -93,18 +93,6 @@ class LegendButton(QAbstractButton):
     def _metrics(self, text: str) -> int:
         self.setFont(self.theme.font(self.role))
         return self.fontMetrics().horizontalAdvance(text)
-
-    @guard
-    def enterEvent(self, event: QEnterEvent) -> None:
-        """Repaint with the hover background."""
-        super().enterEvent(event)
-        self.update()
-
-    @guard
-    def leaveEvent(self, event: QEvent) -> None:
-        """Repaint without the hover background."""
-        super().leaveEvent(event)
-        self.update()
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -296,7 +284,7 @@ class Legend(QWidget):
         self._counted: list[Counted] | None = None  # the input of the current or pending counts
         self._ordered: list[Share] = []
         self._latest = Latest(self, in_turn=True)
-        self._latest.answered.connect(self._take)
+        self._latest.answered.connect(self._list)
         self.setFixedHeight(theme.px(HEIGHT))
         self.setAccessibleName("Legend of colors")
         drawings.recolored.connect(self.refresh)
@@ -380,14 +368,6 @@ class Legend(QWidget):
     def is_ramp(self) -> bool:
         """Whether the classes are durations, which have no shares."""
         return bool(self.classes) and self.classes[0].is_step
-
-    @property
-    def is_counting(self) -> bool:
-        """Whether the classes are still being counted."""
-        return self._latest.pending
-
-    def _take(self, counted: Shares) -> None:
-        self._list(counted)
 
     def _list(self, counted: Shares) -> None:
         if counted == self.shares and self.classes:
@@ -590,7 +570,7 @@ class Legend(QWidget):
             painter.drawText(TITLE_INDENT, y, room, tall, middle, elided)
             y += tall
             painter.setPen(theme.color("text3"))
-        if self.is_counting:
+        if self._latest.pending:
             left = self._indent + theme.px(8)
             painter.drawText(
                 left, 0, self.width() - left, self.height(), middle, "Counting slices…"

@@ -13,7 +13,7 @@ of tracks.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import is_not
 
@@ -142,12 +142,22 @@ EDGE = 5  # px around an edge of the window where it can be grabbed
 
 
 @dataclass(frozen=True, slots=True)
-class _Lanes:
-    """Cached pixels of the lanes, with the parameters and objects they were made from."""
+class _Drawn:
+    """Cached pixels, with the parameters and objects they were made from."""
 
     asked: tuple[object, ...]
     of: Sequence[object]
-    pixels: Pixels
+    pixels: tuple[Pixels, ...]
+
+    def is_of(self, asked: tuple[object, ...], of: Sequence[object]) -> bool:
+        """Whether they were made from these parameters, and from the same objects."""
+        same = self.asked == asked and len(self.of) == len(of)
+        return same and not any(map(is_not, self.of, of))
+
+
+def _parts_of(sources: Iterable[RasterSource]) -> list[object]:
+    """What pixels of some sources are made from."""
+    return [x for s in sources for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +205,7 @@ class Overview(QWidget):
         super().__init__(parent)
         self._scene, self._theme = scene, theme
         self._drag = ""
-        self._painted: _Lanes | None = None
+        self._painted: _Drawn | None = None
         self._shown_window = QRect()  # as painted last
         self._band = InferenceBand(scene, theme)
         self._ticks = HitTicks(scene.search)
@@ -245,21 +255,11 @@ class Overview(QWidget):
         dark, xmap = self._theme.dark, self._xmap(canvas.columns)
         sources = self._scene.sources(dark=dark)
         parameters = (canvas, dark, xmap.t0, xmap.t1, tuple(self._rows))
-        raster_sources = [sources[number] for number in self._scene.group.traces]
-        inputs = [
-            x for s in raster_sources for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)
-        ]
-        before = self._painted
-        same = before is not None and before.asked == parameters and len(before.of) == len(inputs)
-        if before is None or not same or any(map(is_not, before.of, inputs)):
-            before = _Lanes(parameters, inputs, self._lane_pixels(canvas, xmap, sources))
-            self._painted = before
-        lines, columns = before.pixels.shape
-        picture = QImage(
-            before.pixels.data, columns, lines, 4 * columns, QImage.Format.Format_RGB32
-        )
-        picture.setDevicePixelRatio(canvas.ratio)
-        painter.drawImage(0, self.sizes.band + 3, picture)
+        inputs = _parts_of(sources[number] for number in self._scene.group.traces)
+        if self._painted is None or not self._painted.is_of(parameters, inputs):
+            pixels = self._lane_pixels(canvas, xmap, sources)
+            self._painted = _Drawn(parameters, inputs, (pixels,))
+        painter.drawImage(0, self.sizes.band + 3, _image(self._painted.pixels[0], canvas))
 
     def _lane_pixels(self, canvas: Canvas, xmap: XMap, sources: Sequence[RasterSource]) -> Pixels:
         lane_height, gap = self.sizes.lane, self.sizes.gap
@@ -419,23 +419,13 @@ _FAINT = 0.4  # of the canvas color, in rows out of view
 _LOWEST = 6  # px of the frame around the rows in view
 
 
-@dataclass(frozen=True, slots=True)
-class _Map:
-    """Pixels, with the parameters and objects that they were made from; `faint`: out of view."""
-
-    asked: tuple[object, ...]
-    of: Sequence[object]
-    pixels: Pixels
-    faint: Pixels
-
-
 class Minimap(QWidget):
     """Shows all rows of a strip, and scrolls to those that are clicked."""
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._scene, self._theme = scene, theme
-        self._painted: _Map | None = None
+        self._painted: _Drawn | None = None
         self._shown_frame = QRect()  # as painted last
         self._grip: int | None = None  # px from the top of the frame, while it is dragged
         self.setFixedWidth(WIDTH)
@@ -493,11 +483,11 @@ class Minimap(QWidget):
         """Paint the rows, and the frame around those in view."""
         painter, theme = QPainter(self), self._theme
         canvas = Canvas(self.width(), self.height(), self.devicePixelRatioF())
-        drawn, room = self._map(canvas), self.frame_room()
+        (pixels, faint), room = self._map(canvas), self.frame_room()
         self._shown_frame = room
-        painter.drawImage(0, 0, _image(drawn.faint, canvas))
+        painter.drawImage(0, 0, _image(faint, canvas))
         painter.setClipRect(room)
-        painter.drawImage(0, 0, _image(drawn.pixels, canvas))
+        painter.drawImage(0, 0, _image(pixels, canvas))
         painter.setClipping(False)
         self._mark_selected(painter)
         painter.setPen(QPen(theme.color("line"), 1))
@@ -518,19 +508,17 @@ class Minimap(QWidget):
                 self._theme.color("ring"),
             )  # fmt: skip
 
-    def _map(self, canvas: Canvas) -> _Map:
+    def _map(self, canvas: Canvas) -> tuple[Pixels, ...]:
+        """The pixels of the rows in view, and of those out of view."""
         scene, dark = self._scene, self._theme.dark
         sources = scene.sources(dark=dark)
-        members = [sources[number] for number in scene.group.traces]
-        inputs = [x for s in members for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)]
+        inputs = _parts_of(sources[number] for number in scene.group.traces)
         asked = canvas, dark, scene.group.span_ns, self._total
-        before = self._painted
-        same = before is not None and before.asked == asked and len(before.of) == len(inputs)
-        if before is None or not same or any(map(is_not, before.of, inputs)):
+        if self._painted is None or not self._painted.is_of(asked, inputs):
             pixels = self._drawn(canvas)
             faint = mixed_pixels(pixels, canvas_rgb(dark), _FAINT) | np.uint32(0xFF000000)
-            before = self._painted = _Map(asked, inputs, pixels, faint)
-        return before
+            self._painted = _Drawn(asked, inputs, (pixels, faint))
+        return self._painted.pixels
 
     def _drawn(self, canvas: Canvas) -> Pixels:
         """Draw the row at the middle of each pixel line."""

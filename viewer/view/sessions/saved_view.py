@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +18,6 @@ import numpy as np
 from viewer.analysis.comparison.hand_pairs import HandPairs
 from viewer.model.inference_views import Inferences
 from viewer.model.text import one_line
-from viewer.model.times import parse_ratio
 from viewer.render.arrangement import TrackOrder, TrackView
 from viewer.render.color_schemes import scheme_of
 from viewer.render.layout import HeaderPart
@@ -58,6 +56,7 @@ from viewer.view.sessions.session_file import (
     SavedTie,
     SavedTracks,
     SavedView,
+    stated_ratio,
 )
 from viewer.view.state import (
     LONGEST_NAME,
@@ -209,7 +208,7 @@ class _Keeper:
 
     def _tie(self, tie: Tie, zero: int) -> SavedTie | None:
         scale = str(tie.scale)
-        if _scale(scale) is None:  # too long to be read again
+        if stated_ratio(scale) is None:  # too long to be read again
             return None
         anchor = None if tie.anchor is None else tie.anchor - zero
         return SavedTie(scale, anchor, tie.reason[:LONGEST_NAME])
@@ -388,7 +387,7 @@ class _Shower:
         for saved_clock in clocks:
             place, scale = (
                 self._place_of(saved_clock.input),
-                saved_clock.tie and _scale(saved_clock.tie.scale),
+                saved_clock.tie and stated_ratio(saved_clock.tie.scale),
             )
             if saved_clock.tie is None or place is None or not scale:
                 continue
@@ -529,14 +528,6 @@ def _begin(open_trace: OpenTrace) -> int:
 
 def _moved(span: Range, by: int) -> Range:
     return span[0] + by, span[1] + by
-
-
-def _scale(text: str) -> Fraction | None:
-    """Return the positive ratio that a text states, None if it states none."""
-    try:
-        return parse_ratio(text)
-    except ValueError:
-        return None
 
 
 def _counted(count: int, what: str) -> str:

@@ -186,7 +186,7 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
 
     clocks, delegate_clocks, cycles = [], [], None
     for clock in saved.clocks:
-        rate = _rate(clock.ns_per_tick)
+        rate = stated_ratio(clock.ns_per_tick)
         if rate is not None and clock.profile is None:
             cycles = rate
         elif rate is not None and (profile_path := path(clock.profile)):
@@ -229,7 +229,8 @@ def _says_something(choice: Any) -> bool:
     return bool(getattr(choice, "numbers", True))
 
 
-def _rate(text: str) -> Fraction | None:
+def stated_ratio(text: str) -> Fraction | None:
+    """Return the positive ratio that a text states, None if it states none."""
     try:
         return parse_ratio(text)
     except ValueError:

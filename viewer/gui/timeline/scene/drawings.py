@@ -206,7 +206,7 @@ class Recoloring(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest.answered.connect(self.recolored)
         self._asked: object = None  # identifies the latest request
 
     def ask(
@@ -227,10 +227,6 @@ class Recoloring(QObject):
             return
         small = sum(len(p.open_trace.trace.slices) for p in all_rasters) <= AT_ONCE
         self._latest.ask(small, colored, *arguments)
-
-    @Slot(object)
-    def _take(self, all_rasters: list[TraceRasters]) -> None:
-        self.recolored.emit(all_rasters)
 
 
 def colored(
@@ -255,7 +251,7 @@ class Highlighting(QObject):
         self._asked: tuple[OpenTrace, Palette, tuple[int, ...]] | None = None
         self._raster: RowRaster | None = None
         self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest.answered.connect(self._draw)
         session.selection_changed.connect(self._follow)
 
     def show(self, all_rasters: Sequence[TraceRasters]) -> None:
@@ -288,9 +284,6 @@ class Highlighting(QObject):
         return inputs[0] is open_trace and inputs[1] is palette and inputs[2] == operators
 
     @Slot(object)
-    def _take(self, raster: RowRaster) -> None:
-        self._draw(raster)
-
     def _draw(self, raster: RowRaster | None) -> None:
         self._raster = raster
         of = None if self._asked is None else self._asked[0]
