@@ -95,7 +95,15 @@ def test_the_window_waits_for_no_command():
 
 @pytest.mark.slow
 def test_a_command_imports_nothing_of_another():
-    modules = {f"viewer.cli.commands.{name}" for name in COMMANDS}
+    names = {"reports", *COMMANDS} - commands.REPORTS
+    modules = {f"viewer.cli.commands.{name}" for name in names}
     for command, loaded in loaded_by(*sorted(modules)).items():
         assert modules & {*loaded} == {command}
         assert "PySide6" not in loaded
+
+
+@pytest.mark.slow
+def test_a_report_imports_nothing_of_another():
+    (loaded,) = loaded_by("viewer.cli.commands.reports").values()
+    assert "viewer.cli.commands.reports" in loaded
+    assert not [name for name in loaded if name.startswith(("viewer.reports", "viewer.prove"))]

@@ -35,14 +35,14 @@ COMMANDS = {
     "compact",
 }
 # Those in `reports`, as `run_info` and so on.
-_REPORTS = frozenset(
+REPORTS = frozenset(
     ("info", "stats", "estimates", "delegation", "memory", "sizes", "findings", "prove", "inspect")
 )
 
 
 def run(command: str, arguments: list[str]) -> int:
     """Run one of `COMMANDS` with the arguments after its name. Returns the exit code."""
-    if command in _REPORTS:
+    if command in REPORTS:
         module, function = "reports", f"run_{command}"
     else:
         module, function = command, "run"
