@@ -26,7 +26,7 @@ SHOWN = next(iter(ELSEWHERE.values()))
 
 
 def command(id, *keys, **more):
-    return Command(id, f"&{id}", "File", more.pop("run", lambda: None), keys, **more)
+    return Command(id, f"&{id}", more.pop("run", lambda: None), keys, menu="File", **more)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ ranks "Zoom in" above "Scroll tracks in file".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
@@ -185,7 +185,6 @@ class Command:
 
     id: str
     title: str
-    menu: str
     run: Callable[[], object]
     keys: tuple[str, ...] = ()
     enabled: Precondition | None = None
@@ -197,6 +196,7 @@ class Command:
     keywords: str = ""
     after: str = ""
     wording: Callable[[str], str] | None = None
+    menu: str = field(kw_only=True)
 
     @property
     def place(self) -> str:

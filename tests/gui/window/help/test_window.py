@@ -25,8 +25,10 @@ def owner(qtbot):
 @pytest.fixture
 def commands(owner):
     ids = sorted({id for page in PAGES for id in commands_in(page)})
-    made = [Command(id, f"Do {id}", "View", lambda: None) for id in ids if id != "view.fit"]
-    return CommandTable(owner, [*made, Command("view.fit", "&Fit", "View", lambda: None, ("F",))])
+    made = [Command(id, f"Do {id}", lambda: None, menu="View") for id in ids if id != "view.fit"]
+    return CommandTable(
+        owner, [*made, Command("view.fit", "&Fit", lambda: None, ("F",), menu="View")]
+    )
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from viewer.gui.qt.command_table import Command, Precondition
@@ -25,6 +26,9 @@ from viewer.gui.window.commands.menus import CommandContext, open_profile
 if TYPE_CHECKING:
     from viewer.view.open_comparison import OpenComparison
 
+_file = partial(Command, menu="File")
+_comparison = partial(Command, menu="File", group="Comparison")
+
 
 def file_commands(context: CommandContext) -> list[Command]:
     """The commands of the File menu, except the Perfetto UI."""
@@ -33,46 +37,31 @@ def file_commands(context: CommandContext) -> list[Command]:
     table = Precondition("an open plain CSV", lambda: context.opener.can_choose_columns)
     last = Precondition("an earlier session", lambda: files.has_last)
     return [
-        Command(
-            "file.new_window", "&New window", "File", shell.new_window_requested.emit, ("Ctrl+N",)
+        _file("file.new_window", "&New window", shell.new_window_requested.emit, ("Ctrl+N",)),
+        _file("file.open", "&Open…", context.opener.open_dialog, ("Ctrl+O",)),
+        _file("file.record", "Recor&d…", context.recordings.show),
+        _file("file.save_session", "&Save session", files.save, ("Ctrl+S",), something),
+        _file(
+            "file.save_session_as", "Save session &as…", files.save_as, ("Ctrl+Shift+S",), something
         ),
-        Command("file.open", "&Open…", "File", context.opener.open_dialog, ("Ctrl+O",)),
-        Command("file.record", "Recor&d…", "File", context.recordings.show),
-        Command("file.save_session", "&Save session", "File", files.save, ("Ctrl+S",), something),
-        Command(
-            "file.save_session_as",
-            "Save session &as…",
-            "File",
-            files.save_as,
-            ("Ctrl+Shift+S",),
-            something,
-        ),
-        Command("file.reload", "Re&load files", "File", files.reload, ("F5",), something),
-        Command(
-            "file.columns", "Columns of a CSV…", "File", context.opener.choose_columns, (), table
-        ),
-        Command("file.last_session", "Reopen last session", "File", files.open_last, (), last),
+        _file("file.reload", "Re&load files", files.reload, ("F5",), something),
+        _file("file.columns", "Columns of a CSV…", context.opener.choose_columns, (), table),
+        _file("file.last_session", "Reopen last session", files.open_last, (), last),
         *export_commands(context),
-        Command(
-            "file.close_all",
-            "&Close all",
-            "File",
-            context.close_guard.close_all,
-            ("Ctrl+W",),
-            something,
+        _file(
+            "file.close_all", "&Close all", context.close_guard.close_all, ("Ctrl+W",), something
         ),
-        Command("file.close_window", "Close &window", "File", shell.close, ("Ctrl+Shift+W",)),
-        Command("file.quit", "&Quit", "File", shell.quit_requested.emit, ("Ctrl+Q",)),
+        _file("file.close_window", "Close &window", shell.close, ("Ctrl+Shift+W",)),
+        _file("file.quit", "&Quit", shell.quit_requested.emit, ("Ctrl+Q",)),
     ]
 
 
 def perfetto_ui_commands(context: CommandContext) -> list[Command]:
     """The command that opens the current files in the Perfetto UI."""
     return [
-        Command(
+        _file(
             "file.perfetto_ui",
             "Open in Perfetto &UI",
-            "File",
             context.perfetto_ui.open,
             enabled=open_profile(context.session),
         )
@@ -87,46 +76,35 @@ def export_commands(context: CommandContext) -> list[Command]:
         lambda: _has_operators(session),
     )
     return [
-        Command(
+        _file(
             "file.export",
             "&Export to Perfetto…",
-            "File",
             exports.export_perfetto,
             ("Ctrl+E",),
             open_profile(session),
         ),
-        Command(
+        _file(
             "file.export_table",
             "Export &table of slices…",
-            "File",
             lambda: exports.export_rows("slices"),
             ("Ctrl+Shift+E",),
             open_profile(session),
         ),
-        Command(
+        _file(
             "file.export_operators",
             "Export ta&ble of operators…",
-            "File",
             lambda: exports.export_rows("operators"),
             (),
             operators,
         ),
-        Command(
+        _file(
             "file.export_report",
             "Export &report…",
-            "File",
             exports.export_report,
             (),
             open_profile(session),
         ),
-        Command(
-            "file.save_picture",
-            "Export &image…",
-            "File",
-            exports.save_view,
-            (),
-            open_profile(session),
-        ),
+        _file("file.save_picture", "Export &image…", exports.save_view, (), open_profile(session)),
     ]
 
 
@@ -188,94 +166,77 @@ def comparison_commands(context: CommandContext) -> list[Command]:
         context.docks.show_panel("compare")
 
     return [
-        Command(
+        _file(
             "compare.with",
             "Co&mpare with…",
-            "File",
             context.comparing.choose,
             ("Ctrl+D",),
             enabled=open_profile(session),
             keywords="compare with diff baseline faster slower regression arm",
         ),
-        Command(
+        _comparison(
             "compare.others",
             "Compare &inference with the others",
-            "File",
             compare_others,
             enabled=Precondition(
                 "a picked inference, and others", lambda: bool(other_inferences(session))
             ),
-            group="Comparison",
             keywords="diff first slow cold warm-up",
             wording=wording,
         ),
-        Command(
+        _comparison(
             "compare.swap",
             "Swap &A and B",
-            "File",
             lambda: swap_arms(session),
             enabled=compared,
-            group="Comparison",
             keywords="comparison arms",
         ),
-        Command(
+        _comparison(
             "compare.in_tables",
             "Show changes in &tables",
-            "File",
             toggle_tables,
             enabled=compared,
             checked=lambda: session.state.compared is not None and session.state.compared.in_tables,
-            group="Comparison",
             keywords="comparison costs",
         ),
-        Command(
+        _comparison(
             "compare.relative",
             "Times re&lative to the inference",
-            "File",
             toggle_relative,
             enabled=Precondition("a comparison of inferences", can_be_relative),
             checked=lambda: session.state.compared is not None and session.state.compared.relative,
-            group="Comparison",
             keywords="absolute common factor clock heat normalize",
             wording=wording,
         ),
-        Command(
+        _comparison(
             "compare.stretch",
             "Stretch strips b&y pair",
-            "File",
             toggle_stretch,
             enabled=Precondition(
                 "the joined strips of two arms", lambda: not stretch_obstacle(session, answer())
             ),
             checked=lambda: bool(session.state.gaps),
-            group="Comparison",
             keywords="align paired calls gaps timeline begin together",
         ),
-        Command(
+        _comparison(
             "compare.pair",
             "&Pair selected slices",
-            "File",
             reporting(pair_selected),
             enabled=selected,
-            group="Comparison",
             keywords="match by hand join",
         ),
-        Command(
+        _comparison(
             "compare.separate",
             "Separate pai&r",
-            "File",
             reporting(separate_selected),
             enabled=selected,
-            group="Comparison",
             keywords="unpair unmatch by hand",
         ),
-        Command(
+        _comparison(
             "compare.end",
             "&End comparison",
-            "File",
             lambda: compare(session, None),
             enabled=compared,
-            group="Comparison",
             keywords="stop",
         ),
     ]

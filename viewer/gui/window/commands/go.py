@@ -6,6 +6,8 @@ and with Ctrl between branches. There is one for each panel, which shows and foc
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
@@ -17,6 +19,11 @@ from viewer.gui.session.navigation import include_warm_up, listed_unit
 from viewer.gui.window.commands.menus import CommandContext, open_profile, selected_slice
 from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
+
+_edit = partial(Command, menu="Edit")
+_go = partial(Command, menu="Go")
+_view = partial(Command, menu="View")
+_panels = partial(Command, menu="View", group="Panels")
 
 
 def history_commands(context: CommandContext) -> list[Command]:
@@ -47,10 +54,9 @@ def history_commands(context: CommandContext) -> list[Command]:
         session.show_inferences(view if on else Inferences.AS_RUN)
 
     return [
-        Command(
+        _edit(
             "go.undo",
             "&Undo",
-            "Edit",
             undo,
             ("Ctrl+Z",),
             Precondition(
@@ -58,26 +64,23 @@ def history_commands(context: CommandContext) -> list[Command]:
                 lambda: session.history.can_undo or close_guard.can_reopen,
             ),
         ),
-        Command(
+        _edit(
             "go.redo",
             "&Redo",
-            "Edit",
             session.redo,
             ("Ctrl+Shift+Z", "Ctrl+Y"),
             Precondition("an undone change", lambda: session.history.can_redo),
         ),
-        Command(
+        _go(
             "go.back",
             "&Back",
-            "Go",
             session.go_back,
             ("Alt+Left",),
             Precondition("an earlier position", lambda: session.history.can_go_back(session.state)),
         ),
-        Command(
+        _go(
             "go.forward",
             "&Forward",
-            "Go",
             session.go_forward,
             ("Alt+Right",),
             Precondition(
@@ -85,29 +88,26 @@ def history_commands(context: CommandContext) -> list[Command]:
                 lambda: session.history.can_go_forward(session.state),
             ),
         ),
-        Command(
+        _go(
             "go.next_run",
             "&Next inference",
-            "Go",
             lambda: navigation.step_run(session, 1),
             ("N",),
             has_runs,
             wording=wording,
         ),
-        Command(
+        _go(
             "go.previous_run",
             "&Previous inference",
-            "Go",
             lambda: navigation.step_run(session, -1),
             ("P",),
             has_runs,
             wording=wording,
         ),
         *(
-            Command(
+            _go(
                 f"go.runs_{name}",
                 title,
-                "Go",
                 lambda view=view: toggle_inferences(view),  # type: ignore[misc]
                 enabled=has_several_runs,
                 checked=lambda view=view: session.state.inferences is view,  # type: ignore[misc]
@@ -120,27 +120,24 @@ def history_commands(context: CommandContext) -> list[Command]:
                 ("mean", "&Mean without warm-up", Inferences.MEAN),
             )
         ),
-        Command(
+        _go(
             "go.include_warm_up",
             "Include &warm-up in figures",
-            "Go",
             lambda: include_warm_up(session, included=not session.state.warm_up),
             enabled=has_runs,
             checked=lambda: session.state.warm_up,
             keywords="warmup first cold",
         ),
-        Command(
+        _go(
             "go.next_slice",
             "Next &slice in row",
-            "Go",
             lambda: navigation.step_slice(session, 1),
             (".",),
             has_slice,
         ),
-        Command(
+        _go(
             "go.previous_slice",
             "Previous s&lice in row",
-            "Go",
             lambda: navigation.step_slice(session, -1),
             (",",),
             has_slice,
@@ -157,41 +154,24 @@ def flow_commands(context: CommandContext) -> list[Command]:
     has_siblings = Precondition("a flow step with several branches", lambda: steps.has_siblings)
 
     return [
-        Command(
+        _view(
             "view.flows",
             "Flows of the selected slice",
-            "View",
             view_settings.toggle_flows,
             checked=lambda: view_settings.shows_flows,
         ),
-        Command(
-            "go.next_flow",
-            "Go to consumer",
-            "Go",
-            lambda: steps.step(forward=True),
-            ("]",),
-            has_slice,
-        ),
-        Command(
+        _go("go.next_flow", "Go to consumer", lambda: steps.step(forward=True), ("]",), has_slice),
+        _go(
             "go.previous_flow",
             "Go to producer",
-            "Go",
             lambda: steps.step(forward=False),
             ("[",),
             has_slice,
         ),
-        Command(
-            "go.next_branch",
-            "Next branch",
-            "Go",
-            lambda: steps.sibling(1),
-            ("Ctrl+]",),
-            has_siblings,
-        ),
-        Command(
+        _go("go.next_branch", "Next branch", lambda: steps.sibling(1), ("Ctrl+]",), has_siblings),
+        _go(
             "go.previous_branch",
             "Previous branch",
-            "Go",
             lambda: steps.sibling(-1),
             ("Ctrl+[",),
             has_siblings,
@@ -211,13 +191,11 @@ def panel_commands(context: CommandContext) -> list[Command]:
     titles = {page.id: page.title for page in table.pages.values()}
     titles |= {spec.id: spec.title for spec in table.panels.values()}
     return [
-        Command(
+        _panels(
             f"panel.{name}",
             f"Show {title}",
-            "View",
             lambda name=name: show(name),  # type: ignore[misc]
             enabled=something,
-            group="Panels",
         )
         for name, title in titles.items()
     ]
@@ -245,22 +223,18 @@ def search_commands(context: CommandContext) -> list[Command]:
     is_on = Precondition("a search", lambda: Search.of(session).is_on)
 
     return [
-        Command("search.find", "&Find", "Edit", find, ("Ctrl+F", "/"), has_trace),
-        Command(
-            "search.next", "Next ma&tch", "Go", lambda: Search.of(session).step(1), ("F3",), is_on
-        ),
-        Command(
+        _edit("search.find", "&Find", find, ("Ctrl+F", "/"), has_trace),
+        _go("search.next", "Next ma&tch", lambda: Search.of(session).step(1), ("F3",), is_on),
+        _go(
             "search.previous",
             "Previous match",
-            "Go",
             lambda: Search.of(session).step(-1),
             ("Shift+F3",),
             is_on,
         ),
-        Command(
+        _view(
             "view.only_hits",
             "S&how only matches",
-            "View",
             lambda: Search.of(session).show_only_hits(not session.state.only_hits),
             ("H",),
             is_on,

@@ -5,6 +5,7 @@ They show help pages, the tour, samples, shortcuts, the palette, About, and the 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
@@ -26,6 +27,10 @@ from viewer.resources import SAMPLES
 if TYPE_CHECKING:
     from viewer.gui.window.dialogs.preferences import Section
 
+_edit = partial(Command, menu="Edit")
+_sample = partial(Command, menu="Help", group="Open a sample")
+_help = partial(Command, menu="Help")
+
 
 _FONT_SIZES = (("small", "Small"), ("normal", "Normal"), ("large", "Large"), ("larger", "Larger"))
 
@@ -46,10 +51,9 @@ def preferences_commands(context: CommandContext) -> list[Command]:
         dialog.open()
 
     return [
-        Command(
+        _edit(
             "edit.preferences",
             "&Preferences…",
-            "Edit",
             show_preferences,
             ("Ctrl+,",),
             keywords="settings options",
@@ -169,12 +173,10 @@ def preferences(view_settings: ViewSettings, table: CommandTable) -> tuple[Secti
 def sample_commands(context: CommandContext) -> list[Command]:
     """One command per bundled sample, which opens it."""
     return [
-        Command(
+        _sample(
             f"sample.{sample.key}",
             sample.title,
-            "Help",
             lambda sample=sample: context.opener.open(sample.paths()),  # type: ignore[misc]
-            group="Open a sample",
         )
         for sample in SAMPLES
     ]
@@ -213,9 +215,9 @@ def keys_and_about_commands(context: CommandContext) -> list[Command]:
         box.open()
 
     return [
-        Command("help.keys", "&Keyboard shortcuts…", "Help", show_keys, ("?",)),
-        Command("help.customize_keys", "Customi&ze shortcuts…", "Help", customize_keys),
-        Command("help.about", "&About Opscope", "Help", show_about),
+        _help("help.keys", "&Keyboard shortcuts…", show_keys, ("?",)),
+        _help("help.customize_keys", "Customi&ze shortcuts…", customize_keys),
+        _help("help.about", "&About Opscope", show_about),
     ]
 
 
@@ -228,14 +230,7 @@ def palette_commands(context: CommandContext) -> list[Command]:
         context.palette.toggle(context.shell.settings.get(RECENT_COMMANDS))
 
     return [
-        Command(
-            "help.palette",
-            "&Command palette…",
-            "Help",
-            show_palette,
-            ("Ctrl+Shift+P",),
-            repeats=False,
-        )
+        _help("help.palette", "&Command palette…", show_palette, ("Ctrl+Shift+P",), repeats=False)
     ]
 
 
@@ -243,13 +238,8 @@ def guide_commands(context: CommandContext) -> list[Command]:
     """The commands for help and tour."""
     help = context.help
     return [
-        Command("help.here", "&Help for this panel", "Help", help.show_help_here, ("F1",)),
-        Command("help.tour", "Take the &tour", "Help", help.start_tour),
-        Command(
-            "help.recording",
-            "How to &record a profile",
-            "Help",
-            lambda: help.show_help(RECORDING),
-        ),
-        Command("help.glossary", "&Glossary", "Help", lambda: help.show_help(GLOSSARY)),
+        _help("help.here", "&Help for this panel", help.show_help_here, ("F1",)),
+        _help("help.tour", "Take the &tour", help.start_tour),
+        _help("help.recording", "How to &record a profile", lambda: help.show_help(RECORDING)),
+        _help("help.glossary", "&Glossary", lambda: help.show_help(GLOSSARY)),
     ]

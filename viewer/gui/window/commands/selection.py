@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 
 from PySide6.QtCore import Qt
@@ -24,6 +25,10 @@ from viewer.gui.session.choices import toggle_strip
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.menus import CommandContext, open_profile, selected_slice
 from viewer.model.times import counted
+
+_selection = partial(Command, menu="Selection")
+_edit = partial(Command, menu="Edit")
+_copy_as = partial(Command, menu="Edit", group="Copy as")
 
 MOST_COPIED = 10_000  # slices
 NOTHING_TO_COPY = "Select a slice, or rows of a table, to copy"
@@ -80,50 +85,21 @@ def selection_commands(context: CommandContext) -> list[Command]:
     has_mark = Precondition("a current bookmark", lambda: session.state.mark is not None)
 
     return [
-        Command(
-            "selection.same",
-            "Select same &name",
-            "Selection",
-            select_same,
-            ("Ctrl+A",),
-            has_trace,
-        ),
-        Command(
+        _selection("selection.same", "Select same &name", select_same, ("Ctrl+A",), has_trace),
+        _selection(
             "selection.area",
             "Convert to time r&ange",
-            "Selection",
             lambda: selecting.make_area(session),
             ("R",),
             Precondition("selected slices or operators", lambda: selecting.can_make_area(session)),
         ),
-        Command(
-            "selection.copy_name",
-            "&Copy name",
-            "Selection",
-            copy_name,
-            enabled=selected_slice(session),
-        ),
-        Command(
-            "mark.measure",
-            "&Measure",
-            "Selection",
-            measure,
-            ("M",),
-            has_trace,
-        ),
-        Command(
-            "mark.keep",
-            "Add &bookmark",
-            "Selection",
-            keep,
-            ("Shift+M",),
-            has_trace,
-        ),
-        Command("mark.fit", "&Zoom to bookmark", "Selection", fit, (), has_mark),
-        Command(
+        _selection("selection.copy_name", "&Copy name", copy_name, enabled=selected_slice(session)),
+        _selection("mark.measure", "&Measure", measure, ("M",), has_trace),
+        _selection("mark.keep", "Add &bookmark", keep, ("Shift+M",), has_trace),
+        _selection("mark.fit", "&Zoom to bookmark", fit, (), has_mark),
+        _selection(
             "mark.remove",
             "&Delete bookmark",
-            "Selection",
             lambda: bookmarks.remove(session),
             ("Del",),
             Precondition(
@@ -172,40 +148,34 @@ def copy_commands(context: CommandContext) -> list[Command]:
     timeline.addAction(on_canvas)
     something = Precondition("an open file", lambda: not session.is_empty)
     return [
-        Command("edit.copy", "&Copy", "Edit", lambda: copy(CopyFormat.TEXT), (), something),
+        _edit("edit.copy", "&Copy", lambda: copy(CopyFormat.TEXT), (), something),
         *(
-            Command(
+            _copy_as(
                 f"edit.copy_{form.name.lower()}",
                 f"&{form.value}",
-                "Edit",
                 lambda form=form: copy(form),  # type: ignore[misc]
                 enabled=something,
-                group="Copy as",
                 keywords="copy",
             )
             for form in CopyFormat
         ),
-        Command(
+        _copy_as(
             "edit.copy_ns",
             "&Durations in ns",
-            "Edit",
             copy_ns,
             enabled=selected_slice(session),
-            group="Copy as",
             keywords="copy nanoseconds",
         ),
-        Command(
+        _edit(
             "edit.copy_timeline",
             "Copy &image of the timeline",
-            "Edit",
             copy_timeline,
             enabled=open_profile(session),
             keywords="copy picture clipboard",
         ),
-        Command(
+        _edit(
             "edit.copy_panel",
             "Copy image of the &panel",
-            "Edit",
             lambda: docks.copy_panel(docks.focused_panel),
             enabled=Precondition(
                 "a panel", lambda: something() and docks.shows_any and bool(docks.focused_panel)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from viewer.gui.qt.command_table import Command, Precondition
 from viewer.gui.session import clocks as alignment
@@ -21,6 +22,11 @@ from viewer.gui.window.commands.menus import CommandContext, open_profile
 from viewer.render.arrangement import TrackView
 from viewer.render.layout import HeaderPart
 from viewer.render.stacking import Density
+
+_go = partial(Command, menu="Go")
+_tracks = partial(Command, menu="Tracks")
+_clocks = partial(Command, menu="View", group="Clocks")
+_density = partial(Command, menu="View", group="Row density")
 
 HEIGHT_STEP = 4  # px
 NO_BLANK_TRACK = "Every track has slices in the visible range"
@@ -106,71 +112,63 @@ def track_commands(context: CommandContext) -> list[Command]:
         return part() in view().collapsed
 
     return [
-        Command(
+        _go(
             "go.nearest_slices",
             "Go to nearest sl&ices",
-            "Go",
             go_to_nearest,
             enabled=has_tracks,
             keywords="blank empty track chip",
         ),
-        Command("tracks.filter", "&Filter tracks", "Tracks", filter_tracks, ("T",), has_tracks),
-        Command(
+        _tracks("tracks.filter", "&Filter tracks", filter_tracks, ("T",), has_tracks),
+        _tracks(
             "tracks.pin",
             "&Pin this track on top",
-            "Tracks",
             pin,
             ("Ctrl+P",),
             has_track,
             lambda: track() in view().pinned,
         ),
-        Command(
+        _tracks(
             "tracks.hide",
             "&Hide this track",
-            "Tracks",
             change(lambda about: view().without(about)),
             ("Shift+T",),
             has_part,
         ),
-        Command(
+        _tracks(
             "tracks.only",
             "Hide all &others",
-            "Tracks",
             change(
                 lambda about: view().showing_only(timeline.scene_of(about[0]).track_list, about)
             ),
             (),
             has_part,
         ),
-        Command(
+        _tracks(
             "tracks.show_all",
             "&Show all",
-            "Tracks",
             lambda: arrange_tracks(session, view().with_all()),
             ("Ctrl+Shift+T",),
             Precondition("hidden or filtered tracks", lambda: bool(timeline.missing_text)),
         ),
-        Command(
+        _tracks(
             "tracks.up",
             "Move &up",
-            "Tracks",
             change(lambda about: moved_by(timeline.scene_of(about[0]), about, -1)),
             ("Alt+Up",),
             has_part,
         ),
-        Command(
+        _tracks(
             "tracks.down",
             "Move &down",
-            "Tracks",
             change(lambda about: moved_by(timeline.scene_of(about[0]), about, 1)),
             ("Alt+Down",),
             has_part,
         ),
         *(
-            Command(
+            _tracks(
                 f"tracks.sort_{order.name.lower()}",
                 f"Sort: {name[0].lower()}{name[1:]}",
-                "Tracks",
                 lambda order=order: arrange_tracks(session, view().ordered(order)),  # type: ignore[misc]
                 (),
                 has_tracks,
@@ -178,63 +176,51 @@ def track_commands(context: CommandContext) -> list[Command]:
             )
             for name, order in SORTED
         ),
-        Command(
+        _tracks(
             "tracks.fold",
             "&Collapse",
-            "Tracks",
             change(lambda about: view().toggled(about)),
             (),
             Precondition("a track or process that can be collapsed", can_fold),
             is_folded,
         ),
-        Command(
+        _tracks(
             "tracks.collapse_all",
             "Collapse all p&rocesses",
-            "Tracks",
             lambda: arrange_tracks(session, replace(view(), collapsed=timeline.all_processes())),
             ("Ctrl+Up",),
             has_tracks,
         ),
-        Command(
+        _tracks(
             "tracks.expand_all",
             "&Expand all",
-            "Tracks",
             lambda: arrange_tracks(session, replace(view(), collapsed=frozenset())),
             ("Ctrl+Down",),
             has_tracks,
         ),
-        Command(
-            "tracks.taller",
-            "&Increase row height",
-            "Tracks",
-            grow(HEIGHT_STEP),
-            ("Ctrl+Shift+Up",),
-            has_part,
+        _tracks(
+            "tracks.taller", "&Increase row height", grow(HEIGHT_STEP), ("Ctrl+Shift+Up",), has_part
         ),
-        Command(
+        _tracks(
             "tracks.lower",
             "Decrease ro&w height",
-            "Tracks",
             grow(-HEIGHT_STEP),
             ("Ctrl+Shift+Down",),
             has_part,
         ),
-        Command(
+        _tracks(
             "tracks.reset_heights",
             "Reset row hei&ghts",
-            "Tracks",
             lambda: arrange_tracks(session, replace(view(), heights=())),
             (),
             Precondition("rows with a changed height", lambda: bool(view().heights)),
         ),
         *(
-            Command(
+            _density(
                 f"view.density_{density.value}",
                 title,
-                "View",
                 lambda density=density: context.view_settings.set_density(density),  # type: ignore[misc]
                 checked=lambda density=density: timeline.density is density,  # type: ignore[misc]
-                group="Row density",
                 keywords="row height compact",
             )
             for density, title in (
@@ -261,16 +247,25 @@ def alignment_commands(context: CommandContext) -> list[Command]:
         keywords: str = "",
         checked: Callable[[], bool] | None = None,
     ) -> Command:
-        return Command(
-            id, title, "View", lambda: status.show_text(action(session)), (), enabled, checked,
-            group="Clocks", keywords=keywords,
-        )  # fmt: skip
+        return _clocks(
+            id,
+            title,
+            lambda: status.show_text(action(session)),
+            (),
+            enabled,
+            checked,
+            keywords=keywords,
+        )
 
     def step(id: str, title: str, by: int, key: str) -> Command:
-        return Command(
-            id, title, "View", lambda: navigation.step_clock(session, by), (key,), two,
-            group="Clocks", keywords="strip file",
-        )  # fmt: skip
+        return _clocks(
+            id,
+            title,
+            lambda: navigation.step_clock(session, by),
+            (key,),
+            two,
+            keywords="strip file",
+        )
 
     def toggle_lock(session: Session) -> str:
         locked = alignment.are_zooms_locked(session)
@@ -346,14 +341,12 @@ def alignment_commands(context: CommandContext) -> list[Command]:
         ),
         step("clocks.next", "&Next clock", 1, "Ctrl+PgDown"),
         step("clocks.previous", "&Previous clock", -1, "Ctrl+PgUp"),
-        Command(
+        _clocks(
             "clocks.collapse",
             "&Collapse clock",
-            "View",
             lambda: toggle_strip(session, session.group.key),
             enabled=two,
             checked=lambda: session.group.key in session.state.strips.collapsed,
-            group="Clocks",
             keywords="strip expand fold",
         ),
     ]

@@ -7,6 +7,7 @@ the palette, by one step), colors, the units of the ruler, clock rates, and the 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QContextMenuEvent
@@ -33,6 +34,14 @@ from viewer.render.color_schemes import SCHEMES
 from viewer.view.sessions.session_file import SavedPanels
 from viewer.view.state import RulerUnit
 from viewer.workspace.clocks import DEBUG_INFO
+
+_view = partial(Command, menu="View")
+_layout = partial(Command, menu="View", group="Layout")
+_move = partial(Command, menu="View", group="Move")
+_color_by = partial(Command, menu="View", group="Color by")
+_ruler = partial(Command, menu="View", group="Ruler")
+_clock_rate = partial(Command, menu="View", group="Clock rate")
+_theme = partial(Command, menu="View", group="Theme")
 
 _RULER_TITLES = {
     RulerUnit.FROM_START: "From the &start of the trace",
@@ -82,36 +91,32 @@ def range_commands(context: CommandContext) -> list[Command]:
         context.table.refresh()
 
     return [
-        Command(
+        _view(
             "view.fit",
             "Zoom to &selection",
-            "View",
             lambda: navigation.fit_selection(session),
             ("F",),
             has_trace,
             repeats=False,
         ),
-        Command(
+        _view(
             "view.fit_all",
             "&Zoom to fit",
-            "View",
             lambda: navigation.fit_all(session),
             ("Home",),
             has_trace,
             keywords="fit all",
         ),
-        Command(
+        _view(
             "view.fit_file",
             "Zoom to &next file",
-            "View",
             lambda: navigation.fit_file(session),
             ("Shift+F",),
             Precondition("two open profiles", lambda: len(session.traces) > 1),
         ),
-        Command(
+        _view(
             "view.fit_rest",
             "Zoom to the &rest",
-            "View",
             lambda: navigation.fit_rest(session),
             (),
             Precondition(
@@ -120,31 +125,21 @@ def range_commands(context: CommandContext) -> list[Command]:
             ),
             keywords="far times outliers",
         ),
-        Command(
-            "view.clear",
-            "&Clear selection",
-            "View",
-            escape,
-            ("Escape",),
-            repeats=False,
-        ),
-        Command(
+        _view("view.clear", "&Clear selection", escape, ("Escape",), repeats=False),
+        _view(
             "view.panels",
             "Toggle &bottom panel",
-            "View",
             toggle_bottom,
             ("Q",),
             something,
             lambda: docks.shows_bottom,
         ),
         *(
-            Command(
+            _theme(
                 f"view.theme_{choice}",
                 title,
-                "View",
                 lambda choice=choice: view_settings.pick_theme(choice),  # type: ignore[misc]
                 checked=lambda choice=choice: view_settings.theme == choice,  # type: ignore[misc]
-                group="Theme",
             )
             for choice, title in (
                 ("system", "S&ystem"),
@@ -180,63 +175,51 @@ def layout_commands(context: CommandContext) -> list[Command]:
             docks.dock_panel(name)
 
     def layout(id: str, title: str, panels: SavedPanels, words: str) -> Command:
-        return Command(
+        return _layout(
             f"layout.{id}",
             title,
-            "View",
             lambda: docks.restore(panels),
             enabled=something,
-            group="Layout",
             keywords=f"panels tabs arrange {words}",
         )
 
     return [
-        Command(
+        _layout(
             "layout.default",
             "&Default",
-            "View",
             lambda: docks.restore(docks.default),
             enabled=something,
-            group="Layout",
             keywords="panels tabs arrange home",
         ),
         layout("timeline", "&Timeline only", ONLY_TIMELINE, "hide maximize"),
         layout("source", "&Source", SOURCE, "code lines"),
         layout("compare", "&Compare", COMPARE, "comparison arms"),
-        Command(
+        _layout(
             "layout.keep",
             "&Use this layout for all files",
-            "View",
             keep,
             enabled=something,
-            group="Layout",
             keywords="default save panels",
         ),
-        Command(
+        _layout(
             "layout.reset",
             "&Reset layout",
-            "View",
             reset,
             enabled=Precondition("an open file", lambda: something() or has_default()),
-            group="Layout",
             keywords="forget default panels",
         ),
-        Command(
+        _layout(
             "layout.float",
             "&Float panel",
-            "View",
             lambda: docks.float_panel(docks.focused_panel),
             enabled=can_float,
-            group="Layout",
             keywords="window second screen detach undock",
         ),
-        Command(
+        _layout(
             "layout.dock",
             "Doc&k all panels",
-            "View",
             dock_all,
             enabled=has_floating,
-            group="Layout",
             keywords="window attach",
         ),
     ]
@@ -246,10 +229,9 @@ def motion_setting_commands(context: CommandContext) -> list[Command]:
     """The toggle for animated jumps."""
     view_settings = context.view_settings
     return [
-        Command(
+        _view(
             "view.motion",
             "S&mooth motion",
-            "View",
             view_settings.toggle_motion,
             checked=lambda: view_settings.moves_smoothly,
         )
@@ -265,16 +247,7 @@ def motion_commands(context: CommandContext) -> list[Command]:
         def hold(key: Qt.Key) -> None:
             timeline.view.hold(key, way)
 
-        return Command(
-            id,
-            title,
-            "View",
-            lambda: timeline.view.tap(way),
-            keys,
-            has_trace,
-            hold=hold,
-            group="Move",
-        )
+        return _move(id, title, lambda: timeline.view.tap(way), keys, has_trace, hold=hold)
 
     return [
         moving("view.zoom_in", "Zoom &in", HeldWay(HeldAxis.ZOOM, -1), "W", "Ctrl+=", "Ctrl++"),
@@ -283,10 +256,9 @@ def motion_commands(context: CommandContext) -> list[Command]:
         moving("view.pan_right", "Pan &right", HeldWay(HeldAxis.PAN, 1), "D", "Right"),
         moving("view.scroll_up", "Scroll tracks &up", HeldWay(HeldAxis.SCROLL, -1), "Up"),
         moving("view.scroll_down", "Scroll tracks &down", HeldWay(HeldAxis.SCROLL, 1), "Down"),
-        Command(
+        _view(
             "view.drag_pans",
             "Dra&g to pan (Shift+drag selects)",
-            "View",
             view_settings.toggle_drag_pans,
             checked=lambda: view_settings.drag_pans,
         ),
@@ -323,55 +295,35 @@ def color_commands(context: CommandContext) -> list[Command]:
 
     return [
         *(
-            Command(
+            _color_by(
                 f"view.colour_{scheme.id}",
                 _COLOR_TITLES[scheme.id],
-                "View",
                 lambda id=scheme.id: choose(id),  # type: ignore[misc]
                 enabled=Precondition(
                     _COLOR_NEEDS[scheme.id],
                     lambda id=scheme.id: not scheme_problem(session, id),  # type: ignore[misc]
                 ),
                 checked=lambda id=scheme.id: shown_scheme(session) == id,  # type: ignore[misc]
-                group="Color by",
             )
             for scheme in SCHEMES
         ),
-        Command(
+        _color_by(
             "view.colour_argument",
             "Color by ar&gument…",
-            "View",
             choose_argument,
             enabled=Precondition("slices with arguments", lambda: bool(argument_schemes(session))),
             checked=lambda: shown_scheme(session).startswith(ARGUMENT),
-            group="Color by",
         ),
-        Command(
-            "view.colour_next",
-            "Ne&xt colors",
-            "View",
-            lambda: step(1),
-            ("C",),
-            has_trace,
-            group="Color by",
+        _color_by("view.colour_next", "Ne&xt colors", lambda: step(1), ("C",), has_trace),
+        _color_by(
+            "view.colour_previous", "&Previous colors", lambda: step(-1), ("Shift+C",), has_trace
         ),
-        Command(
-            "view.colour_previous",
-            "&Previous colors",
-            "View",
-            lambda: step(-1),
-            ("Shift+C",),
-            has_trace,
-            group="Color by",
-        ),
-        Command(
+        _color_by(
             "view.legend",
             "&Legend of colors",
-            "View",
             view_settings.toggle_legend,
             ("L",),
             checked=lambda: view_settings.shows_legend,
-            group="Color by",
         ),
     ]
 
@@ -385,14 +337,12 @@ def ruler_commands(context: CommandContext) -> list[Command]:
     )
 
     return [
-        Command(
+        _ruler(
             f"ruler.{unit.name.lower()}",
             title,
-            "View",
             lambda unit=unit: set_ruler(session, unit),  # type: ignore[misc]
             enabled=has_cycles if unit is RulerUnit.CYCLES else has_trace,
             checked=lambda unit=unit: session.state.ruler is unit,  # type: ignore[misc]
-            group="Ruler",
         )
         for unit, title in _RULER_TITLES.items()
     ]
@@ -415,35 +365,24 @@ def clock_commands(context: CommandContext) -> list[Command]:
         return session.state.clocks.get(of)
 
     return [
-        Command(
+        _clock_rate(
             "clock.file",
             "As &assumed or stated",
-            "View",
             lambda: clock.choose(None),
             enabled=has_clock,
             checked=lambda: has_clock() and chosen_rate() is None,
-            group="Clock rate",
         ),
         *(
-            Command(
+            _clock_rate(
                 f"clock.{text.partition(' ')[0]}",
                 f"&{text}",
-                "View",
                 lambda rate=rate: clock.choose(rate),  # type: ignore[misc]
                 enabled=has_clock,
                 checked=lambda rate=rate: chosen_rate() == rate,  # type: ignore[misc]
-                group="Clock rate",
             )
             for text, rate in rates.items()
         ),
-        Command(
-            "clock.other",
-            "&Other clock rate…",
-            "View",
-            clock.ask,
-            enabled=has_clock,
-            group="Clock rate",
-        ),
+        _clock_rate("clock.other", "&Other clock rate…", clock.ask, enabled=has_clock),
     ]
 
 
@@ -463,4 +402,4 @@ def context_menu_commands() -> list[Command]:
         )
         QApplication.sendEvent(focus, event)
 
-    return [Command("view.menu", "Context m&enu", "View", open_menu, ("Shift+F10",))]
+    return [_view("view.menu", "Context m&enu", open_menu, ("Shift+F10",))]

@@ -134,13 +134,13 @@ class PanelRegistry:
         return Command(
             command.id,
             command.title,
-            command.menu,
             lambda: getattr(self.pages[page], command.method)(),
             command.keys,
             Precondition(command.needs, is_ready) if command.needs else None,
             repeats=command.repeats,
             keywords=command.keywords,
             after=command.after,
+            menu=command.menu,
         )
 
 
