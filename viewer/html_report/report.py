@@ -31,12 +31,12 @@ from viewer.html_report.contents import (
 from viewer.html_report.costs import (
     delegation,
     figure_cells,
+    figure_columns,
     memory,
     modules,
     operators,
     source_lines,
 )
-from viewer.html_report.costs import figure_columns as figures
 from viewer.html_report.html import Cell, Row, document, embedded_json, paragraph, table, text
 from viewer.html_report.overview import (
     comparison,
@@ -217,7 +217,7 @@ def _table(profile: Profile, phase: str) -> list[str]:
     groups = profile.groups(profile.key, phase)
     if groups is None or not len(groups.groups):
         return []
-    rate, columns = profile.shown.axis.ns_per_tick, figures()
+    rate, columns = profile.shown.axis.ns_per_tick, figure_columns()
     rows = [
         [
             *(cell.text for cell in figure_cells(group_row("", rate, group), columns)),
@@ -334,7 +334,7 @@ def _operators(profile: Profile) -> str:
     if groups is None or not groups.groups:
         return ""
     rate, most = profile.shown.axis.ns_per_tick, _LIMITS.rows
-    columns = [column for column in figures() if column.name in _SHOWN]
+    columns = [column for column in figure_columns() if column.name in _SHOWN]
     rows = []
     for group in groups.groups[:most]:
         row = group_row(profile.shown.file.path, rate, group)

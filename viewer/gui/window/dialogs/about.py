@@ -7,7 +7,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
 
@@ -28,57 +28,49 @@ _LONGEST = 1 << 20  # characters in a license text
 
 @dataclass(frozen=True, slots=True)
 class BundledPart:
-    """A bundled package; `what` is its purpose."""
+    """A bundled package; `what` is its purpose, `module` has the version without metadata."""
 
     name: str
     version: str
     license: str
     what: str
     page: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A package that may be bundled; `module` has the version if there is no metadata."""
-
-    name: str
-    module: str
-    license: str
-    what: str
-    page: str
+    module: str = ""
 
 
 # The packages in a bundle: the requirements in pyproject.toml and their dependencies.
+# `parts` states their versions.
 # tests/gui/window/dialogs/test_licenses.py compares them.
 _KNOWN = (
-    _Known("PySide6-Essentials", "PySide6", "LGPL-3.0-only", "Qt: the window",
-           "https://doc.qt.io/qtforpython-6/"),
-    _Known("shiboken6", "shiboken6", "LGPL-3.0-only", "Qt from Python",
-           "https://doc.qt.io/qtforpython-6/"),
-    _Known("pyqtgraph", "pyqtgraph", "MIT", "timeline",
-           "https://www.pyqtgraph.org"),
-    _Known("numpy", "numpy", "BSD-3-Clause", "columns", "https://numpy.org"),
-    _Known("pandas", "pandas", "BSD-3-Clause", "tables", "https://pandas.pydata.org"),
-    _Known("pyarrow", "pyarrow", "Apache-2.0", "CSV, Parquet", "https://arrow.apache.org"),
-    _Known("protobuf", "google.protobuf", "BSD-3-Clause", "Perfetto traces",
-           "https://protobuf.dev"),
-    _Known("perfetto", "perfetto", "Apache-2.0", "Perfetto's definitions",
-           "https://perfetto.dev"),
-    _Known("flatbuffers", "flatbuffers", "Apache-2.0", "writing ETDumps",
-           "https://flatbuffers.dev"),
-    _Known("argcomplete", "argcomplete", "Apache-2.0", "completion in shells",
-           "https://github.com/kislyuk/argcomplete"),
-    _Known("msgspec", "msgspec", "BSD-3-Clause", "JSON", "https://jcristharif.com/msgspec/"),
-    _Known("backports.zstd", "backports.zstd", "PSF-2.0", "Zstandard",
-           "https://github.com/rogdham/backports.zstd"),
-    _Known("rustworkx", "rustworkx", "Apache-2.0", "graph layout",
-           "https://www.rustworkx.org"),
-    _Known("python-dateutil", "dateutil", "Apache-2.0 OR BSD-3-Clause", "required by pandas",
-           "https://github.com/dateutil/dateutil"),
-    _Known("six", "six", "MIT", "required by pandas", "https://github.com/benjaminp/six"),
-    _Known("tzdata", "tzdata", "Apache-2.0", "required by pandas", "https://github.com/python/tzdata"),
-    _Known("colorama", "colorama", "BSD-3-Clause", "required by pyqtgraph",
-           "https://github.com/tartley/colorama"),
+    BundledPart("PySide6-Essentials", "", "LGPL-3.0-only", "Qt: the window",
+                "https://doc.qt.io/qtforpython-6/", "PySide6"),
+    BundledPart("shiboken6", "", "LGPL-3.0-only", "Qt from Python",
+                "https://doc.qt.io/qtforpython-6/", "shiboken6"),
+    BundledPart("pyqtgraph", "", "MIT", "timeline", "https://www.pyqtgraph.org", "pyqtgraph"),
+    BundledPart("numpy", "", "BSD-3-Clause", "columns", "https://numpy.org", "numpy"),
+    BundledPart("pandas", "", "BSD-3-Clause", "tables", "https://pandas.pydata.org", "pandas"),
+    BundledPart("pyarrow", "", "Apache-2.0", "CSV, Parquet", "https://arrow.apache.org", "pyarrow"),
+    BundledPart("protobuf", "", "BSD-3-Clause", "Perfetto traces",
+                "https://protobuf.dev", "google.protobuf"),
+    BundledPart("perfetto", "", "Apache-2.0", "Perfetto's definitions",
+                "https://perfetto.dev", "perfetto"),
+    BundledPart("flatbuffers", "", "Apache-2.0", "writing ETDumps",
+                "https://flatbuffers.dev", "flatbuffers"),
+    BundledPart("argcomplete", "", "Apache-2.0", "completion in shells",
+                "https://github.com/kislyuk/argcomplete", "argcomplete"),
+    BundledPart("msgspec", "", "BSD-3-Clause", "JSON",
+                "https://jcristharif.com/msgspec/", "msgspec"),
+    BundledPart("backports.zstd", "", "PSF-2.0", "Zstandard",
+                "https://github.com/rogdham/backports.zstd", "backports.zstd"),
+    BundledPart("rustworkx", "", "Apache-2.0", "graph layout",
+                "https://www.rustworkx.org", "rustworkx"),
+    BundledPart("python-dateutil", "", "Apache-2.0 OR BSD-3-Clause", "required by pandas",
+                "https://github.com/dateutil/dateutil", "dateutil"),
+    BundledPart("six", "", "MIT", "required by pandas", "https://github.com/benjaminp/six", "six"),
+    BundledPart("tzdata", "", "Apache-2.0", "required by pandas",
+                "https://github.com/python/tzdata", "tzdata"),
+    BundledPart("colorama", "", "BSD-3-Clause", "required by pyqtgraph",
+                "https://github.com/tartley/colorama", "colorama"),
 )  # fmt: skip
 
 
@@ -102,9 +94,7 @@ def parts() -> list[BundledPart]:
     for package in _KNOWN:
         version = _version(package)
         if version:
-            bundled.append(
-                BundledPart(package.name, version, _license(package), package.what, package.page)
-            )
+            bundled.append(replace(package, version=version, license=_license(package)))
     return [*bundled, *_FONTS]
 
 
@@ -119,7 +109,7 @@ def text_of(name: str) -> str:
     return f"\n\n{'-' * 60}\n\n".join(dict.fromkeys(text for text in texts if text))
 
 
-def _version(package: _Known) -> str:
+def _version(package: BundledPart) -> str:
     try:
         return metadata.version(package.name)
     except metadata.PackageNotFoundError:
@@ -133,7 +123,7 @@ def _version(package: _Known) -> str:
         return ""
 
 
-def _license(package: _Known) -> str:
+def _license(package: BundledPart) -> str:
     """The license expression in the package's metadata, else the one in `_KNOWN`.
 
     Older metadata has the whole license text in that field, which is ignored.
