@@ -216,11 +216,7 @@ class ComparedProfiles:
         from viewer.api.frames import frame_of_rows
 
         rows = [
-            {
-                **row,
-                "a_ns": row["a"] and row["a"]["ns"],
-                "b_ns": row["b"] and row["b"]["ns"],
-            }
+            {**row, "a_ns": row["a"] and row["a"]["ns"], "b_ns": row["b"] and row["b"]["ns"]}
             for row in self.facts["rows"]
         ]
         return frame_of_rows(rows, COMPARISON)

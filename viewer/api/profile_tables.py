@@ -183,9 +183,7 @@ class ProfileTables:
         return [(one, Costs(one.table).table()) for one in linked]
 
     def _cost_rows(
-        self,
-        spec: TableSpec,
-        rows_of: Callable[[LinkTable, CostTable, Fraction], list[Facts]],
+        self, spec: TableSpec, rows_of: Callable[[LinkTable, CostTable, Fraction], list[Facts]]
     ) -> pd.DataFrame:
         parts = [rows_of(one.table, costs, one.rate.ns_per_tick) for one, costs in self._costs]
         return self._rows(spec, [row for part in parts for row in part])

@@ -216,10 +216,7 @@ class ProfileRows:
         numbers = [run.number for run in session.runs]
         names = [None if session.is_whole else session.method_of(r.scope)[0] for r in session.runs]
         chosen = row.tolist()
-        return {
-            "method": [names[i] for i in chosen],
-            "inference": [numbers[i] for i in chosen],
-        }
+        return {"method": [names[i] for i in chosen], "inference": [numbers[i] for i in chosen]}
 
     def _inferences(self) -> Rows:
         trace = self.trace

@@ -535,10 +535,7 @@ def sidecar_conditions(path: str | None) -> Conditions:
 
 
 def dimensions_of(
-    path: str,
-    sidecar: str | None,
-    pattern: PathPattern | None,
-    label: Mapping[str, str] | None,
+    path: str, sidecar: str | None, pattern: PathPattern | None, label: Mapping[str, str] | None
 ) -> Dimensions:
     """Return where a profile was recorded. path: of the profile."""
     values: dict[str, str] = {}

@@ -170,10 +170,7 @@ def _exact(name: str, ticks: float, count: int) -> Fraction:
 
 
 def per_inference_row(
-    row: Mapping[str, Any],
-    base: FigureBase,
-    wall: int | None = None,
-    median: float | None = None,
+    row: Mapping[str, Any], base: FigureBase, wall: int | None = None, median: float | None = None
 ) -> dict[str, Any]:
     """Return the columns of `PER_INFERENCE` of a row of `group_row`.
 

@@ -297,9 +297,7 @@ def compare_lake(
     level: one of `LEVELS`. Raises WrongArms, NoDuckDB and UnusableLake.
     """
 
-    def made(
-        connection: duckdb.DuckDBPyConnection,
-    ) -> tuple[list[GroupComparison], list[str]]:
+    def made(connection: duckdb.DuckDBPyConnection) -> tuple[list[GroupComparison], list[str]]:
         groups, notes = groups_of(lake_profiles(connection), a, b)
         groups, more = of_one_program(connection, groups)
         if not groups:

@@ -8,12 +8,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QRect, QSize, Qt, Slot
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import (
-    QHeaderView,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
-)
+from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from viewer.gui.panels.base.panel import PagePanel, PanelHost
 from viewer.gui.panels.base.table import (

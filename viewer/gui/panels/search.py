@@ -164,12 +164,7 @@ def _swatch(c: HitRows, position: int, colors: Palette | None) -> Sequence[int] 
 
 
 def _column(
-    key: str,
-    kind: ColumnKind,
-    width: int,
-    text: _Text,
-    tooltip: _Text | None = None,
-    **rest: Any,
+    key: str, kind: ColumnKind, width: int, text: _Text, tooltip: _Text | None = None, **rest: Any
 ) -> PanelColumn[HitRows]:
     """Return a column. Its title has an arrow if it sorts."""
     tip, title = tooltip or text, key.capitalize()

@@ -379,12 +379,7 @@ class FlowSection(QWidget):
             self._line("No other operator uses its result." if forward else "No inputs.")
 
     def _link(
-        self,
-        operator: int | None,
-        name: str,
-        target: str,
-        cost: str,
-        follow: Callable[[str], None],
+        self, operator: int | None, name: str, target: str, cost: str, follow: Callable[[str], None]
     ) -> None:
         theme, name = self._theme, name[:_LONGEST_NAME]
         row = QHBoxLayout()

@@ -151,10 +151,6 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
             copy_text(self, text, counted(len(copied), "finding"))
 
 
-def _answer(
-    open_trace: OpenTrace,
-    scope: TimeScope,
-    space: Workspace,
-) -> FindingsAnswer:
+def _answer(open_trace: OpenTrace, scope: TimeScope, space: Workspace) -> FindingsAnswer:
     findings = open_trace.findings.of(scope, open_trace.axis.ns_per_tick, shared_estimates(space))
     return FindingsAnswer(open_trace, scope, findings)

@@ -63,12 +63,7 @@ from viewer.gui.session.choices import TableChoices
 from viewer.gui.session.comparison import ComparisonFeed, row_of_selection, select_row
 from viewer.gui.session.feeds.search import Search, searched_trace
 from viewer.gui.session.navigation import TraceScope, current_scope, pick_run
-from viewer.gui.session.selection import (
-    select_group,
-    select_indices,
-    selected_operators,
-    span_of,
-)
+from viewer.gui.session.selection import select_group, select_indices, selected_operators, span_of
 from viewer.model.figures import WHOLE, FigureBase, LeftOut, TimeScope, left_out
 from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
@@ -451,8 +446,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         if answer.pivoted is not None:
             pivoted = answer.pivoted
             self.host.export(
-                ExportedFile.table("statistics"),
-                lambda path: pivot_job(path, shown, pivoted),
+                ExportedFile.table("statistics"), lambda path: pivot_job(path, shown, pivoted)
             )
             return
         first = table.groups[: len(self.model.contents.rows)]

@@ -177,12 +177,6 @@ def _answer(
         assert sessions.operators is not None  # computed here, in the thread
     made, rate = shared_estimates(space), shown.axis.ns_per_tick
     summary = summary_of(
-        shown.findings,
-        shown.delegation,
-        scope,
-        rate,
-        made,
-        warm_up=warm_up,
-        only_inferences=True,
+        shown.findings, shown.delegation, scope, rate, made, warm_up=warm_up, only_inferences=True
     )
     return SummaryAnswer(shown, scope, summary, sessions, sets, links)
