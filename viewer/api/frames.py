@@ -340,8 +340,7 @@ def arrow_table(frame: pd.DataFrame) -> pa.Table:
     """
     import pyarrow
 
-    arrays: dict[tuple[int, int], Any] = {}
-    columns = [_array(pyarrow, frame[name], arrays) for name in frame.columns]
+    columns = [_array(pyarrow, frame[name]) for name in frame.columns]
     metadata = {"opscope": __version__, "schema": str(SCHEMA)}
     return pyarrow.Table.from_arrays(columns, names=list(frame.columns), metadata=metadata)
 
@@ -354,8 +353,8 @@ def write_parquet(table: pa.Table, path: str) -> None:
         parquet.write_table(table, out, compression="zstd")
 
 
-def _array(pa: Any, column: pd.Series[Any], arrays: dict[tuple[int, int], Any]) -> Any:
-    """Return a column; made: constant codes and values by their size, which columns share."""
+def _array(pa: Any, column: pd.Series[Any]) -> Any:
+    """Return a column as an array of Arrow."""
     values = column.array
     if isinstance(values, pd.Categorical):
         codes = values.codes

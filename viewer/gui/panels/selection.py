@@ -21,7 +21,7 @@ from PySide6.QtCore import QModelIndex, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from viewer.analysis.findings.finding import joined
-from viewer.analysis.statistics.selection import KEYS
+from viewer.analysis.statistics.selection import KEYS, GroupFigures
 from viewer.arrays import Bools, Floats, Ints
 from viewer.export.table_files import write_table
 from viewer.gui.panels.base.panel import ExportedFile, PanelHost, Question, Sentence
@@ -59,6 +59,12 @@ GROUP_TITLES = {"name": "Name", "operator": "Operator", "module": "Module", "thr
 _FIGURES = (
     "count", "total_ns", "self_ns", "mean_ns", "min_ns", "p50_ns", "p90_ns", "max_ns", "busy",
 )  # fmt: skip
+# Figures of copies and exports, and which of them are never whole.
+_PLAIN = (
+    "total_ns", "self_ns", "mean_ns", "min_ns", "p50_ns", "p90_ns", "max_ns", "busy_ns",
+    "total_ticks", "self_ticks",
+)  # fmt: skip
+_MEANS = ("mean", "p50", "p90")
 _LONGEST = 2000  # characters of a name in a tooltip
 _INSIDE = "Slices are clipped to the range."
 
@@ -125,6 +131,13 @@ class SelectionContents:
         return part.number, members, int(longest)
 
 
+def _ticks(figures: GroupFigures) -> dict[str, NDArray[Any]]:
+    """Return the durations of groups in ticks, by their names."""
+    statistics = figures.statistics
+    every = {name: getattr(statistics, name) for name in ("total", "min", "p50", "p90", "max")}
+    return {**every, "self": figures.self_ticks, "mean": statistics.avg}
+
+
 def contents_of(answer: SelectionAnswer) -> SelectionContents:
     """Return the rows of an answer. Pure."""
     sizes = [len(part.statistics) for part in answer.parts]
@@ -138,18 +151,9 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
             float(answer_part.open_trace.axis.ns_per_tick),
         )
         span = max(answer_part.span[1] - answer_part.span[0], 1)
-        statistics = figures.statistics
-        for name, ticks in (
-            ("total_ns", statistics.total),
-            ("self_ns", figures.self_ticks),
-            ("mean_ns", statistics.avg),
-            ("min_ns", statistics.min),
-            ("p50_ns", statistics.p50),
-            ("p90_ns", statistics.p90),
-            ("max_ns", statistics.max),
-        ):
-            gathered[name].append(ticks * rate)
-        gathered["count"].append(statistics.count.astype(np.float64))
+        for name, ticks in _ticks(figures).items():
+            gathered[f"{name}_ns"].append(ticks * rate)
+        gathered["count"].append(figures.statistics.count.astype(np.float64))
         gathered["busy"].append(np.minimum(100 * figures.busy * rate / span, 100.0))
     columns = {name: np.concatenate(parts) for name, parts in gathered.items()}
     zeros = np.concatenate(
@@ -228,62 +232,29 @@ def plain_columns(
     selection_contents: SelectionContents, rows: Ints
 ) -> tuple[list[str], list[list[object]]]:
     """Return rows as columns with headings: ns, rounded down, and exact ticks next to them."""
-    by_part: dict[str, NDArray[Any]] = {}
-    size = len(rows)
+    answer, own = selection_contents.answer, selection_contents.columns
     part, group = selection_contents.part[rows], selection_contents.group[rows]
-    for position, answer_part in enumerate(selection_contents.answer.parts):
-        in_part = part == position
-        group_of_row, rate = group[in_part], answer_part.open_trace.axis.ns_per_tick
-        figures = answer_part.statistics.figures
-        for name, ticks in (
-            ("total", figures.statistics.total),
-            ("self", figures.self_ticks),
-            ("min", figures.statistics.min),
-            ("max", figures.statistics.max),
-            ("busy", figures.busy),
-        ):
+    plain = {name: np.zeros(len(rows), object) for name in _PLAIN}
+    for position, answer_part in enumerate(answer.parts):
+        in_part, figures = part == position, answer_part.statistics.figures
+        rate = answer_part.open_trace.axis.ns_per_tick
+        for name, of_groups in (*_ticks(figures).items(), ("busy", figures.busy)):
+            ticks = of_groups[group[in_part]]
             # Sums that overflow int64 are floats; they stay floats.
-            is_exact = ticks.dtype.kind == "i"
-            ns = (
-                ticks_to_ns(ticks[group_of_row], rate)
-                if is_exact
-                else ticks[group_of_row] * float(rate)
+            is_exact = ticks.dtype.kind == "i" and name not in _MEANS
+            plain[f"{name}_ns"][in_part] = (
+                ticks_to_ns(ticks, rate) if is_exact else ticks * float(rate)
             )
-            by_part.setdefault(f"{name}_ns", np.zeros(size, object))[in_part] = ns
-            by_part.setdefault(f"{name}_ticks", np.zeros(size, object))[in_part] = ticks[
-                group_of_row
-            ]
-        for name, floats in (
-            ("mean", figures.statistics.avg),
-            ("p50", figures.statistics.p50),
-            ("p90", figures.statistics.p90),
-        ):
-            by_part.setdefault(f"{name}_ns", np.zeros(size))[in_part] = floats[
-                group_of_row
-            ] * float(rate)
-    texts = [selection_contents.labels[i] for i in rows.tolist()]
-    files = [
-        display_name(selection_contents.answer.parts[i].open_trace.file.path) for i in part.tolist()
-    ]
-    header, columns = [selection_contents.answer.key, "file", "count"], [texts, files]
-    columns.append(selection_contents.columns["count"][rows].astype(np.int64).tolist())
-    for name in (
-        "total_ns",
-        "self_ns",
-        "mean_ns",
-        "min_ns",
-        "p50_ns",
-        "p90_ns",
-        "max_ns",
-        "busy_ns",
-        "total_ticks",
-        "self_ticks",
-    ):
-        header.append(name)
-        columns.append(by_part[name].tolist() if name in by_part else [])
-    header.append("busy_percent")
-    columns.append(selection_contents.columns["busy"][rows].tolist())
-    return header, columns
+            if f"{name}_ticks" in plain:
+                plain[f"{name}_ticks"][in_part] = ticks
+    columns: dict[str, list[Any]] = {
+        answer.key: [selection_contents.labels[i] for i in rows.tolist()],
+        "file": [display_name(answer.parts[i].open_trace.file.path) for i in part.tolist()],
+        "count": own["count"][rows].astype(np.int64).tolist(),
+        **{name: values.tolist() for name, values in plain.items()},
+        "busy_percent": own["busy"][rows].tolist(),
+    }
+    return list(columns), list(columns.values())
 
 
 NOTHING = (

@@ -10,7 +10,6 @@ searches each distinct text once, and a cell's text is created when it is painte
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -228,15 +227,7 @@ NOTHING = f"No allocation or debug events here. {HOW_TO_LOG}"
 ORDER = "in order, without times"
 
 
-@dataclass(frozen=True, eq=False)
-class UntimedAnswer:
-    """The listed events of a trace, as indices into its untimed events."""
-
-    shown: OpenTrace
-    rows: Ints
-
-
-class UntimedPanel(TraceTablePanel[UntimedAnswer]):
+class UntimedPanel(TraceTablePanel[Ints]):
     """Allocation and debug events of the current trace, in the current inference or in all."""
 
     def __init__(self, host: PanelHost) -> None:
@@ -255,7 +246,7 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
         self._of = open_trace, scope = self.current_scope()
         if open_trace is None or not len(open_trace.trace.untimed):
             return None
-        return Question(_answer, (open_trace, scope))
+        return Question(_listed, (open_trace, scope))
 
     def empty_state(self) -> Sentence:
         """Explain how to log such events."""
@@ -264,9 +255,10 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
     def clear_page(self) -> None:
         self.model.clear()
 
-    def show_answer(self, answer: UntimedAnswer) -> None:
-        """List the events, or count those of other inferences."""
-        open_trace, rows, scope = answer.shown, answer.rows, self._of[1]
+    def show_answer(self, rows: Ints) -> None:
+        """List the events, given by their indices, or count those of other inferences."""
+        open_trace, scope = self._of
+        assert open_trace is not None
         events = open_trace.trace.untimed
         unit = open_trace.file.unit
         where = (
@@ -289,9 +281,9 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
             self._select(rows.shown, index)
 
 
-def _answer(open_trace: OpenTrace, scope: TimeScope) -> UntimedAnswer:
+def _listed(open_trace: OpenTrace, scope: TimeScope) -> Ints:
     events = open_trace.trace.untimed
     if scope.run is None:
-        return UntimedAnswer(open_trace, np.arange(len(events)))
+        return np.arange(len(events))
     run = open_trace.trace.runs.index(scope.run)
-    return UntimedAnswer(open_trace, np.flatnonzero(events.run == run))
+    return np.flatnonzero(events.run == run)

@@ -104,32 +104,20 @@ class SwatchPixmaps:
         """Empty the cache, for example when other slices are shown."""
         self._made.clear()
 
-    def of(self, colors: tuple[int, ...]) -> QPixmap | None:
-        """Return the swatch for these palette indices, None if there are none."""
-        if not colors:
-            return None
+    def of(self, colors: tuple[int, ...]) -> QPixmap:
+        """Return the swatch for these palette indices; without any, the room to align texts."""
         key = self._theme.dark, colors
         if key not in self._made:
-            pixmap = self._transparent()
-            painter = QPainter(pixmap)
-            paint_swatch(painter, 0, 0, colors, self._theme)
-            painter.end()
+            side = self._theme.px(SWATCH)
+            pixmap = QPixmap(side * _SHARP, side * _SHARP)
+            pixmap.setDevicePixelRatio(_SHARP)
+            pixmap.fill(Qt.GlobalColor.transparent)
+            if colors:
+                painter = QPainter(pixmap)
+                paint_swatch(painter, 0, 0, colors, self._theme)
+                painter.end()
             self._made[key] = pixmap
         return self._made[key]
-
-    def blank(self) -> QPixmap:
-        """Return a transparent pixmap of a swatch's size, to align the texts of a column."""
-        key = self._theme.dark, ()
-        if key not in self._made:
-            self._made[key] = self._transparent()
-        return self._made[key]
-
-    def _transparent(self) -> QPixmap:
-        side = self._theme.px(SWATCH)
-        pixmap = QPixmap(side * _SHARP, side * _SHARP)
-        pixmap.setDevicePixelRatio(_SHARP)
-        pixmap.fill(Qt.GlobalColor.transparent)
-        return pixmap
 
 
 def paint_bar(painter: QPainter, rect: QRectF, color: QColor, theme: Theme) -> None:
@@ -150,7 +138,7 @@ def share_color(color: QColor, theme: Theme) -> QColor:
 
 
 def paint_share(
-    painter: QPainter, cell: QRect, share: float, color: QColor, theme: Theme, full: float = 1.0
+    painter: QPainter, cell: QRect, share: float, color: QColor, full: float = 1.0
 ) -> None:
     """Paint the bar behind the number of a cell.
 
@@ -317,7 +305,7 @@ class TreeCells(QStyledItemDelegate, Generic[Rows]):
             color = theme.color("slab")
             if share[1] is not None:
                 color = share_color(slice_color(share[1], theme), theme)
-            paint_share(painter, rect, share[0], color, theme)
+            paint_share(painter, rect, share[0], color)
         quiet = (
             node < 0 or text == MISSING or column.cell is Cell.LINE or rows.is_quiet(node, column)
         )

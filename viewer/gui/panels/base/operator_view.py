@@ -144,7 +144,7 @@ class OperatorDelegate(QStyledItemDelegate):
             self._change(painter, rect, row, text, index.column())
             return
         if kind is ColumnKind.SHARE:
-            paint_share(painter, rect, row.share, self._share_color(row), theme, row.full)
+            paint_share(painter, rect, row.share, self._share_color(row), row.full)
         faint = index.column() == len(self._model.contents.headings) - 1 or text == MISSING
         painter.setPen(theme.color("text2" if faint else "text1"))
         inside = rect.adjusted(inset, 0, -inset, 0)

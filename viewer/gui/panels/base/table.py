@@ -481,9 +481,7 @@ class TableModel(ArrangedModel[C]):
         if column.swatch is None:
             return None
         colors = column.swatch(contents, item, self.colors)
-        if colors is None:
-            return None
-        return self._swatches.of(tuple(colors)) or self._swatches.blank()
+        return None if colors is None else self._swatches.of(tuple(colors))
 
     @guard(Qt.ItemFlag.NoItemFlags)
     def flags(self, index: Index) -> Qt.ItemFlag:

@@ -530,7 +530,7 @@ class _Delegate(CellDelegate):
         fill = theme.color("slab")
         if color not in (SLAB, PLAIN):
             fill = share_color(slice_color(color, theme), theme)
-        paint_share(painter, rect, int(answer.bytes_a[item]) / answer.most_bytes, fill, theme)
+        paint_share(painter, rect, int(answer.bytes_a[item]) / answer.most_bytes, fill)
         painter.setFont(theme.font("cell"))
         painter.setPen(theme.color("text2" if text == MISSING else "text1"))
         inset = theme.px(_INSET)
