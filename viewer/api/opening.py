@@ -16,7 +16,7 @@ from viewer.api.profile import Profile
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.folders import files_in
 from viewer.formats.metadata_parsers import MetadataParser, also_with
-from viewer.reports.compare import compare_facts, compared
+from viewer.reports.compare import compare_facts, compared, read_noise
 from viewer.reports.compare_text import explanation, headline
 from viewer.reports.info import Facts
 from viewer.tables.command_rows import COMPARISON
@@ -321,8 +321,6 @@ def compare(
         UnreadableFile: For a file that cannot be read.
         ValueError: For arms that cannot be compared.
     """
-    from viewer.reports.compare import read_noise
-
     files_a, files_b = (files_in(paths_of(files)) for files in (a, b))
     options = option_texts(pair, clock, method, identifier_column, source_path, columns=columns)
     known_noise = read_noise(os.fspath(noise)) if noise is not None else None

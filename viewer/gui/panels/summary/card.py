@@ -58,6 +58,7 @@ from viewer.gui.panels.summary.sections import (
     FindingLink,
     IconMark,
     SectionColumn,
+    SessionsSection,
 )
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -205,8 +206,6 @@ class SummaryCard(SectionColumn):
         self._title()
         self._key_figures()
         if answer.sessions is not None:
-            from viewer.gui.panels.summary.sections import SessionsSection
-
             SessionsSection(self, host, answer.sessions, answer.shown)
         self._parts()
         self._wall_time()
