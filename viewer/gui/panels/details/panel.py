@@ -271,9 +271,7 @@ class Card(CardFrame):
         if len(parts) > _MOST_PLACES:
             lines.append(span(f"and {len(parts) - _MOST_PLACES} more", self._theme.tokens.text3))
         for line in lines:
-            line_label = label(line, self._theme, wrap=True, html=True)
-            line_label.linkActivated.connect(self._follow)
-            self._column.addWidget(line_label)
+            self._column.addWidget(self.linked(line))
 
     def _link_section(self, open_trace: OpenTrace, link: Link, key: int) -> None:
         tokens = self._theme.tokens
@@ -456,16 +454,14 @@ class Card(CardFrame):
         for member in members[:_MOST_MEMBERS]:
             row = QHBoxLayout()
             row.setSpacing(theme.px(8))
-            swatch = Swatch(self._colors(self._session.traces[trace], [member.index]), theme)
+            swatch = Swatch(self.colors(self._session.traces[trace], [member.index]), theme)
             row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignVCenter)
             # The name of an MLIR operation already includes its line.
             has_line = member.source is not None and not member.place
             line = f" · line {member.source.line}" if has_line and member.source else ""
             line += f" · {member.branch}" if member.branch else ""
             link = anchor(f"operator:{trace}:{member.index}", member.label, theme)
-            shown = label(link + span(line, theme.tokens.text3), theme, wrap=True, html=True)
-            shown.linkActivated.connect(self._follow)
-            row.addWidget(shown, 1)
+            row.addWidget(self.linked(link + span(line, theme.tokens.text3)), 1)
             box.addLayout(row)
         if len(members) > _MOST_MEMBERS:
             rest = len(members) - _MOST_MEMBERS
@@ -527,11 +523,8 @@ class Card(CardFrame):
         if answer.around is None and not (answer.flows.inputs or answer.flows.outputs):
             return
         table = costs.table if costs is not None and costs.open_trace is open_trace else None
-        colors = open_trace.operator_colors(self._session.state.scheme)
         for title, forward in (("Inputs from", False), ("Outputs to", True)):
-            section = FlowSection(
-                answer, trace, table, self._theme, self._follow, colors, forward=forward
-            )
+            section = FlowSection(self, answer, trace, table, forward=forward)
             self._head(title, f"{section.count}" if section.count else "")
             self.flows[title] = section
             self._column.addWidget(section)
@@ -547,7 +540,7 @@ class Card(CardFrame):
         is_single = len(wanted) == 1
         color = QColor(self._theme.tokens.text3)
         if is_single:
-            color = slice_color(self._colors(open_trace, wanted)[0], self._theme)
+            color = slice_color(self.colors(open_trace, wanted)[0], self._theme)
         rate = open_trace.axis.ns_per_tick
         times = [tick_to_ns(cost, rate) for cost in costs]
         unit = open_trace.file.unit
@@ -591,9 +584,7 @@ class Card(CardFrame):
         for (path, line), (_, text) in places.items():
             link = anchor(f"source:{line}:{path}", f"{file_name(path)}:{line}", self._theme)
             rest = "" if text == "" else "&nbsp;&nbsp;" + span(text, self._theme.tokens.text2)
-            place_label = label(link + rest, self._theme, wrap=True, html=True)
-            place_label.linkActivated.connect(self._follow)
-            self._column.addWidget(place_label)
+            self._column.addWidget(self.linked(link + rest))
         frame = list(places.values())[-1 if len(members) == 1 else 0][0]
         self._snippet(frame)
         callers = {(at.path, at.line): at for member in members if (at := member.caller)}
@@ -603,9 +594,7 @@ class Card(CardFrame):
                 for path, line in callers
             )
             text = span("Called from ", self._theme.tokens.text2) + ", ".join(links)
-            called_from = label(text, self._theme, wrap=True, html=True)
-            called_from.linkActivated.connect(self._follow)
-            self._column.addWidget(called_from)
+            self._column.addWidget(self.linked(text))
 
     def _snippet(self, frame: Frame) -> None:
         file = self._session.workspace.source(frame.path)

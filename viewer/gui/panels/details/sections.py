@@ -9,7 +9,7 @@ figure is unavailable, its row explains why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from viewer.analysis.cost.achieved_rates import TimedNodes, timed_by, timed_in
 from viewer.analysis.cost.costs import CostTable
@@ -52,7 +52,6 @@ from viewer.model.trace import Run
 from viewer.model.warm_up import counted_inferences, included_text
 from viewer.program.dataflow import NO_GRAPH, NO_GRAPH_IN_MAP, NO_GRAPH_IN_PROFILE, ExternalInput
 from viewer.program.program import Operator, Setting, base_name
-from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace, ramp_of, slice_colors
 from viewer.view.selection import place_among
 from viewer.view.state import SliceRef
@@ -79,7 +78,7 @@ class CardFrame(QWidget):
         """Return keys and values of a section, as text or HTML; {} if there is no such section."""
         return dict(self._grids[section].rows) if section in self._grids else {}
 
-    def _colors(self, open_trace: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
+    def colors(self, open_trace: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
         """Return the palette index of each operator in the current color scheme."""
         return colors_of(operators, open_trace.operator_colors(self._session.state.scheme))
 
@@ -100,7 +99,7 @@ class CardFrame(QWidget):
         swatch_column = QVBoxLayout()
         swatch_column.setContentsMargins(0, theme.px(3), 0, 0)
         session, operators = self._session, [m.index for m in members]
-        colors = self._colors(open_trace, operators)
+        colors = self.colors(open_trace, operators)
         note = ""
         if slice_ is not None:
             scheme = session.state.scheme
@@ -183,6 +182,12 @@ class CardFrame(QWidget):
         self._grids[title] = grid
         self._column.addWidget(grid)
         return grid
+
+    def linked(self, html: str) -> QLabel:
+        """Return a label whose links select, or show a source line."""
+        text = label(html, self._theme, wrap=True, html=True)
+        text.linkActivated.connect(self._follow)
+        return text
 
     def _head(self, title: str, hint: str = "", html: str = "") -> None:
         theme = self._theme
@@ -296,30 +301,24 @@ _WITHOUT_GRAPH = (NO_GRAPH, NO_GRAPH_IN_MAP, NO_GRAPH_IN_PROFILE)
 
 
 class FlowSection(QWidget):
-    """One direction: producers or consumers. `follow` is called with a link's target.
-
-    colors: the palette index of every operator.
-    """
+    """One direction: producers or consumers, with links of its card."""
 
     def __init__(
         self,
+        card: CardFrame,
         answer: FlowAnswer,
         trace: int,
         costs: CostTable | None,
-        theme: Theme,
-        follow: Callable[[str], None],
-        colors: Palette,
         *,
         forward: bool,
     ) -> None:
         super().__init__()
-        self._colors = colors
         open_trace, around = answer.open_trace, answer.around
         program = open_trace.table.program
-        self._theme = theme
+        self._card, self._open_trace, self._theme = card, open_trace, card._theme
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(theme.px(4))
+        self._column.setSpacing(card._theme.px(4))
         self.texts: list[str] = []
         ends = _by_operator(answer.flows.ends(forward=forward))
         cost_of = _costs(costs)
@@ -333,9 +332,7 @@ class FlowSection(QWidget):
         ]
         self.count = len(others) + len(slice_ends)
         for i in slice_ends[:_MOST_SHOWN]:
-            self._link(
-                None, open_trace.label(i), f"slice:{trace}:{i}", open_trace.length_text(i), follow
-            )
+            self._link(None, open_trace.label(i), f"slice:{trace}:{i}", open_trace.length_text(i))
         if len(slice_ends) > _MOST_SHOWN:
             self._line(f"and {group_digits(len(slice_ends) - _MOST_SHOWN)} more")
         # Operators of the slice's own flows come first, in the order of the keyboard commands.
@@ -361,7 +358,7 @@ class FlowSection(QWidget):
             if end is not None and operator in end.through:
                 beyond = " + ".join(program.operators[o].name for o in end.operators[:2])
                 parts.append(f"{'on to' if forward else 'from'} {beyond}")
-            self._link(operator, name, target, " · ".join(parts), follow)
+            self._link(operator, name, target, " · ".join(parts))
         if len(others) > _MOST_SHOWN:
             self._line(f"and {group_digits(len(others) - _MOST_SHOWN)} more")
         if around is not None and not forward:
@@ -378,21 +375,17 @@ class FlowSection(QWidget):
         elif not self.texts:
             self._line("No other operator uses its result." if forward else "No inputs.")
 
-    def _link(
-        self, operator: int | None, name: str, target: str, cost: str, follow: Callable[[str], None]
-    ) -> None:
+    def _link(self, operator: int | None, name: str, target: str, cost: str) -> None:
         theme, name = self._theme, name[:_LONGEST_NAME]
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
         operators = [] if operator is None else [operator]
-        swatch = Swatch(colors_of(operators, self._colors), theme)
+        swatch = Swatch(self._card.colors(self._open_trace, operators), theme)
         row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignTop)
         text = anchor(target, _breakable(name), theme)
         if cost:
             text += span(f" · {cost}", theme.tokens.text2)
-        text_label = label(text, theme, wrap=True, html=True)
-        text_label.linkActivated.connect(follow)
-        row.addWidget(text_label, 1)
+        row.addWidget(self._card.linked(text), 1)
         self._column.addLayout(row)
         self.texts.append(f"{name} · {cost}" if cost else name)
 
