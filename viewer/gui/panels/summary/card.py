@@ -658,7 +658,6 @@ class ModelCard(SectionColumn):
     """One section per ETRecord, source or program file, and a button that opens a profile."""
 
     def __init__(self, host: PanelHost) -> None:
-
         super().__init__(host)
         theme, space = host.theme, host.session.workspace
         for program in space.programs:
