@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -88,8 +87,10 @@ def open(
     paths = [path for argument in files for path in files_in(paths_of(argument))]
     if not paths:
         raise ValueError("nothing to open: give at least one file")
-    options = option_texts(pair, clock, method, identifier_column, source_path, part, columns)
-    options = replace(options, same_clock=_texts(same_clock), phases=_texts(phases))
+    options = option_texts(
+        columns, pair=pair, clock=clock, method=method, identifier_column=identifier_column,
+        source_path=source_path, part=part, same_clock=same_clock, phases=phases,
+    )  # fmt: skip
     return opened_again(paths, options, metadata)
 
 
@@ -117,25 +118,10 @@ def paths_of(files: Path | Iterable[Path]) -> list[str]:
     return matched
 
 
-def option_texts(
-    pair: Option,
-    clock: Option,
-    method: Option,
-    identifier_column: Option,
-    source_path: Option,
-    part: Option = (),
-    columns: Option = (),
-) -> OptionTexts:
+def option_texts(columns: Option, **options: Option) -> OptionTexts:
     """Return options as the texts of a command line."""
-    return OptionTexts(
-        pair=_texts(pair),
-        method=_texts(method),
-        identifier_column=_texts(identifier_column),
-        clock=_texts(clock),
-        source_path=_texts(source_path),
-        part=_texts(part),
-        columns=_columns(columns),
-    )
+    texts = {name: _texts(option) for name, option in options.items()}
+    return OptionTexts(columns=_columns(columns), **texts)
 
 
 def opened_workspace(
@@ -322,7 +308,10 @@ def compare(
         ValueError: For arms that cannot be compared.
     """
     files_a, files_b = (files_in(paths_of(files)) for files in (a, b))
-    options = option_texts(pair, clock, method, identifier_column, source_path, columns=columns)
+    options = option_texts(
+        columns, pair=pair, clock=clock, method=method, identifier_column=identifier_column,
+        source_path=source_path,
+    )  # fmt: skip
     known_noise = read_noise(os.fspath(noise)) if noise is not None else None
     of_a = opened_workspace(files_a, options.of_arm(files_a, files_b))
     of_b = opened_workspace(files_b, options.of_arm(files_b, files_a))
