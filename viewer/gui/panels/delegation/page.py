@@ -151,7 +151,7 @@ def page_of(shown: OpenTrace, report: DelegationReport, base: FigureBase) -> Del
         return "", base.text(ticks), share, rest, operators, group_digits(slices), line
 
     several = len({row.method for row in report.instances}) > 1
-    _section(rows, DELEGATES, *_delegates_text(report, delegated, whole, what))
+    rows.add_section(DELEGATES, *_delegates_text(report, delegated, whole, what))
     for row in report.instances:
         rest = row.unattributed
         left = MISSING if rest is None else base.text(rest)
@@ -171,9 +171,9 @@ def page_of(shown: OpenTrace, report: DelegationReport, base: FigureBase) -> Del
     if report.has_calls:
         if report.not_delegated_rows:
             text = f"{format_time(not_delegated)} · {_share(not_delegated, whole)} of {what}"
-            _section(rows, NOT_DELEGATED, text, UPPER_BOUND)
+            rows.add_section(NOT_DELEGATED, text, UPPER_BOUND)
         else:
-            _section(rows, NOT_DELEGATED, "", ALL_DELEGATED)
+            rows.add_section(NOT_DELEGATED, "", ALL_DELEGATED)
         for out in _most(report.not_delegated_rows):
             own, count = members(out.operators), str(len(out.operators) or MISSING)
             texts = cells(out.ticks, "", count, out.slices, line_of(own))
@@ -182,7 +182,7 @@ def page_of(shown: OpenTrace, report: DelegationReport, base: FigureBase) -> Del
             is_part = bool(own) and delegated_operators.issuperset(out.operators)
             nodes = _nodes_text(shown, out) if is_part else ""
             _outside(rows, out, texts, keys, same_label.get(out.operators, ""), nodes)
-    _section(rows, LINKS, *_links_text(report))
+    rows.add_section(LINKS, *_links_text(report))
     for reason in report.unlinked:
         amount = f"{counted(reason.slices, 'slice')}"
         if reason.ticks:
@@ -204,7 +204,7 @@ def page_of(shown: OpenTrace, report: DelegationReport, base: FigureBase) -> Del
         summed_heading(base, figure_terms.COUNT, ColumnKind.NUMBER, 60, _CALLS),
         Heading(LINE, ColumnKind.NUMBER, _LINE_WIDTH),
     )
-    return _page(headings, rows, program, parts, whole)
+    return rows.page(headings, program, parts, whole)
 
 
 def _nodes_text(shown: OpenTrace, row: NotDelegated) -> str:
@@ -241,7 +241,7 @@ def record_page(program: Program, report: DelegationReport) -> DelegationPage:
     counts = lowering_counts(report)
     text = " · ".join(filter(None, (counts.operators_text, counts.calls_text)))
     rows = _Rows()
-    _section(rows, DELEGATES, *((text,) if counts.calls else ("", NONE_RECORDED)))
+    rows.add_section(DELEGATES, *((text,) if counts.calls else ("", NONE_RECORDED)))
     for row in report.instances:
         count = MISSING if row.why else group_digits(len(row.operators))
         own = [program.operators[i] for i in row.operators]
@@ -249,7 +249,7 @@ def record_page(program: Program, report: DelegationReport) -> DelegationPage:
         _instance(rows, row, several, ("", count, line_of(own)), keys)
     outside = replace(counts, delegated=0).operators_text
     below = PARTLY if counts.partly else NONE_OUTSIDE if counts.delegated and not outside else ""
-    _section(rows, NOT_DELEGATED, outside, below)
+    rows.add_section(NOT_DELEGATED, outside, below)
     for out in report.not_delegated_rows:
         own = [program.operators[i] for i in out.operators]
         texts = "", group_digits(len(out.operators)), line_of(own)
@@ -259,7 +259,7 @@ def record_page(program: Program, report: DelegationReport) -> DelegationPage:
         Heading("Operators", ColumnKind.NUMBER, 90),
         Heading(LINE, ColumnKind.NUMBER, _LINE_WIDTH),
     )
-    return _page(headings, rows, program)
+    return rows.page(headings, program)
 
 
 class _Rows:
@@ -267,66 +267,35 @@ class _Rows:
 
     def __init__(self, most: int = 0) -> None:
         self._most = most
-        self.items: list[DelegationItem] = []
-        self.rows: list[TableRow] = []
+        self._items: list[DelegationItem] = []
+        self._rows: list[TableRow] = []
 
-    def add(
+    def add(self, item: DelegationItem, row: TableRow) -> None:
+        """Add a row."""
+        self._rows.append(replace(row, group=len(self._items)))
+        self._items.append(item)
+
+    def add_section(self, title: str, hint: str, below: str = "") -> None:
+        """Add a section's title row. hint: text next to the title. below: text below it."""
+        item = DelegationItem(DelegationLine.SECTION, title)
+        self.add(item, TableRow((), "", title, hint, ("",), (title,), detail=below))
+
+    def share(self, ticks: int) -> float:
+        """Return the length of a bar."""
+        return ticks / self._most if self._most else 0.0
+
+    def page(
         self,
-        item: DelegationItem,
-        operators: tuple[int, ...],
-        name: tuple[str, str],
-        hint: str,
-        texts: tuple[str, ...],
-        keys: tuple[float | str, ...],
-        *,
-        ticks: int = 0,
-        tone: str = "slab",
-        full: float = 1.0,
-        detail: str = "",
-    ) -> None:
-        """name: module ("" for none) and operator. Other parameters are as in `TableRow`."""
-        share = ticks / self._most if self._most else 0.0
-        self.rows.append(
-            TableRow(
-                operators,
-                *name,
-                hint,
-                texts,
-                keys,
-                share,
-                tone,
-                group=len(self.items),
-                full=full,
-                detail=detail,
-            )
-        )
-        self.items.append(item)
-
-
-def _page(
-    headings: tuple[Heading, ...],
-    rows: _Rows,
-    program: Program | None,
-    parts: tuple[tuple[str, str, float], ...] = (),
-    whole: float = 0,
-) -> DelegationPage:
-    contents = OperatorContents(headings, tuple(rows.rows))
-    if program is not None:
-        contents = replace(contents, place=lambda i: source_place(program, i))
-    return DelegationPage(contents, tuple(rows.items), parts, whole)
-
-
-def _section(rows: _Rows, title: str, hint: str, below: str = "") -> None:
-    """Add a section's title row. hint: text next to the title. below: text in lines below it."""
-    rows.add(
-        DelegationItem(DelegationLine.SECTION, title),
-        (),
-        ("", title),
-        hint,
-        ("",),
-        (title,),
-        detail=below,
-    )
+        headings: Iterable[Heading],
+        program: Program | None,
+        parts: tuple[tuple[str, str, float], ...] = (),
+        whole: float = 0,
+    ) -> DelegationPage:
+        """Return all rows."""
+        contents = OperatorContents(tuple(headings), tuple(self._rows))
+        if program is not None:
+            contents = replace(contents, place=lambda i: source_place(program, i))
+        return DelegationPage(contents, tuple(self._items), parts, whole)
 
 
 def _instance(
@@ -344,17 +313,12 @@ def _instance(
         if part
     )
     covered = row.covered / row.ticks if row.ticks and not unknown else 1.0
+    share = rows.share(row.ticks)
     rows.add(
         DelegationItem(DelegationLine.INSTANCE, DELEGATES, row),
-        row.operators,
-        name_parts(row.label),
-        hint,
-        texts,
-        keys,
-        ticks=row.ticks,
-        full=covered,
-        detail=detail,
-    )
+        TableRow(row.operators, *name_parts(row.label), hint, texts, keys, share, full=covered,
+                 detail=detail),
+    )  # fmt: skip
 
 
 def _outside(
@@ -373,24 +337,19 @@ def _outside(
     hint = " · ".join(filter(None, (hint, same_label_hint, logged)))
     item = DelegationItem(DelegationLine.NOT_DELEGATED, NOT_DELEGATED, row)
     module, op = name_parts(row.label)
-    name = module, f"{op} › {nodes}" if nodes else op
-    detail = f"Not delegated: {row.why}" if row.why else ""
-    rows.add(item, row.operators, name, hint, texts, keys, ticks=row.ticks, detail=detail)
+    op = f"{op} › {nodes}" if nodes else op
+    share, detail = rows.share(row.ticks), f"Not delegated: {row.why}" if row.why else ""
+    rows.add(item, TableRow(row.operators, module, op, hint, texts, keys, share, detail=detail))
 
 
 def _reason(rows: _Rows, row: Unlinked, amount: str) -> None:
     title = row.reason.text[:1].upper() + row.reason.text[1:]
     tone = "warning" if row.reason.state is LinkState.UNLINKED else "text3"
     keys = (title, row.ticks, row.ticks, -1, -1, row.slices, -1)
+    texts = row.remedy, amount
     rows.add(
         DelegationItem(DelegationLine.REASON, LINKS, row),
-        (),
-        ("", title),
-        row.backend,
-        (row.remedy, amount),
-        keys,
-        tone=tone,
-        detail=row.remedy,
+        TableRow((), "", title, row.backend, texts, keys, tone=tone, detail=row.remedy),
     )
 
 
@@ -405,9 +364,8 @@ def _delegates_text(
         return "", NONE_CALLED
     hint = f"{format_time(delegated)} · {_share(delegated, whole)} of {what}"
     operators = {i for row in called for i in row.operators}
-    sentences = (
-        [f"{counted(len(operators), 'operator')} in {_calls_text(called)}"] if operators else []
-    )
+    calls = counted(len(called), "delegate call")
+    sentences = [f"{counted(len(operators), 'operator')} in {calls}"] if operators else []
     known = [row for row in called if row.unattributed is not None]
     ticks = sum(row.ticks for row in known)
     if ticks:
@@ -418,11 +376,6 @@ def _delegates_text(
         )
     text = "; ".join(sentences)
     return hint, f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _calls_text(ran: list[Instance]) -> str:
-    """Return "10 delegate calls" or "1 delegate call"."""
-    return counted(len(ran), "delegate call")
 
 
 def _links_text(report: DelegationReport) -> tuple[str, str]:
@@ -472,18 +425,16 @@ class ComparedDelegation:
 
     @property
     def subtitle(self) -> str:
-        """What the figures are."""
         return f"totals, {self.found.subtitle}"
 
 
 def compare_delegation(open_comparison: OpenComparison) -> ComparedDelegation:
-    """Return the report of a comparison."""
     changes = delegation_changes(open_comparison.calls, open_comparison.at(DELEGATE))
     for side in (0, 1):
         typical = open_comparison.typical(side)
         if typical is not None:
             open_comparison.rows_of_slices(typical[0], DELEGATE)  # cached: a row selects slices
-    return ComparedDelegation(open_comparison, changes, _Page(open_comparison, changes).made())
+    return ComparedDelegation(open_comparison, changes, _ComparedPage(changes).made())
 
 
 def only_in(arm: int) -> str:
@@ -491,25 +442,23 @@ def only_in(arm: int) -> str:
     return f"Delegated only in {'AB'[arm]}"
 
 
-class _Page:
-    """Builds the rows with their items, section by section."""
+class _ComparedPage:
+    """Builds the rows of a comparison, section by section."""
 
-    def __init__(self, open_comparison: OpenComparison, changes: DelegationChanges) -> None:
-        self._found, self._changes = open_comparison, changes
+    def __init__(self, changes: DelegationChanges) -> None:
+        self._changes = changes
         self._calls = changes.calls
         self._has_lines = self._calls.a.program is not None
         rows_compared = [self._calls.compared[number] for number in changes.rows]
         self._scale = scale_of([*rows_compared, *changes.by_delegate.compared])
-        self._items: list[DelegationItem] = []
-        self._rows: list[TableRow] = []
+        self._rows = _Rows()
 
     def made(self) -> DelegationPage:
-        """Return the page."""
         changes = self._changes
         if not changes.has_calls:
-            self._section(DELEGATES, "", NO_COMPARED_CALLS)
+            self._rows.add_section(DELEGATES, "", NO_COMPARED_CALLS)
             return self._page()
-        self._section(DELEGATES, *_coverage_texts(changes))
+        self._rows.add_section(DELEGATES, *_coverage_texts(changes))
         by_delegate = changes.by_delegate
         self._compared(DELEGATES, by_delegate, range(len(by_delegate.rows)), DELEGATE)
         if changes.rows:
@@ -517,7 +466,7 @@ class _Page:
                 f"{group_digits(arm_coverage.calls)} in {name}"
                 for name, arm_coverage in zip("AB", changes.coverage, strict=True)
             )
-            self._section(CALLED, counts, NOT_DIVIDED)
+            self._rows.add_section(CALLED, counts, NOT_DIVIDED)
             self._compared(CALLED, self._calls, changes.rows, CALLS)
         for arm in (1, 0):
             if changes.only_in[arm]:
@@ -531,34 +480,21 @@ class _Page:
             replace(panel_column, tip=TOTALS) if panel_column.title in "AB" else panel_column
             for panel_column in headings
         )
-        contents = OperatorContents(tuple(columns), tuple(self._rows))
-        program = self._calls.a.program
-        if program is not None:
-            contents = replace(contents, place=lambda i: source_place(program, i))
-        return DelegationPage(contents, tuple(self._items))
-
-    def _section(self, title: str, hint: str, below: str) -> None:
-        item = DelegationItem(DelegationLine.SECTION, title)
-        self._add(item, TableRow((), "", title, hint, ("",), (title,), detail=below))
-
-    def _add(self, item: DelegationItem, row: TableRow) -> None:
-        self._rows.append(replace(row, group=len(self._items)))
-        self._items.append(item)
+        return self._rows.page(columns, self._calls.a.program)
 
     def _compared(
         self, section: str, comparison: Comparison, numbers: Iterable[int], level: str
     ) -> None:
         rows = change_rows(comparison, numbers, self._scale, has_lines=self._has_lines)
         for row in rows:
-            item = DelegationItem(
-                DelegationLine.CHANGE, section, ComparedRow(level, row.group)
-            )  # fmt: skip
+            of = ComparedRow(level, row.group)
+            item = DelegationItem(DelegationLine.CHANGE, section, of)
             if level == DELEGATE:  # all of its operators say nothing
                 name = NOT_DELEGATED if row.op == NOT_DELEGATED_ROW else row.op
                 row = replace(
                     row, operators=(), op=name, texts=(*row.texts[:6], "")[: len(row.texts)]
                 )
-            self._add(item, row)
+            self._rows.add(item, row)
 
     def _moved(self, arm: int, moved: Sequence[MovedCall]) -> None:
         """Add the section of what is delegated in an arm, and not in the other one."""
@@ -572,11 +508,11 @@ class _Page:
             "share their delegate calls, which are compared above."
         )
         section = only_in(arm)
-        self._section(section, hint, below)
+        self._rows.add_section(section, hint, below)
         for moved_call in moved:
             of = ComparedRow(CALLS, moved_call.row)
             item = DelegationItem(DelegationLine.CHANGE, section, of)
-            self._add(item, self._moved_row(arm, moved_call))
+            self._rows.add(item, self._moved_row(arm, moved_call))
 
     def _moved_row(self, arm: int, moved_call: MovedCall) -> TableRow:
         outside, inside = (self._calls.a, self._calls.b) if arm else (self._calls.b, self._calls.a)
@@ -622,12 +558,10 @@ class _Page:
         if not rows or not self._changes.rows:
             return
         rows_compared = [self._calls.compared[number] for number in rows]
-        a, b = (
-            sum(each.a_ns or 0.0 for each in rows_compared),
-            sum(each.b_ns or 0.0 for each in rows_compared),
-        )
+        a = sum(each.a_ns or 0.0 for each in rows_compared)
+        b = sum(each.b_ns or 0.0 for each in rows_compared)
         hint = f"medians add up to {format_time(round(a))} in A, {format_time(round(b))} in B"
-        self._section(OUTSIDE_BOTH, hint, "")
+        self._rows.add_section(OUTSIDE_BOTH, hint)
         self._compared(OUTSIDE_BOTH, self._calls, rows, CALLS)
 
 
