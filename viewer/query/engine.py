@@ -268,12 +268,10 @@ def place_of(error: Exception) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def named(text: str) -> str:
-    """Return a name of SQL."""
     return '"' + text.replace('"', '""') + '"'
 
 
@@ -297,7 +295,6 @@ def is_time(name: str, type_name: str) -> bool:
 
 
 def value_text(name: str, type_name: str, value: Any) -> str:
-    """Return the text of a value in a column."""
     if value is None:
         return MISSING
     if is_time(name, type_name):
@@ -308,7 +305,6 @@ def value_text(name: str, type_name: str, value: Any) -> str:
 
 
 def cell_text(result: Result, row: int, column: int) -> str:
-    """Return the text of a cell."""
     return value_text(result.columns[column], result.types[column], result.rows[row][column])
 
 

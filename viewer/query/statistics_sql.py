@@ -77,7 +77,6 @@ class CopiedTable:
 
 
 def statistics_sql(table: CopiedTable) -> str:
-    """Return the query of a table."""
     return _Query(table).text()
 
 
@@ -92,7 +91,6 @@ class _Query:
         self.ns, self.tick = table.rate.numerator, table.rate.denominator
 
     def text(self) -> str:
-        """Return the whole query."""
         parts = [f"pieces AS ({self._pieces(self.key)})"]
         parts.append(self._timed("timed", "pieces", "group_id"))
         parts.append(f"groups AS (SELECT group_id, label,{self._figures()}\n  FROM timed "

@@ -88,11 +88,9 @@ class Plan:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The arms that it has: A, or A and B."""
         return ARMS[: len(self.programs)]
 
     def program(self, arm: str) -> Program:
-        """The program of an arm."""
         return self.programs[ARMS.index(arm)]
 
     def next_arm(self, whole: Mapping[str, int]) -> str | None:

@@ -77,7 +77,6 @@ class AnswerTable:
         text.detach()
 
     def grid(self) -> Iterator[str]:
-        """Yield the lines of a boxed table."""
         numbers = [str(i) for i in range(len(self))]
         columns = [("", numbers, True)]
         columns += [(name, *_cells(values)) for name, values in self.columns.items()]

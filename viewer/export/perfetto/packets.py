@@ -83,19 +83,15 @@ class InternedStrings:
         return self._next[table] - count + 1
 
     def event_name(self, text: str) -> int:
-        """Return the number of a slice name."""
         return self._number("event_names", text)
 
     def category(self, text: str) -> int:
-        """Return the number of a category."""
         return self._number("event_categories", text)
 
     def argument(self, name: str) -> int:
-        """Return the number of an argument name."""
         return self._number("debug_annotation_names", name)
 
     def value(self, text: str) -> int:
-        """Return the number of an argument text."""
         return self._number(_VALUES, text)
 
     def values(self, texts: Sequence[str]) -> Ints:
@@ -110,7 +106,6 @@ class InternedStrings:
         return np.arange(first, first + len(texts))
 
     def correlation(self, text: str) -> int:
-        """Return the number of a correlation ID."""
         return self._number("correlation_id_str", text)
 
     def packets(self) -> bytes:

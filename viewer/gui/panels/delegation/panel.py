@@ -74,14 +74,12 @@ class DelegationModel(OperatorModel):
         self._open: set[str] = set()  # titles of sections whose rows are all shown
 
     def expand(self, section: str) -> None:
-        """Show all rows of a section."""
         self.beginResetModel()
         self._open.add(section)
         self._arrange()
         self.endResetModel()
 
     def entry(self, row: int) -> DelegationItem:
-        """Return what a row shows."""
         return self._entry_of(self.rows[row])
 
     def _entry_of(self, row: TableRow) -> DelegationItem:
@@ -387,7 +385,6 @@ class DelegationPanel(OperatorTracePanel[Shown]):
         super()._follow()
 
     def show_answer(self, answer: Shown) -> None:
-        """Show the report of a profile or of a comparison."""
         if isinstance(answer, ComparedDelegation):
             self._color()
             self._fill(answer.page)
@@ -426,7 +423,6 @@ class DelegationPanel(OperatorTracePanel[Shown]):
         self._show_table(f"{what}: open a profile to see times")
 
     def empty_state(self) -> Sentence:
-        """Return the sentence shown without a report."""
         return Sentence(NO_METHODS if self._session.workspace.paths else NOTHING)
 
     def clear_page(self) -> None:

@@ -264,7 +264,6 @@ class GraphControls(QWidget):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the whole model is shown."""
         return self.modes.buttons[GraphMode.WHOLE].isChecked()
 
     def set_mode(self, mode: GraphMode) -> None:

@@ -198,7 +198,6 @@ class CostFigures:
 
     @property
     def base(self) -> FigureBase:
-        """What the figures are per."""
         return self.answer.base
 
     def text(self, operator: int) -> str:
@@ -249,7 +248,6 @@ class ChangeFigures:
 
     @property
     def changes(self) -> OperatorChanges:
-        """The rows of each operator."""
         return self.comparison.operators
 
     @property
@@ -416,7 +414,6 @@ class Measure:
 
     @property
     def least(self) -> str:
-        """The start of the scale as text."""
         return f"10⁻{'⁰¹²³⁴⁵⁶⁷⁸⁹'[self.decades]}" if self.decades else "0"
 
     def most(self, value: int | float) -> str:
@@ -553,7 +550,6 @@ class Amounts:
 
     @cached_property
     def most(self) -> Ints | Floats:
-        """The largest value of an operator."""
         return np.asarray(self.own[self.tree.operator >= 0].max(initial=0))
 
     @cached_property
@@ -650,7 +646,6 @@ class NodeColors:
 
 
 def colors_of(fill: Fill, theme: Theme) -> NodeColors:
-    """Return the colors of a node with a fill."""
     if isinstance(fill, ChangeFill):
         return _colors_of_change(fill, theme)
     if isinstance(fill, CallFill):

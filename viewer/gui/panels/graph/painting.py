@@ -265,7 +265,6 @@ class GraphPainter:
         frame.paint_plain()
 
     def colors(self, fill: Fill) -> NodeColors:
-        """Return the colors of a fill."""
         if fill not in self._colors:
             self._colors[fill] = colors_of(fill, self.theme)
         return self._colors[fill]
@@ -366,7 +365,6 @@ class _Frame:
         return width
 
     def _fits(self, text: str, role: FontRole, size: int, room: float) -> bool:
-        """Whether the whole text has room."""
         return bool(text) and self._cache.cut(text, role, size, room)[0] == visible_controls(text)
 
     def _paint_chip(

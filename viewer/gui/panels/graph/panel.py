@@ -337,7 +337,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.show_page()
 
     def _mark(self) -> None:
-        """Highlight what shows selected operators."""
         operators = self._selected() or self._picked
         picture, answer = self.view.picture, self.answer
         if picture is None or answer is None:
@@ -355,7 +354,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     @Slot(int)
     def toggle(self, node: int) -> None:
-        """Open or close a group."""
         answer = self.answer
         if answer is None:
             return
@@ -430,7 +428,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     @Slot()
     def show_whole(self) -> None:
-        """Show all operators of the model."""
         self._is_mode_chosen = True
         self.controls.set_mode(GraphMode.WHOLE)
         self.refresh()
@@ -448,7 +445,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     @Slot()
     def copy(self) -> None:
-        """Copy a picture of the whole graph."""
         picture = self.view.picture
         if picture is not None and not self.is_empty:
             image = picture_image(picture, self.view.marked, self._theme)

@@ -244,7 +244,6 @@ class GraphSubject:
 
     @property
     def title(self) -> str:
-        """What the graph shows."""
         if self.figures is None:
             return f"{display_name(self.program.path)}, without a profile"
         return self.figures.title
@@ -405,7 +404,6 @@ class GraphAnswer:
 
     @property
     def seeds(self) -> Ints:
-        """The nodes that a neighborhood is around."""
         around = self.around
         if around is None:
             return np.zeros(0, np.int64)
@@ -488,7 +486,6 @@ _MOST_CARRIED = 4  # edges that a tooltip names
 
 
 def node_tip(answer: GraphAnswer, node: int) -> str:
-    """Return the tooltip of a visible node."""
     lines = _group_lines if answer.model.tree.operator[node] < 0 else _operator_lines
     return "\n".join(cut_line(line) for line in lines(answer, node))
 

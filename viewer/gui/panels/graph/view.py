@@ -69,7 +69,6 @@ class Minimap(QWidget):
                       self._seen.size() * self._scale)  # fmt: skip
 
     def show_picture(self, picture: GraphPicture | None, painter: GraphPainter) -> None:
-        """Show another picture."""
         self._picture, self._painter, self._pixmap = picture, painter, None
         self.place()
 
@@ -94,7 +93,6 @@ class Minimap(QWidget):
         self.show_range(self._seen)
 
     def show_range(self, seen: QRectF) -> None:
-        """Show which part of the picture is visible."""
         if self._picture is None or seen.isEmpty():
             return
         self.setVisible(not seen.contains(QRectF(QPointF(0, 0), self._picture.size)))
@@ -336,7 +334,6 @@ class GraphView(QWidget):
         self._fits = True
 
     def center_on(self, middle: QPointF, scale: float) -> None:
-        """Show a point of the drawing in the middle."""
         self.scale = scale
         self._origin = QPointF(self.width() / 2, self.height() / 2) - middle * scale
         self.update()
@@ -350,7 +347,6 @@ class GraphView(QWidget):
         self.move_drawing(QPointF(0, 0))
 
     def move_drawing(self, by: QPointF) -> None:
-        """Pan by some px."""
         self._origin += by
         self._fits = False
         if self.picture is not None:
@@ -619,7 +615,6 @@ class GraphView(QWidget):
         return pixels
 
     def retheme(self) -> None:
-        """Paint again after the theme changed."""
         self.painter = GraphPainter(self._theme)
         self.minimap.show_picture(self.picture, self.painter)
         self.update()

@@ -50,8 +50,6 @@ _NONE: Ints = np.empty(0, np.int64)
 
 @has_role(QAccessible.Role.Graphic)
 class ArenaView(BoxView):
-    """Shows the storages of one answer."""
-
     LEAST_SPAN = 3  # instructions or ticks
     _bands: Sequence[ArenaBand] = ()
 
@@ -89,7 +87,6 @@ class ArenaView(BoxView):
 
     @property
     def axis(self) -> ArenaAxis | None:
-        """The axis that is shown."""
         return self._axis
 
     # -- range -----------------------------------------------------------------------------------
@@ -100,7 +97,6 @@ class ArenaView(BoxView):
 
     @property
     def shown_range(self) -> tuple[int, int]:
-        """The range of the axis that is shown."""
         return self._range
 
     def zoom_to(self, box: int) -> None:

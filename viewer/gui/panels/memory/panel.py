@@ -249,8 +249,6 @@ def _answer(question: MemoryQuestion, mode: MemoryMode) -> _Page:
 
 
 class MemoryPanel(AnswerPanel[_Page]):
-    """The plan of one method."""
-
     SYNC_LIMIT = 500  # instructions: 20 ms
 
     def __init__(self, host: PanelHost) -> None:
@@ -332,7 +330,6 @@ class MemoryPanel(AnswerPanel[_Page]):
     # -- question --------------------------------------------------------------------------------
 
     def _methods(self) -> list[tuple[Executable, ExecutableMethod]]:
-        """Return all methods of the open program files."""
         files = self._session.workspace.executables
         return [(file, method) for file in files for method in file.methods]
 
@@ -377,7 +374,6 @@ class MemoryPanel(AnswerPanel[_Page]):
         super().refresh()
 
     def question(self) -> Question | None:
-        """Return the question about the current method."""
         self._offer()
         current = self._current()
         if current is None:
@@ -425,7 +421,6 @@ class MemoryPanel(AnswerPanel[_Page]):
         self.chooser.setVisible(len(methods) > 1)
 
     def empty_state(self) -> Sentence:
-        """Explain what to open."""
         return Sentence(NOTHING, "Open files…", self.host.open_files)
 
     def clear_page(self) -> None:
@@ -446,7 +441,6 @@ class MemoryPanel(AnswerPanel[_Page]):
         return None if self.answer is None else self.answer.rows_in(self.mode)
 
     def show_answer(self, page: _Page) -> None:
-        """Show a plan."""
         answer = page.answer
         has_modules = any(writer.module for writer in answer.writers)
         if self.mode is MemoryMode.MODULE and not has_modules:

@@ -41,12 +41,10 @@ class ModelChanges:
 
     @property
     def tree(self) -> ModuleTree:
-        """The modules of A."""
         return self.modules.tree
 
     @property
     def subtitle(self) -> str:
-        """What the figures are."""
         return self.found.subtitle
 
     @property

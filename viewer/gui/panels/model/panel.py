@@ -161,8 +161,6 @@ class ModelAnswer:
 
 
 class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
-    """Modules by cost."""
-
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     def __init__(self, host: PanelHost) -> None:
@@ -362,7 +360,6 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
 
     @Slot()
     def _select(self) -> None:
-        """Highlight the row of the current selection."""
         rows, answer = self.model.rows, self.costs
         if isinstance(rows, ComparedRows) and not self._choosing:
             self._mark(rows.find_selected(self._session))
@@ -390,7 +387,6 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
 
     @Slot(int)
     def _choose(self, node: int) -> None:
-        """Select what a row shows."""
         answer, rows = self.costs, self.model.rows
         if rows is None:
             return
@@ -441,7 +437,6 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
 
     @Slot(int)
     def _enter(self, node: int) -> None:
-        """Zoom to a slice."""
         rows = self.model.rows
         is_slice = rows is not None and rows.items[node].kind is RowKind.SLICE
         if is_slice and self._session.state.slice is not None:

@@ -168,7 +168,6 @@ class ModelRows(GrownRows[ModelRow], CostRows):
 
     @property
     def program(self) -> Program:
-        """The program whose modules these are."""
         return self.tree.program
 
     def items_below(self, node: int) -> list[ModelRow]:
@@ -319,7 +318,6 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         return self.operators(self.items[row.parent])
 
     def figures(self, row: ModelRow) -> ModelFigures:
-        """Return the numbers of a row."""
         costed = self.costed
         if costed is None or row.kind is RowKind.REST:
             return _NONE
@@ -526,7 +524,6 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         return self.share(row) or 0.0, self.swatch(node)[0] if is_operator else None
 
     def text(self, row: ModelRow, cell: TreeColumn) -> str:
-        """Return the text of a cell."""
         if cell is ModelColumn.NAME:
             return self.name(row)
         if self.costed is None:

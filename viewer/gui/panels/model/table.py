@@ -23,8 +23,6 @@ from viewer.view.open_trace import OpenTrace
 
 
 class RowKind(Enum):
-    """What a row shows."""
-
     MODULE = "module"
     OPERATOR = "operator"
     SET = "shared"
@@ -180,7 +178,6 @@ class ModelCosts:
 
     @cached_property
     def base(self) -> FigureBase:
-        """What the figures are per."""
         return self.shown.base_of(self.scope)
 
     def base_of(self, column: TreeColumn) -> FigureBase:
@@ -203,7 +200,6 @@ class ModelCosts:
         return self.base_of(column).titled(column.title)
 
     def tip(self, column: TreeColumn) -> str:
-        """Return the tooltip of a column."""
         base = self.base_of(column)
         is_sum = column in (ModelColumn.SUM, ModelColumn.SLICES)
         more = self.base.sum_explanation if is_sum else base.explanation
@@ -211,7 +207,6 @@ class ModelCosts:
 
     @property
     def share_term(self) -> FigureTerm:
-        """What the shares are of."""
         whole = whole_text(self.shown.trace, figure_terms.BUSY_TIME)
         return figure_terms.share(whole, f"{figure_terms.TOTAL.title} time", self.base)
 

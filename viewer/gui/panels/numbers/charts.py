@@ -73,7 +73,6 @@ class ErrorChart(BarChart):
         self.viewport().update()
 
     def row_of(self, bar: int) -> int:
-        """Return the row of a bar."""
         assert self.bars is not None
         return int(self.bars.rows[bar])
 
@@ -263,12 +262,10 @@ class HeatMap(Chart):
         return self.plane is not None
 
     def box_of(self, row: int, column: int) -> int:
-        """Return the box of a cell."""
         assert self.plane is not None
         return int(row * self.plane.size.shape[1] + column)
 
     def cell_of(self, box: int) -> tuple[int, int]:
-        """Return the row and column of a box."""
         assert self.plane is not None
         return divmod(box, int(self.plane.size.shape[1]))
 
@@ -364,7 +361,6 @@ class HeatMap(Chart):
         self._show(QRectF(view.left() + left, view.top() + top, wide, high))
 
     def zoom_to(self, box: int) -> None:
-        """Show a cell with some around it."""
         (row, column), view = self.cell_of(box), self._whole
         factor = max(max(view.width(), view.height()) / (2 * _AROUND + 1), 1.0)
         wide, high = view.width() / factor, view.height() / factor

@@ -109,7 +109,6 @@ class DetailView(QWidget):
 
     @property
     def is_pending(self) -> bool:
-        """Whether a tensor is being read."""
         return self._latest.pending
 
     def clear(self) -> None:

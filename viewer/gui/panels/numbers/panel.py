@@ -265,7 +265,6 @@ class NumbersPanel(PagePanel):
 
     @property
     def figures(self) -> MeasuredNumbers | None:
-        """The figures so far."""
         return None if self._feed is None else self._feed.figures
 
     @property
@@ -458,7 +457,6 @@ class NumbersPanel(PagePanel):
             self._show_detail(self.figures)
 
     def _mark_rows(self, *, scroll: bool) -> None:
-        """Select the marked rows in the table."""
         self.table.mark_numbers(set(self._rows), scroll=scroll)
 
 

@@ -62,7 +62,6 @@ def _keys(i: int, kind: ColumnKind, result: Result) -> NDArray[Any]:
 
 
 def table_of(result: Result) -> PanelTable[Result]:
-    """Return the table of a result."""
     columns = []
     for i, (name, type_name) in enumerate(zip(result.columns, result.types, strict=True)):
         kind = kind_of(name, type_name)
@@ -176,7 +175,6 @@ class ResultChart(Chart):
         self._show_anew(stays=False)
 
     def row_of(self, box: int) -> int:
-        """Return the row of a box in the result."""
         return int(self._contents.rows[self._order[box]])
 
     def box_of(self, row: int) -> int:
@@ -185,7 +183,6 @@ class ResultChart(Chart):
         return int(boxes[0]) if len(boxes) else NONE
 
     def mark_row(self, row: int) -> None:
-        """Mark the box of a row."""
         self._mark_chosen(self.box_of(row))
 
     # -- what a box is ---------------------------------------------------------------------------
@@ -216,7 +213,6 @@ class ResultChart(Chart):
         return f"{columns[contents.dimension]}: {name}", f"{columns[contents.measure]}: {number}"
 
     def zoom_to(self, box: int) -> None:
-        """Show a box with some around it."""
         span = min(17, self._span) if not self._is_by_value else self._span // 10
         self._show_from(round(self._place[box] - span / 2), max(span, 1))
 
@@ -365,7 +361,6 @@ class ResultArea(QWidget):
         self.message.setVisible(bool(text))
 
     def show_note(self, text: str) -> None:
-        """Say something about the rows."""
         self.note.setText(text)
         self.note.show()
 

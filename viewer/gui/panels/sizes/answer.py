@@ -87,7 +87,6 @@ class SizesAnswer:
 
     @property
     def is_compared(self) -> bool:
-        """Whether there are two files."""
         return self.b is not None
 
     def sides(self, row: int) -> tuple[tuple[FileParts, FilePart], ...]:

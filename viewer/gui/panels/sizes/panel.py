@@ -135,7 +135,6 @@ def _compared(session: Session) -> Files | None:
 
 
 def paths_of(files: Files) -> Paths:
-    """Return the paths of files."""
     return files[0].path, "" if files[1] is None else files[1].path
 
 
@@ -212,8 +211,6 @@ def _afterwards(answer: SizesAnswer, texts: PartTexts, cancelled: Cancelled) -> 
 
 
 class SizesPanel(AnswerPanel[_Page]):
-    """The parts of a file."""
-
     SYNC_LIMIT = 300  # stored ranges: 20 ms
 
     def __init__(self, host: PanelHost) -> None:
@@ -318,7 +315,6 @@ class SizesPanel(AnswerPanel[_Page]):
         super().refresh()
 
     def question(self) -> Question | None:
-        """Return the question about the current files."""
         self._offer()
         files = shown_files(self._session, self._chosen)
         if files is None:
@@ -352,7 +348,6 @@ class SizesPanel(AnswerPanel[_Page]):
         self.chooser.setVisible(len(choices) > 1)
 
     def empty_state(self) -> Sentence:
-        """Explain what to open."""
         return Sentence(NOTHING, "Open files…", self.host.open_files)
 
     def clear_page(self) -> None:
@@ -370,7 +365,6 @@ class SizesPanel(AnswerPanel[_Page]):
         return None if self.answer is None or self.is_empty else self.answer.answer
 
     def show_answer(self, page: _Page) -> None:
-        """Show the parts of the files."""
         answer, self.copies = page.answer, None
         self._growing.cancel()
         if self.grouping not in page.trees:

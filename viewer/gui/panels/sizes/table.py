@@ -86,7 +86,6 @@ def both(answer: SizesAnswer, row: int, text: Callable[[FileParts, FilePart], st
 
 
 def kind_of(answer: SizesAnswer, row: int) -> str:
-    """Return the kind of a row."""
     return both(answer, row, lambda _, part: kind_text(part.kind))
 
 
@@ -101,12 +100,10 @@ def tensor_of(answer: SizesAnswer, row: int) -> str:
 
 
 def operator_of(answer: SizesAnswer, row: int) -> str:
-    """Return what uses a row."""
     return both(answer, row, user_text)
 
 
 def module_of(answer: SizesAnswer, row: int) -> str:
-    """Return the module of a row."""
     return both(answer, row, lambda parts, part: one_line(module_text(parts, part)))
 
 
@@ -135,7 +132,6 @@ def ratio_text(a: int, b: int) -> str:
 
 
 def verdict_of(change: int) -> str:
-    """Return the mark of a change."""
     return BIGGER if change > 0 else SMALLER if change < 0 else EQUAL
 
 
@@ -291,7 +287,6 @@ class PartTexts:
     _small: list[str] = field(default_factory=list)
 
     def column(self, column: str) -> Sequence[str]:
-        """Return the texts of a column."""
         if column not in self._known:
             text = _TEXTS[column]
             texts = [text(self.answer, row) for row in range(len(self.answer))]
@@ -303,7 +298,6 @@ class PartTexts:
         self.holds("")
 
     def text(self, row: int, column: str) -> str:
-        """Return the text of a cell."""
         texts = self._known.get(column)
         return _TEXTS[column](self.answer, row) if texts is None else texts[row]
 
@@ -345,7 +339,6 @@ class PartRows:
 
     @property
     def answer(self) -> SizesAnswer:
-        """What the rows are of."""
         return self.texts.answer
 
     def listed(self) -> Ints:
@@ -357,23 +350,19 @@ class PartRows:
         return rows if self.only is None else rows[np.isin(rows, self.only)]
 
     def sides(self, i: int) -> tuple[int, int]:
-        """Return the bytes of a row in A and in B."""
         return int(self.answer.bytes_a[i]), int(self.answer.bytes_b[i])
 
     def share(self, i: int, *, plain: bool = False) -> str:
-        """Return the share of a row in the file."""
         size, whole = int(self.answer.bytes_a[i]), self.answer.a.size
         if not whole:
             return "" if plain else MISSING
         return f"{100 * size / whole:.4g}" if plain else percent_digits(size / whole)
 
     def change(self, i: int) -> str:
-        """Return the change of a row in bytes."""
         a, b = self.sides(i)
         return signed_bytes(b - a) if a != b else "0"
 
     def ratio(self, i: int, *, plain: bool = False) -> str:
-        """Return the change of a row in percent."""
         a, b = self.sides(i)
         if plain and a and b:
             return f"{100 * (b / a - 1):.1f}"
@@ -466,8 +455,6 @@ _INSET = 6  # px
 
 
 class PartsView(TableView):
-    """The table of parts."""
-
     def __init__(self, model: TableModel[PartRows], theme: Theme) -> None:
         super().__init__(model, theme)
         self.setItemDelegate(_Delegate(model, theme))

@@ -105,7 +105,6 @@ class TreemapView(BoxView):
         self._show_anew(stays=stays)
 
     def show_copies(self, copies: Copies | None) -> None:
-        """Mark parts with equal bytes."""
         self._copies = copies
         self.redraw()
 
@@ -134,11 +133,9 @@ class TreemapView(BoxView):
 
     @property
     def shows_all(self) -> bool:
-        """Whether the whole file is shown."""
         return self.root == ALL
 
     def show_all(self) -> None:
-        """Show the whole file again."""
         self.go_to(ALL)
 
     def go_to(self, root: Rest) -> None:

@@ -349,17 +349,14 @@ class CodeView(QTextEdit):
 
     @property
     def line_height(self) -> int:
-        """The height of a line in px."""
         return self._theme.px(LINE_HEIGHT)
 
     def set_gutter(self, gutter: Gutter) -> None:
-        """Replace the notes and brackets of the gutter."""
         self._gutter = gutter
         self._place()
         self._side.update()
 
     def mark(self, lines: Sequence[int]) -> None:
-        """Highlight lines across the full width."""
         self._marked = tuple(lines)
         self.viewport().update()
         self._side.update()
@@ -404,7 +401,6 @@ class CodeView(QTextEdit):
         return row * self.line_height + self._offset - self.verticalScrollBar().value()
 
     def shows(self, line: int) -> bool:
-        """Whether a line is among those shown."""
         return line in self._rows
 
     def _row(self, line: int) -> int:
@@ -423,12 +419,10 @@ class CodeView(QTextEdit):
 
     @property
     def gutter(self) -> Gutter:
-        """The contents of the gutter."""
         return self._gutter
 
     @property
     def gutter_width(self) -> int:
-        """The width of the gutter, in px."""
         return self._side.sizeHint().width()
 
     def marked_rects(self) -> list[QRect]:
@@ -440,7 +434,6 @@ class CodeView(QTextEdit):
 
     @property
     def marked(self) -> tuple[int, ...]:
-        """The highlighted lines."""
         return self._marked
 
     def _place(self) -> None:

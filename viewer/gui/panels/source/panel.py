@@ -154,7 +154,6 @@ class CallPath(QLabel):
         return QSize(0, super().minimumSizeHint().height())
 
     def restyle(self) -> None:
-        """Apply the theme's colors again."""
         self._render()
 
     def _render(self) -> None:
@@ -378,12 +377,10 @@ class SourcePanel(PagePanel):
 
     @property
     def can_edit(self) -> bool:
-        """Whether a file is shown."""
         return self._shown_file is not None
 
     @Slot()
     def edit_shown(self) -> None:
-        """Open the line in the editor."""
         if self._shown_file is not None:
             self.host.edit_file(self._shown_file, self.current_line)
 
@@ -630,7 +627,6 @@ class SourcePanel(PagePanel):
         return refused_text(path, space.paths, space.choices.source_paths)
 
     def _recorded(self, path: str) -> QuotedLines:
-        """Return the recorded lines of a file."""
         # The text is that of the program with the costs, if others quote another version.
         first = self._costs.answer.open_trace.table.program if self._costs.answer else None
         programs = self._session.workspace.programs

@@ -45,7 +45,6 @@ _QUOTES = ("", '"""', "'''")
 
 
 def language_of(path: str) -> Language:
-    """Return the language of a file, by its suffix."""
     suffix = path.lower().rpartition(".")[2]
     return "python" if suffix in ("py", "pyi") else "mlir" if suffix == "mlir" else "text"
 
