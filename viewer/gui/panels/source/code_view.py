@@ -134,10 +134,7 @@ class ComparedLines(QObject):
     @Slot()
     def _follow(self) -> None:
         open_comparison = self._feed.in_tables
-        is_linked = open_comparison is not None and all(
-            open_comparison.program(side) is not None for side in (0, 1)
-        )
-        if open_comparison is None or not is_linked:
+        if open_comparison is None or None in map(open_comparison.program, (0, 1)):
             self._latest.cancel()
             self._found = None
             self._take(None)
@@ -182,10 +179,9 @@ def shared_changes_of(lines: Comparison, side: int, path: str) -> tuple[SharedCh
         if len(places) > 1 and own_lines:
             parts = row.b if side else row.a
             operators = frozenset(i for part in parts for i in arm.parts[part].operators)
-            change = SharedChange(
-                own_lines, len(own_lines) < len(places), operators, _change(row, compared)
-            )
-            changes.append((abs(compared.change_ns), change))
+            is_elsewhere, change = len(own_lines) < len(places), _change(row, compared)
+            shared = SharedChange(own_lines, is_elsewhere, operators, change)
+            changes.append((abs(compared.change_ns), shared))
     return tuple(change for _, change in sorted(changes, key=lambda each: -each[0]))
 
 
@@ -269,11 +265,11 @@ class CodeView(QTextEdit):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._gutter = Gutter({})
+        self.gutter = Gutter({})
         self._shown: tuple[str, ...] = ()
-        self._numbers: Sequence[int] = range(1, 1)  # the line of each row, `GAP` for none
+        self.numbers: Sequence[int] = range(1, 1)  # the line of each row, `GAP` for none
         self._rows: dict[int, int] = {}  # line -> row, ascending
-        self._marked: tuple[int, ...] = ()
+        self.marked: tuple[int, ...] = ()
         self._pressed = QPoint()
         # The line to reveal, and the scroll positions before and after.
         self._revealed = 0, 0, 0
@@ -322,11 +318,11 @@ class CodeView(QTextEdit):
             start = min(max(middle - MOST_LINES // 2, 0), len(lines) - MOST_LINES)
             window = slice(start, start + MOST_LINES)
             lines, numbers = lines[window], numbers[window]
-        if (lines, numbers) == (self._shown, self._numbers):
+        if (lines, numbers) == (self._shown, self.numbers):
             return
-        self._shown, self._numbers = lines, numbers
+        self._shown, self.numbers = lines, numbers
         self._rows = {number: row for row, number in enumerate(numbers) if number != GAP}
-        self._marked, self._revealed = (), (0, 0, 0)
+        self.marked, self._revealed = (), (0, 0, 0)
         self._highlighter.language = language
         self.setPlainText("\n".join(lines))
         cursor = QTextCursor(self.document())
@@ -343,27 +339,22 @@ class CodeView(QTextEdit):
         return min(self._rows, default=1), max(self._rows, default=1)
 
     @property
-    def numbers(self) -> Sequence[int]:
-        """The line of each row, `GAP` for a row between lines that are not adjacent."""
-        return self._numbers
-
-    @property
     def line_height(self) -> int:
         return self._theme.px(LINE_HEIGHT)
 
     def set_gutter(self, gutter: Gutter) -> None:
-        self._gutter = gutter
+        self.gutter = gutter
         self._place()
         self._side.update()
 
     def mark(self, lines: Sequence[int]) -> None:
-        self._marked = tuple(lines)
+        self.marked = tuple(lines)
         self.viewport().update()
         self._side.update()
 
     def forget(self) -> None:
         """Start the next text from its top, also if it is the same."""
-        self._numbers, self._revealed = [], (0, 0, 0)
+        self.numbers, self._revealed = [], (0, 0, 0)
         self.verticalScrollBar().setValue(0)
 
     def reveal(self, line: int) -> None:
@@ -390,7 +381,7 @@ class CodeView(QTextEdit):
     def line_at(self, y: int) -> int:
         """Return the line at a y coordinate of the viewport; 0 if no line is there."""
         row = self.row_at(y)
-        return self._numbers[row] if 0 <= row < len(self._numbers) else 0
+        return self.numbers[row] if 0 <= row < len(self.numbers) else 0
 
     def top_of(self, line: int) -> int:
         """Return the y coordinate of a line's top in the viewport."""
@@ -409,7 +400,7 @@ class CodeView(QTextEdit):
             return self._rows[line]
         lines = list(self._rows)
         index = bisect_left(lines, line)
-        return self._rows[lines[index]] if index < len(lines) else len(self._numbers)
+        return self._rows[lines[index]] if index < len(lines) else len(self.numbers)
 
     @property
     def _offset(self) -> int:
@@ -418,23 +409,15 @@ class CodeView(QTextEdit):
         return _MARGIN + (self.line_height - metrics.ascent() - metrics.descent()) // 2
 
     @property
-    def gutter(self) -> Gutter:
-        return self._gutter
-
-    @property
     def gutter_width(self) -> int:
         return self._side.sizeHint().width()
 
     def marked_rects(self) -> list[QRect]:
         """Return the visible parts of the highlighted lines, in viewport coordinates."""
         room = self.viewport().rect()
-        height, marked = self.line_height, filter(self.shows, self._marked)
+        height, marked = self.line_height, filter(self.shows, self.marked)
         lines = (QRect(0, self.top_of(n), room.width(), height) for n in marked)
         return [line.intersected(room) for line in lines if line.intersects(room)]
-
-    @property
-    def marked(self) -> tuple[int, ...]:
-        return self._marked
 
     def _place(self) -> None:
         width = self._side.sizeHint().width()
@@ -445,7 +428,7 @@ class CodeView(QTextEdit):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
-        for line, change in (self._gutter.changes or {}).items():
+        for line, change in (self.gutter.changes or {}).items():
             if change.verdict in (SLOWER, FASTER) and self.shows(line):
                 band = QRect(0, self.top_of(line), self.viewport().width(), self.line_height)
                 painter.fillRect(band, self._theme.color(f"{change.verdict}_row"))
@@ -551,13 +534,9 @@ class _Side(QWidget):
                 painter.setPen(theme.color("text1"))
                 paint_time(painter, QRect(0, y, numbers + self_time, height), note.text)
                 self._text(painter, numbers + self_time + share, y, note.of_all, "cell", "text2")
-                room = bar - theme.px(12)
-                rect = QRectF(
-                    numbers + self_time + share + theme.px(8),
-                    y + (height - theme.px(8)) / 2,
-                    room * note.share,
-                    theme.px(8),
-                )
+                left, thick = numbers + self_time + share + theme.px(8), theme.px(8)
+                length = (bar - theme.px(12)) * note.share
+                rect = QRectF(left, y + (height - thick) / 2, length, thick)
                 paint_bar(painter, rect, theme.color("accent"), theme)
         self._brackets(painter, numbers + self_time + share + bar)
         painter.end()
@@ -680,30 +659,24 @@ def _note(errors: OperatorErrors, operators: list[int]) -> LineNote:
 
 def shared_times(shared: Sequence[SharedCost], base: FigureBase, tokens: Tokens) -> str:
     """Return the shared times of a file as rich text. base: what they are per."""
-    return _shared_text(
-        [
-            _shared_part(
-                shared_cost.lines, shared_cost.elsewhere, base.text(shared_cost.ticks), tokens
-            )
-            for shared_cost in shared[:_MOST_SHARED]
-        ],
-        len(shared),
-        tokens,
-        base.titled(figure_terms.SHARED.title),
-    )
+    parts = [
+        _shared_part(cost.lines, cost.elsewhere, base.text(cost.ticks), tokens)
+        for cost in shared[:_MOST_SHARED]
+    ]
+    return _shared_text(parts, len(shared), tokens, base.titled(figure_terms.SHARED.title))
 
 
 def shared_changes(changes: Sequence[SharedChange], tokens: Tokens) -> str:
     """Return the changes of the shared times of a file as rich text."""
     colors = {SLOWER: tokens.slower, FASTER: tokens.faster}
     parts = []
-    for shared_change in changes[:_MOST_SHARED]:
-        color = colors.get(shared_change.change.verdict, tokens.text1)
-        figures = ", ".join(filter(None, (shared_change.change.change, shared_change.change.ratio)))
-        by = f"{_SHAPES.get(shared_change.change.verdict, '')}{figures}"
-        by = span(by.replace(" ", "\N{NO-BREAK SPACE}"), color)
-        times = f"{shared_change.change.a or '–'} → {shared_change.change.b or '–'}"
-        part = _shared_part(shared_change.lines, shared_change.elsewhere, times, tokens)
+    for shared in changes[:_MOST_SHARED]:
+        change = shared.change
+        figures = ", ".join(filter(None, (change.change, change.ratio)))
+        by = f"{_SHAPES.get(change.verdict, '')}{figures}".replace(" ", "\N{NO-BREAK SPACE}")
+        by = span(by, colors.get(change.verdict, tokens.text1))
+        times = f"{change.a or '–'} → {change.b or '–'}"
+        part = _shared_part(shared.lines, shared.elsewhere, times, tokens)
         parts.append(f"{part}&nbsp; {by}")
     return _shared_text(parts, len(changes), tokens)
 

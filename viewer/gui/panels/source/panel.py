@@ -58,6 +58,7 @@ from viewer.gui.qt.widgets.labels import (
     literal,
     span,
 )
+from viewer.gui.qt.widgets.segment_bar import tool_button
 from viewer.gui.session.feeds.feed import CostFeed
 from viewer.gui.session.selection import operator_of
 from viewer.model import figures as figure_terms
@@ -146,17 +147,15 @@ class CallPath(QLabel):
         if operator is not self._operator:
             self._unfolded = False
         self._operator, self._place, self._name = operator, place, name
-        self._render()
+        self.render_path()
 
     @guard(QSize())
     def minimumSizeHint(self) -> QSize:
         """Allow a long path to be cut off instead of widening the panel."""
         return QSize(0, super().minimumSizeHint().height())
 
-    def restyle(self) -> None:
-        self._render()
-
-    def _render(self) -> None:
+    def render_path(self) -> None:
+        """Show the calls in the colors of the theme."""
         theme, tokens = self._theme, self._theme.tokens
         operator = self._operator
         self.steps = [] if operator is None else steps_of(operator, self._unfolded)
@@ -178,7 +177,7 @@ class CallPath(QLabel):
     def _follow(self, link: str) -> None:
         if link == _UNFOLD:
             self._unfolded = True
-            self._render()
+            self.render_path()
             return
         frame = self.steps[int(link)].frame
         if frame is not None:
@@ -209,11 +208,6 @@ def not_found_text(path: str, refused: str = "") -> str:
         f"{file_name(path)} was not found at its recorded path, {path}, or in or near the folders "
         "of the open files. Locate it once; Opscope then finds all sources in the same folder."
     )
-
-
-def refused_text(path: str, opened: Sequence[str], substitutions: Sequence[Substitution]) -> str:
-    """Why the file of a recorded path is not read; "" if there is none. opened: as below."""
-    return refusal(path, [os.path.dirname(os.path.abspath(file)) for file in opened], substitutions)
 
 
 def quoted_text(path: str, lines: int, refused: str = "") -> str:
@@ -260,8 +254,7 @@ class MissingFile(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.text = ElidedLabel("", theme, "caption", "text2")
-        self.button = QToolButton()
-        self.button.setText(LOCATE)
+        self.button = tool_button(LOCATE, "")
         self.button.setProperty("framed", True)
         self.button.clicked.connect(self.locate_requested)
         row = QHBoxLayout(self)
@@ -284,10 +277,10 @@ class SourcePanel(PagePanel):
         session, theme = host.session, host.theme
         super().__init__(host)
         self._costs = CostFeed.of(session)
-        self._place: tuple[str, int] | None = None
+        self.place: tuple[str, int] | None = None  # the recorded path and the line shown
         self._opened_at: tuple[str, int] | None = None  # the line shown before any selection
         self._line_costs = LineCosts({}, ())
-        self._shown_file: str | None = None
+        self.shown_file: str | None = None  # its path on this machine
         self._pointed = 0  # the line that was clicked last in the file, 0 for none
         self.code = CodeView(theme)
         self.code.line_clicked.connect(self._click)
@@ -335,13 +328,11 @@ class SourcePanel(PagePanel):
         row = QHBoxLayout(head)
         row.setContentsMargins(0, 0, theme.px(12), 0)
         row.setSpacing(theme.px(8))
-        row.addWidget(self.gutter_title)
-        row.addWidget(self.calls)
-        row.addWidget(self.note, 1)
-        row.addWidget(self.caption, 1)
-        row.addWidget(self.by_caller)
-        row.addWidget(self.paths)
-        row.addWidget(self.editor)
+        for widget, stretch in (
+            (self.gutter_title, 0), (self.calls, 0), (self.note, 1), (self.caption, 1),
+            (self.by_caller, 0), (self.paths, 0), (self.editor, 0),
+        ):  # fmt: skip
+            row.addWidget(widget, stretch)
         return head
 
     def _page(self) -> QWidget:
@@ -359,30 +350,20 @@ class SourcePanel(PagePanel):
         return page
 
     @property
-    def place(self) -> tuple[str, int] | None:
-        """The recorded path and the line shown, None if no file is shown."""
-        return self._place
-
-    @property
-    def shown_file(self) -> str | None:
-        """The path of the shown file on this machine, None if no file is shown."""
-        return self._shown_file
-
-    @property
     def current_line(self) -> int:
         """The line that was clicked last, else that of the selection, else the first in view."""
         first, last = self.code.shown_range
-        line = self._pointed or (self._place[1] if self._place else 0) or self.code.line_at(0)
+        line = self._pointed or (self.place[1] if self.place else 0) or self.code.line_at(0)
         return min(max(line, first), last)
 
     @property
     def can_edit(self) -> bool:
-        return self._shown_file is not None
+        return self.shown_file is not None
 
     @Slot()
     def edit_shown(self) -> None:
-        if self._shown_file is not None:
-            self.host.edit_file(self._shown_file, self.current_line)
+        if self.shown_file is not None:
+            self.host.edit_file(self.shown_file, self.current_line)
 
     def marked_areas(self) -> Sequence[QRect]:
         """Return where the lines of the selection are, those in view."""
@@ -399,13 +380,13 @@ class SourcePanel(PagePanel):
     @Slot(str, int)
     def show_source(self, path: str, line: int) -> None:
         """Show a line of a recorded file, whatever is selected."""
-        self._place = (path, line)
+        self.place = (path, line)
         self._show(None)
 
     @Slot()
     def _reopen(self) -> None:
         self._offer_callers()
-        self._place = self._opened_at = None
+        self.place = self._opened_at = None
         self.refresh()
 
     @Slot()
@@ -414,24 +395,24 @@ class SourcePanel(PagePanel):
         members = self._members()
         place = next(filter(None, map(self._place_of, members)), None)
         if place is not None:
-            self._place = place
+            self.place = place
             self._show(members[0])
         elif members:
-            self._place = None
+            self.place = None
             is_in_package = self.by_caller.isChecked() and any(m.source for m in members)
             self._show_sentence(NO_CALLER if is_in_package else no_line_text(members))
         elif (position := self._position()) is not None:
-            self._place = (position.file, position.line)
+            self.place = (position.file, position.line)
             self._show(None)
-        elif self._place is None and (place := self._opening_place()) is not None:
-            self._place = self._opened_at = place
+        elif self.place is None and (place := self._opening_place()) is not None:
+            self.place = self._opened_at = place
             self._show(None)
-        elif self._place is None:
+        elif self.place is None:
             self._show_sentence(self._why_empty())
         else:
             # The file stays, but none of its lines belongs to the selection.
-            is_opening_line = self._place == self._opened_at and not self._is_any_selected
-            self._place = (self._place[0], self._place[1] if is_opening_line else 0)
+            is_opening_line = self.place == self._opened_at and not self._is_any_selected
+            self.place = (self.place[0], self.place[1] if is_opening_line else 0)
             self._recount()
 
     def forget(self) -> None:
@@ -484,21 +465,19 @@ class SourcePanel(PagePanel):
     def _look_again(self) -> None:
         """Read the shown file again, because source paths changed."""
         self.paths.setVisible(bool(self._session.workspace.choices.source_paths))
-        if self._place is not None:
+        if self.place is not None:
             self._show(next(iter(self._members()), None))
 
     def _paths_button(self) -> QToolButton:
         """Return the button that lists source path substitutions."""
-        button = QToolButton()
-        button.setText("Paths")
-        button.setToolTip("Source folders on this machine that replace recorded folders")
+        tip = "Source folders on this machine that replace recorded folders"
+        button = tool_button("Paths", tip)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setMenu(self.paths_menu)
         return button
 
     def _caller_button(self) -> QToolButton:
-        button = QToolButton()
-        button.setText(CALLED_FROM)
+        button = tool_button(CALLED_FROM, "")
         button.setCheckable(True)
         button.setProperty("low", True)
         explain(button, CALLED_FROM_TIP)
@@ -515,7 +494,7 @@ class SourcePanel(PagePanel):
     def _switch(self, _: bool) -> None:
         """Show the other lines: those of the selection, else the most expensive one."""
         if not any(map(self._place_of, self._members())):
-            self._place = self._opened_at = None
+            self.place = self._opened_at = None
         self.refresh()
 
     def _offer_callers(self) -> None:
@@ -528,40 +507,38 @@ class SourcePanel(PagePanel):
             self.by_caller.setChecked(False)
 
     def _editor_button(self) -> QToolButton:
-        button = QToolButton()
+        tip = "Open this line in the editor that is chosen in Preferences"
+        button = tool_button("", tip, "Open source line in editor")
         button.setIcon(self._theme.icon("code"))
-        button.setAccessibleName("Open source line in editor")
-        button.setToolTip("Open this line in the editor that is chosen in Preferences")
         button.clicked.connect(self.edit_shown)
         button.hide()  # until a file is shown
         return button
 
     def _set_file(self, path: str | None) -> None:
         self._pointed = 0
-        if path != self._shown_file:
-            self._shown_file = path
+        if path != self.shown_file:
+            self.shown_file = path
             self.editor.setVisible(path is not None)
             self.host.refresh_commands()
 
     @Slot()
     def _fill_paths(self) -> None:
         self.paths_menu.clear()
-        if self._place is not None:
-            name = literal(file_name(self._place[0]))
+        if self.place is not None:
+            name = literal(file_name(self.place[0]))
             ask = self.paths_menu.addAction(f"Locate the file {name}…")
             ask.triggered.connect(self._locate)
             self.paths_menu.addSeparator()
         for substitution in self._session.workspace.choices.source_paths:
-            text = (
-                f"Forget {substitution.recorded_path or 'file names only'} → {substitution.local}"
-            )
+            recorded = substitution.recorded_path or "file names only"
+            text = f"Forget {recorded} → {substitution.local}"
             forget = self.paths_menu.addAction(literal(text))
             forget.triggered.connect(partial(self.host.forget_source, substitution))
 
     @Slot()
     def _locate(self) -> None:
-        if self._place is not None:
-            self.host.locate_source(self._place[0])
+        if self.place is not None:
+            self.host.locate_source(self.place[0])
 
     def _members(self) -> list[Operator]:
         chosen, ref = self._session.state.operators, self._session.state.slice
@@ -578,14 +555,14 @@ class SourcePanel(PagePanel):
     @Slot(str, int)
     def _walk(self, path: str, line: int) -> None:
         """Show another call of the selected operator's call path."""
-        self._place = (path, line)
+        self.place = (path, line)
         self._show(next(iter(self._members()), None))
 
     def _show(self, operator: Operator | None) -> None:
-        if self._place is None:
+        if self.place is None:
             return
-        path, line = self._place
-        self.calls.show_path(operator, self._place, file_name(path))
+        path, line = self.place
+        self.calls.show_path(operator, self.place, file_name(path))
         file = self._session.workspace.source(path)
         if file is not None:
             self._set_file(file.shown)
@@ -611,9 +588,9 @@ class SourcePanel(PagePanel):
 
     def _show_recorded(self) -> bool:
         """Show the recorded lines of a file that was not found; return whether there are any."""
-        if self._place is None:
+        if self.place is None:
             return False
-        (path, line), space = self._place, self._session.workspace
+        (path, line), space = self.place, self._session.workspace
         recorded = self._recorded(path)
         if recorded.quoted:
             self.code.show_lines(recorded.texts, language_of(path), line, recorded.numbers)
@@ -623,8 +600,10 @@ class SourcePanel(PagePanel):
         return bool(recorded.quoted)
 
     def _refused(self, path: str) -> str:
+        """Return why the file of a recorded path is not read; "" if there is none."""
         space = self._session.workspace
-        return refused_text(path, space.paths, space.choices.source_paths)
+        folders = [os.path.dirname(os.path.abspath(file)) for file in space.paths]
+        return refusal(path, folders, space.choices.source_paths)
 
     def _recorded(self, path: str) -> QuotedLines:
         # The text is that of the program with the costs, if others quote another version.
@@ -653,12 +632,12 @@ class SourcePanel(PagePanel):
         self.gutter_title.clear()
         self.note.clear()
         explain(self.calls, "")
-        self._head.setVisible(self._place is not None and len(self.calls.steps) > 1)
+        self._head.setVisible(self.place is not None and len(self.calls.steps) > 1)
 
     @Slot()
     def _take_costs(self) -> None:
         self._offer_callers()
-        if self._shown_file is None:
+        if self.shown_file is None:
             self._show_recorded()  # another program may have the costs, and other lines
         self._recount()
 
@@ -666,11 +645,11 @@ class SourcePanel(PagePanel):
         """Update the costs and the highlighted lines."""
         answer = self._costs.answer
         program = answer.open_trace.table.program if answer else None
-        if self._place is None:
+        if self.place is None:
             if answer is not None and not self._members():
                 self.refresh()  # the first costs tell which line is the most expensive
             return
-        path, line = self._place
+        path, line = self.place
         selected = self._session.state.operators
         highlighted = set(selected[1]) if selected else set()
         if answer is None or program is None:
@@ -699,26 +678,20 @@ class SourcePanel(PagePanel):
             ]
             self._line_costs = costs
             self.code.set_gutter(Gutter(notes, brackets, changes))
-            share = figure_terms.share(
-                whole_text(answer.open_trace.trace, figure_terms.BUSY_TIME), of=base
-            )
+            whole = whole_text(answer.open_trace.trace, figure_terms.BUSY_TIME)
+            share = figure_terms.share(whole, of=base)
             title = "" if changes is None else self._compared.title
             self_title = base.titled(figure_terms.SELF.title)
             title = title or f"  {self_title}, {share.title}"
-            tips = "\n".join(
-                filter(None, (figure_terms.SELF.definition, share.definition, base.explanation))
-            )
+            texts = figure_terms.SELF.definition, share.definition, base.explanation
+            tips = "\n".join(filter(None, texts))
             if errors is not None:
                 title, tips = ERROR_TITLE, ERROR_TIP
             self.gutter_title.setText(title if notes or brackets else "")
             explain(self.gutter_title, tips if notes else "")
-            tokens, times = self._theme.tokens, costs.shared
-            self.shared.setText(
-                shared_times(times, base, tokens)
-                if changes is None
-                else shared_changes(shared, tokens)
-            )
-            self._foot.setVisible(bool(times if changes is None else shared))
+            tokens, below = self._theme.tokens, shared_times(costs.shared, base, self._theme.tokens)
+            self.shared.setText(below if changes is None else shared_changes(shared, tokens))
+            self._foot.setVisible(bool(costs.shared if changes is None else shared))
         self.gutter_title.setFixedWidth(self.code.gutter_width)
         places = filter(None, map(self._place_of, self._members()))
         lines = {place[1] for place in places if place[0] == path}
@@ -730,9 +703,9 @@ class SourcePanel(PagePanel):
 
     @Slot(int)
     def _click(self, line: int) -> None:
-        path = self._shown_file
+        path = self.shown_file
         self._select_line(line)
-        if self._shown_file == path:
+        if self.shown_file == path:
             self._pointed = line
 
     def _select_line(self, line: int) -> None:
@@ -741,15 +714,10 @@ class SourcePanel(PagePanel):
         self_cost = self._line_costs.self_costs.get(line)
         if answer is None:
             return
-        sets = (
-            self_cost.sets
-            if self_cost
-            else next((s.sets for s in self._line_costs.shared if line in s.lines), ())
-        )
-        if not sets:
-            return
+        shared = (s.sets for s in self._line_costs.shared if line in s.lines)
+        sets = self_cost.sets if self_cost else next(shared, ())
         trace = self._session.number_of(answer.open_trace)
-        if trace is None:
+        if not sets or trace is None:
             return
         # Repeated clicks cycle through all operator sets of the line, most expensive first.
         now = self._session.state.operators
@@ -759,12 +727,12 @@ class SourcePanel(PagePanel):
     @Slot()
     def _restyle(self) -> None:
         self.code.restyle()
-        self.calls.restyle()
+        self.calls.render_path()
         self.editor.setIcon(self._theme.icon("code"))
         self._recount()
 
     @guard
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._place is not None and self._place[1]:
-            self.code.reveal(self._place[1])
+        if self.place is not None and self.place[1]:
+            self.code.reveal(self.place[1])
