@@ -207,24 +207,16 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
             wide, high, head, inset, below, aside, 0.0 if is_near else shape, is_near,
             is_near and shape >= ACROSS_FROM,
         )  # fmt: skip
+        has_files, has_errors = bool(session.workspace.executables), errors is not None
         kind = self.controls.offer_kinds(
-            subject.figures,
-            has_files=bool(session.workspace.executables),
-            has_errors=errors is not None,
+            subject.figures, has_files=has_files, has_errors=has_errors
         )
+        opened = self._opened if center is None else None
+        model = model if model is not None and model.program is program else None
         return GraphQuestion(
-            program,
-            subject.figures,
-            self._calls,
-            kind,
-            center,
-            self._opened if center is None else None,
-            sizes,
-            copy(session.workspace),
-            self._files,
-            model if model is not None and model.program is program else None,
-            errors,
-        )
+            program, subject.figures, self._calls, kind, center, opened, sizes,
+            copy(session.workspace), self._files, model, errors,
+        )  # fmt: skip
 
     def empty_state(self) -> Sentence:
         """Explain why there is no graph, with a button that helps."""
@@ -384,19 +376,17 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         answer = self.answer
         if answer is None:
             return
-        if answer.around is not None:
-            if answer.layout.shown.box[node] < 0:
-                self._seeds = tuple(answer.model.tree.inside(node).tolist())
-                self.refresh()
-            else:
-                self.view.reveal(node, readable=True)
-            return
-        around = frozenset(answer.model.tree.around(node))
-        if around <= answer.opened:
+        tree = answer.model.tree
+        groups = frozenset(tree.around(node))
+        is_near = answer.around is not None
+        if answer.layout.shown.box[node] >= 0 if is_near else groups <= answer.opened:
             self.view.reveal(node, readable=True)
+            return
+        if is_near:
+            self._seeds = tuple(tree.inside(node).tolist())
         else:
-            self._wanted, self._opened = node, answer.opened | around
-            self.refresh()
+            self._wanted, self._opened = node, answer.opened | groups
+        self.refresh()
 
     # -- actions ---------------------------------------------------------------------------------
 

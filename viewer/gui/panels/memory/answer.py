@@ -188,11 +188,8 @@ class MemoryAnswer:
 
     def size_of_band(self, band: int) -> int:
         """Return the bytes of a memory; more than the file states if a tensor ends beyond it."""
-        sizes, memory, storages = (
-            self.plan.method.buffer_sizes,
-            self.bands[band],
-            self.plan.storages,
-        )
+        sizes, storages = self.plan.method.buffer_sizes, self.plan.storages
+        memory = self.bands[band]
         stated = sizes[memory] if 0 <= memory < len(sizes) else 0
         ends = (storages.offset + storages.size)[storages.memory == memory]
         return max(stated, int(ends.max(initial=0)))
@@ -252,12 +249,9 @@ def work_out(question: MemoryQuestion) -> MemoryAnswer:
 
 def _typical(open_trace: OpenTrace, method: ExecutableMethod, *, warm_up: bool) -> Run | None:
     """Return the typical inference among those of a method, None without any."""
-    ran = open_trace.table.ran
-    for of in (
-        counted_inferences(open_trace.trace, warm_up=warm_up),
-        open_trace.trace.inferences(),
-    ):
-        runs = [run for run in of if ran[run.scope] is method]
+    ran, trace = open_trace.table.ran, open_trace.trace
+    for inferences in (counted_inferences(trace, warm_up=warm_up), trace.inferences()):
+        runs = [run for run in inferences if ran[run.scope] is method]
         if runs:
             return typical_inference(runs)
     return None
@@ -312,13 +306,8 @@ def _writer(
     kernel = one_line(kernel_name(instruction) or instruction.name)
     writer_operators = operators.get(number, ())
     if instruction.kind is InstructionKind.DELEGATE_CALL:
-        return Writer(
-            number,
-            writer_operators,
-            "",
-            one_line(instruction.name),
-            operator_count(len(writer_operators)) if writer_operators else "",
-        )
+        count = operator_count(len(writer_operators)) if writer_operators else ""
+        return Writer(number, writer_operators, "", one_line(instruction.name), count)
     if program is None or not writer_operators:
         return Writer(number, (), "", kernel, "")
     members = [program.operators[i] for i in writer_operators]
@@ -411,17 +400,13 @@ def _tensors(answer: MemoryAnswer) -> MemoryRows:
     for number, i in enumerate(order.tolist()):
         writer = answer.writers[i]
         before = str(writer.instruction) if writer.instruction >= 0 else ""
-        rows.append(
-            TableRow(
-                (number,),
-                " · ".join(filter(None, (before, writer.module))),
-                writer.name,
-                _hint(writer),
-                *cells_of(columns, i, float(writer.instruction)),
-                int(storages.size[i]) / most,
-                detail=writer.kernel if len(writer.kernel) > _LONGEST_HINT else "",
-            )
-        )
+        module = " · ".join(filter(None, (before, writer.module)))
+        cells = cells_of(columns, i, float(writer.instruction))
+        part, detail = int(storages.size[i]) / most, ""
+        if len(writer.kernel) > _LONGEST_HINT:
+            detail = writer.kernel
+        name, hint = writer.name, _hint(writer)
+        rows.append(TableRow((number,), module, name, hint, *cells, part, detail=detail))
     headings = headings_of("Written by", columns)
     group = np.zeros(len(order), np.int64)
     group[order] = np.arange(len(order))
@@ -430,13 +415,8 @@ def _tensors(answer: MemoryAnswer) -> MemoryRows:
 
 def _hint(writer: Writer) -> str:
     """Return the kernel as it is listed: long names would hide the operator."""
-    if writer.kernel == writer.name:
-        return ""
-    return (
-        writer.kernel
-        if len(writer.kernel) <= _LONGEST_HINT
-        else f"{writer.kernel[: _LONGEST_HINT - 1]}…"
-    )
+    kernel = "" if writer.kernel == writer.name else writer.kernel
+    return kernel if len(kernel) <= _LONGEST_HINT else f"{kernel[: _LONGEST_HINT - 1]}…"
 
 
 def _operator_key(answer: MemoryAnswer, storage: int) -> tuple[str, str, str]:
@@ -598,12 +578,8 @@ def holders_text(answer: MemoryAnswer) -> str:
 def beside_text(answer: MemoryAnswer) -> str:
     """Return what is not in the plan, what is unusual, and which inference the times are of."""
     plan = answer.plan
-    backends = [
-        instruction.name
-        for instruction in plan.method.instructions
-        if instruction.kind is InstructionKind.DELEGATE_CALL
-    ]
-    names = ", ".join(dict.fromkeys(backends))
+    instructions, call = plan.method.instructions, InstructionKind.DELEGATE_CALL
+    names = ", ".join(dict.fromkeys(i.name for i in instructions if i.kind is call))
     parts = [f"{names}'s own memory is not included"] if names else ["No delegates"]
     outside, unknown = int(plan.outside.sum()), plan.unknown_tensors
     if outside:

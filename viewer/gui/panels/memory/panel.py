@@ -346,19 +346,14 @@ class MemoryPanel(AnswerPanel[_Page]):
     def _profile_of(self, method: ExecutableMethod) -> tuple[OpenTrace | None, Run | None]:
         """Return the profile that ran a method, the current one if it did, and its chosen run."""
         session = self._session
-        numbers = [
-            i for i, open_trace in enumerate(session.traces) if method in open_trace.table.ran
-        ]
+        numbers = [i for i, shown in enumerate(session.traces) if method in shown.table.ran]
         if not numbers:
             return None, None
         number = session.current_trace
         number = number if number in numbers and number is not None else numbers[0]
         open_trace, picked = session.as_run(number), session.state.run
-        if (
-            picked is None
-            or picked[0] != number
-            or session.state.inferences is not (Inferences.AS_RUN)
-        ):
+        is_as_run = session.state.inferences is Inferences.AS_RUN
+        if picked is None or picked[0] != number or not is_as_run:
             return open_trace, None
         run = open_trace.trace.runs[picked[1]]
         return open_trace, run if open_trace.table.ran[run.scope] is method else None
@@ -415,9 +410,7 @@ class MemoryPanel(AnswerPanel[_Page]):
             for file, method in methods
         ]
         current = self._current()
-        current_method = None if current is None else current[1]
-        index = next((i for i, (_, method) in enumerate(methods) if method is current_method), -1)
-        self.chooser.offer(names, index)
+        self.chooser.offer(names, -1 if current is None else methods.index(current))
         self.chooser.setVisible(len(methods) > 1)
 
     def empty_state(self) -> Sentence:
@@ -463,28 +456,18 @@ class MemoryPanel(AnswerPanel[_Page]):
 
     def _show_figures(self) -> None:
         answer = self.shown_answer
-        if answer is None:
-            return
-        self.figures.setText(figures_html(figures(answer), self._theme))
+        if answer is not None:
+            self.figures.setText(figures_html(figures(answer), self._theme))
 
     def _show_rows(self) -> None:
         answer, rows = self.shown_answer, self.rows
         if answer is None or rows is None:
             return
         self.table.show_contents(rows.contents, sorted_by=-1)
-        self.model.set_selected(self._rows_at_peak(answer, rows))
+        has_peak = self.mode is MemoryMode.TENSORS
+        at_peak = np.unique(rows.group[answer.plan.at_peak]).tolist() if has_peak else []
+        self.model.set_selected(at_peak)
         self._color_rows()
-        self._say_count()
-
-    def _rows_at_peak(self, answer: MemoryAnswer, rows: MemoryRows) -> list[int]:
-        if self.mode is not MemoryMode.TENSORS:
-            return []
-        return list(map(int, np.unique(rows.group[answer.plan.at_peak])))
-
-    def _say_count(self) -> None:
-        answer = self.shown_answer
-        if answer is None:
-            return
         whole = counted(len(answer.plan.storages), "planned tensor")
         instructions = counted(len(answer.plan.method.instructions), "instruction")
         self.subtitle.setText(f"{whole} · {instructions}")
@@ -503,10 +486,14 @@ class MemoryPanel(AnswerPanel[_Page]):
     @Slot()
     def _color(self) -> None:
         """Paint tensors in the current colors of their operators."""
+        self._repaint_picture()
+        self._color_rows()
+
+    def _repaint_picture(self) -> None:
+        """Show the plan in other colors or on another axis; what is marked stays."""
         marked, related = self.arena.marked, self.arena.related
         self._show_picture()
         self.arena.mark(marked, related)
-        self._color_rows()
 
     def _color_rows(self) -> None:
         answer, rows = self.shown_answer, self.rows
@@ -541,9 +528,7 @@ class MemoryPanel(AnswerPanel[_Page]):
     @Slot(object)
     def _pick_axis(self, kind: ArenaAxisKind) -> None:
         self.axis_kind, self._is_axis_chosen = kind, True
-        marked, related = self.arena.marked, self.arena.related
-        self._show_picture()
-        self.arena.mark(marked, related)
+        self._repaint_picture()
         self._show_way_back()
 
     @Slot(object)
@@ -591,7 +576,5 @@ class MemoryPanel(AnswerPanel[_Page]):
 
     def _mark_rows(self, storages: Ints) -> None:
         """Select the rows of storages in the table, and scroll to the first."""
-        rows = self.rows
-        if rows is None:
-            return
-        self.table.mark_numbers(set(rows.group[storages].tolist()))
+        if self.rows is not None:
+            self.table.mark_numbers(set(self.rows.group[storages].tolist()))

@@ -45,80 +45,46 @@ class ModelRow:
     parent: int
 
 
+def _figure(
+    term: FigureTerm, width: int, here: str, leaves: int, cell: Cell = Cell.TIME
+) -> TreeColumn:
+    """Return the column of a figure. here: what the term means in this panel."""
+    return TreeColumn(term.title, width, term.explained(here), cell, leaves)
+
+
 class ModelColumn:
     """The columns, with costs, of a record alone, or with changes."""
 
     NAME = TreeColumn("Module", 0, cell=Cell.NAME)
-    TOTAL = TreeColumn(
-        figure_terms.TOTAL.title,
-        92,
-        figure_terms.TOTAL.explained("Here the time charged to a module and to all in it."),
-        Cell.TIME,
+    TOTAL = replace(
+        _figure(figure_terms.TOTAL, 92, "Here the time charged to a module and to all in it.", 0),
         is_title_left=True,
     )
     SHARE = TreeColumn("Share", 132, leaves=6)  # its title names the whole
     FORWARD = TreeColumn(
-        "Forward",
-        92,
-        "The part of the total in the forward pass.",
-        Cell.TIME,
-        leaves=8,
+        "Forward", 92, "The part of the total in the forward pass.", Cell.TIME, leaves=8
     )
     BACKWARD = TreeColumn(
-        "Backward",
-        92,
+        "Backward", 92,
         "The part of the total in the backward pass: an operator there belongs to the module of "
-        "its forward operator.",
-        Cell.TIME,
-        leaves=7,
+        "its forward operator.", Cell.TIME, leaves=7,
+    )  # fmt: skip
+    SELF = _figure(figure_terms.SELF, 92, "Here that of the operators directly in a module.", 5)
+    SHARED = _figure(
+        figure_terms.SHARED, 92,
+        "With operators outside this module. The Total of the module that contains them all "
+        "includes it; the Total of this module does not.", 2,
+    )  # fmt: skip
+    SLICES = _figure(
+        figure_terms.COUNT, 60, "A kernel inside its call is not counted again.", 3, Cell.NUMBER
     )
-    SELF = TreeColumn(
-        figure_terms.SELF.title,
-        92,
-        figure_terms.SELF.explained("Here that of the operators directly in a module."),
-        Cell.TIME,
-        leaves=5,
-    )
-    SHARED = TreeColumn(
-        figure_terms.SHARED.title,
-        92,
-        figure_terms.SHARED.explained(
-            "With operators outside this module. The Total of the module that contains them "
-            "all includes it; the Total of this module does not."
-        ),
-        Cell.TIME,
-        leaves=2,
-    )
-    SLICES = TreeColumn(
-        figure_terms.COUNT.title,
-        60,
-        figure_terms.COUNT.explained("A kernel inside its call is not counted again."),
-        leaves=3,
-    )
-    MEAN = TreeColumn(
-        figure_terms.MEAN.title,
-        92,
-        figure_terms.MEAN.explained("Here Total by Count."),
-        Cell.TIME,
-        leaves=1,
-    )
-    P50 = TreeColumn(
-        figure_terms.PER_INFERENCE.title,
-        96,
-        figure_terms.PER_INFERENCE.explained(
-            "Inferences that warm up are left out. The selected inference does not change it. "
-            "Empty for a model whose methods ran in turns."
-        ),
-        Cell.TIME,
-        leaves=4,
-    )
-    SUM = TreeColumn(
-        figure_terms.TOTAL.title,
-        104,
-        figure_terms.TOTAL.definition,
-        Cell.TIME,
-        leaves=1,
-    )
+    MEAN = _figure(figure_terms.MEAN, 92, "Here Total by Count.", 1)
+    P50 = _figure(
+        figure_terms.PER_INFERENCE, 96,
+        "Inferences that warm up are left out. The selected inference does not change it. Empty "
+        "for a model whose methods ran in turns.", 4,
+    )  # fmt: skip
+    SUM = _figure(figure_terms.TOTAL, 104, "", 1)
     COUNT = TreeColumn(
         "Operators", 80, "How many operators are in a module and in all modules below it."
     )
@@ -132,35 +98,18 @@ class ModelColumn:
 
 
 WITH_COSTS = (
-    ModelColumn.NAME,
-    ModelColumn.TOTAL,
-    ModelColumn.SHARE,
-    ModelColumn.FORWARD,
-    ModelColumn.BACKWARD,
-    ModelColumn.SELF,
-    ModelColumn.SHARED,
-    ModelColumn.SLICES,
-    ModelColumn.MEAN,
-    ModelColumn.P50,
-    ModelColumn.SUM,
-)
+    ModelColumn.NAME, ModelColumn.TOTAL, ModelColumn.SHARE, ModelColumn.FORWARD,
+    ModelColumn.BACKWARD, ModelColumn.SELF, ModelColumn.SHARED, ModelColumn.SLICES,
+    ModelColumn.MEAN, ModelColumn.P50, ModelColumn.SUM,
+)  # fmt: skip
 OF_RECORD = (ModelColumn.NAME, ModelColumn.COUNT, ModelColumn.LINE, ModelColumn.OUTPUT)
 OF_CHANGES = (
-    ModelColumn.NAME,
-    ModelColumn.A,
-    ModelColumn.B,
-    ModelColumn.CHANGE,
-    ModelColumn.RATIO,
-)
-
-
+    ModelColumn.NAME, ModelColumn.A, ModelColumn.B, ModelColumn.CHANGE, ModelColumn.RATIO,
+)  # fmt: skip
 _DIVIDED = (
-    ModelColumn.TOTAL,
-    ModelColumn.FORWARD,
-    ModelColumn.BACKWARD,
-    ModelColumn.SELF,
+    ModelColumn.TOTAL, ModelColumn.FORWARD, ModelColumn.BACKWARD, ModelColumn.SELF,
     ModelColumn.SHARED,
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -141,9 +141,8 @@ class Histogram(BarChart):
         self.weights = np.empty(0)
         if histograms is not None:
             low, high, bins = histograms.low, histograms.high, len(histograms.a)
-            self.weights = np.maximum(
-                histograms.a, histograms.b if len(histograms.b) else 0
-            ).astype(np.float64)
+            of_b = histograms.b if len(histograms.b) else 0
+            self.weights = np.maximum(histograms.a, of_b).astype(np.float64)
             step = high / bins - low / bins
             has_axis = np.isfinite(4 * bins * step) and step > _LEAST_SHARE * max(-low, high)
             self.origin, self.step = (low, step) if has_axis else (0.0, 1.0)
@@ -276,10 +275,8 @@ class HeatMap(Chart):
             return NONE
         view, size = self._view, self.plane.size
         wide, high = view.width() / room.width(), view.height() / room.height()
-        x, y = (
-            view.left() + (point.x() - room.left()) * wide,
-            view.top() + (point.y() - room.top()) * high,
-        )
+        x = view.left() + (point.x() - room.left()) * wide
+        y = view.top() + (point.y() - room.top()) * high
         rows = slice(int(y), max(int(y + high), int(y) + 1))
         columns = slice(int(x), max(int(x + wide), int(x) + 1))
         part = size[rows, columns]
@@ -295,11 +292,8 @@ class HeatMap(Chart):
         if not view.intersects(QRectF(column, row, 1, 1)):
             return None
         wide, high = room.width() / view.width(), room.height() / view.height()
-        left, top = (
-            room.left() + (column - view.left()) * wide,
-            room.top() + (row - view.top()) * high,
-        )
-        return QRectF(left, top, wide, high)
+        left = room.left() + (column - view.left()) * wide
+        return QRectF(left, room.top() + (row - view.top()) * high, wide, high)
 
     def lines(self, box: int) -> Sequence[str]:
         """Return the lines about a cell: its index, the values, and how many it stands for."""
@@ -307,7 +301,7 @@ class HeatMap(Chart):
         assert plane is not None
         row, column = self.cell_of(box)
         number = int(plane.number[row, column])
-        lines = [f"[{index_text(_index(plane.shape.sizes, number))}]"]
+        lines = [f"[{index_text(np.array(np.unravel_index(number, plane.shape.sizes)).tolist())}]"]
         a = float(plane.a[row, column])
         if plane.b.size:
             b = float(plane.b[row, column])
@@ -316,8 +310,7 @@ class HeatMap(Chart):
             lines += [f"A {_exact(a)}", f"B {_exact(b)}", f"A − B {figure_text(difference)}"]
         else:
             lines.append(_exact(a))
-        r0, r1 = plane.rows_of(row)
-        c0, c1 = plane.columns_of(column)
+        (r0, r1), (c0, c1) = plane.rows_of(row), plane.columns_of(column)
         count = (r1 - r0) * (c1 - c0)
         if count > 1:
             lines.append(f"the largest of {counted(count, 'value')}")
@@ -333,9 +326,8 @@ class HeatMap(Chart):
             return max(self._mark, 0)
         (row, column), (down, right) = self.cell_of(self._chosen), _ARROWS[key]
         rows, columns = self.plane.size.shape
-        return self.box_of(
-            min(max(row + down, 0), rows - 1), min(max(column + right, 0), columns - 1)
-        )
+        row, column = np.clip((row + down, column + right), 0, (rows - 1, columns - 1)).tolist()
+        return self.box_of(row, column)
 
     # -- what is in view ---------------------------------------------------------------------------
 
@@ -502,9 +494,8 @@ def picture_of(
         part = (picked / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
     is_finite = np.isfinite(picked)
     part[~is_finite] = 0.0
-    pixels: Pixels = colors[
-        np.clip(np.round(part * (_COLORS - 1)), 0, _COLORS - 1).astype(np.int64)
-    ]
+    steps = np.clip(np.round(part * (_COLORS - 1)), 0, _COLORS - 1)
+    pixels: Pixels = colors[steps.astype(np.int64)]
     pixels[~is_finite] = np.uint32(odd | 0xFF000000)
     return np.ascontiguousarray(pixels)
 
@@ -517,14 +508,6 @@ def _reduced(values: Floats, pixels: int, axis: int, by: np.ufunc) -> Floats:
         return np.take(values, first, axis)
     reduced: Floats = by.reduceat(values, first, axis)
     return reduced
-
-
-def _index(sizes: Sequence[int], number: int) -> tuple[int, ...]:
-    positions: list[int] = []
-    for size in reversed(sizes):
-        number, index = divmod(number, size)
-        positions.append(index)
-    return tuple(positions[::-1])
 
 
 def _exact(value: float) -> str:

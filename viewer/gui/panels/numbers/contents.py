@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.numbers.compared import OTHER_SHAPES, Gap
+from viewer.analysis.numbers.logged_values import Value
 from viewer.analysis.numbers.tensor_summary import (
     Plane,
     PlaneShape,
@@ -190,13 +191,8 @@ def _decades(values: Floats) -> tuple[float, float, tuple[tuple[float, str], ...
     low, high = math.floor(values.min()), math.ceil(values.max())
     high = max(high, low + 1)
     step = -(-(high - low) // _MOST_TICKS)
-    # The smallest bar is visible, too.
-    low_edge = low - 0.08 * (high - low)
-    return (
-        low_edge,
-        high,
-        tuple((float(power), power_text(power)) for power in range(low, high + 1, step)),
-    )
+    ticks = tuple((float(power), power_text(power)) for power in range(low, high + 1, step))
+    return low - 0.08 * (high - low), high, ticks  # the smallest bar is visible, too
 
 
 def _decibels(values: Floats) -> tuple[float, float, tuple[tuple[float, str], ...]]:
@@ -207,11 +203,8 @@ def _decibels(values: Floats) -> tuple[float, float, tuple[tuple[float, str], ..
     step = _LEAST_STEP_DB
     while (high - low) / step > _MOST_TICKS:
         step *= 2
-    return (
-        float(low),
-        float(high),
-        tuple((float(decibels), str(decibels)) for decibels in range(low, high + 1, step)),
-    )
+    ticks = tuple((float(decibels), str(decibels)) for decibels in range(low, high + 1, step))
+    return float(low), float(high), ticks
 
 
 def power_text(exponent: int) -> str:
@@ -274,27 +267,14 @@ def contents_of(measured_numbers: MeasuredNumbers, measure: Measure) -> Operator
         cells = _range_cells(row, figures)
         if numbers.reference:
             gap = _gap_cells(row, figures, order)
-            cells = [
-                gap[0],
-                *cells[:2],
-                _growth_cell(measured_numbers, i),
-                *gap[1:],
-                *cells[2:5],
-            ]
+            growth = _growth_cell(measured_numbers, i)
+            cells = [gap[0], *cells[:2], growth, *gap[1:], *cells[2:5]]
         cells.append(_tensor_cell(row))
         module, name = name_parts(one_line(row.label))
         texts, keys = zip(*cells, strict=True)
-        rows.append(
-            TableRow(
-                (i,),
-                module,
-                name,
-                _hint(row, figures),
-                ("", *texts),
-                (float(i), *keys),
-                detail=fault_text(row, figures),
-            )
-        )
+        hint, detail = _hint(row, figures), fault_text(row, figures)
+        line = ("", *texts), (float(i), *keys)
+        rows.append(TableRow((i,), module, name, hint, *line, detail=detail))
     return OperatorContents(headings, tuple(rows))
 
 
@@ -322,13 +302,13 @@ def _gap_cells(row: NumbersRow, figures: Figures | None, order: Sequence[Measure
         return [(MISSING, -math.inf)] * (len(order) + 1)
     cells: list[_Cell] = []
     for measure in order:
+        value = value_of(measure, gap)
         if measure is Measure.SNR and gap.is_exact:
             cells.append((EQUAL, math.inf))
-            continue
-        value = value_of(measure, gap)
-        cells.append(
-            (MISSING, -math.inf) if value is None else (measure_text(measure, value), value)
-        )
+        elif value is None:
+            cells.append((MISSING, -math.inf))
+        else:
+            cells.append((measure_text(measure, value), value))
     place = MISSING if gap.place is None else index_text(gap.place)
     return [*cells, (place, place)]
 
@@ -598,8 +578,9 @@ def detail_of(question: DetailQuestion) -> Detail:
 
 def _detail_of(question: DetailQuestion) -> Detail:
     row = question.row
-    stored_tensor, fault = _opened(row)
-    reference, note = _reference(row)
+    stored_tensor, fault = _opened(row.value)
+    paired = None if row.pair is None else row.pair.reference
+    reference, note = _opened(paired, "Reference: ")
     if stored_tensor is None:
         stored_tensor, reference, fault = reference, None, fault or note
     if stored_tensor is None:
@@ -612,9 +593,8 @@ def _detail_of(question: DetailQuestion) -> Detail:
     gap = question.gap if reference is not None else None
     largest = None
     if gap is not None and gap.place is not None:
-        largest = (
-            int(np.ravel_multi_index(gap.place, stored_tensor.layout.sizes)) if gap.place else 0
-        )
+        sizes = stored_tensor.layout.sizes
+        largest = int(np.ravel_multi_index(gap.place, sizes)) if gap.place else 0
     plane = question.plane
     if plane is None:
         plane = 0 if largest is None else largest // (shape.height * shape.width)
@@ -629,23 +609,14 @@ def _detail_of(question: DetailQuestion) -> Detail:
     )
 
 
-def _opened(row: NumbersRow) -> tuple[StoredTensor | None, str]:
-    if row.value is None:
+def _opened(value: Value | None, side: str = "") -> tuple[StoredTensor | None, str]:
+    """Return a value, None with the reason if it cannot be read."""
+    if value is None:
         return None, ""
     try:
-        return row.value.open(), ""
+        return value.open(), ""
     except (UnreadableFile, ValueError) as error:
-        return None, str(error)
-
-
-def _reference(row: NumbersRow) -> tuple[StoredTensor | None, str]:
-    reference = None if row.pair is None else row.pair.reference
-    if reference is None:
-        return None, ""
-    try:
-        return reference.open(), ""
-    except (UnreadableFile, ValueError) as error:
-        return None, f"Reference: {error}"
+        return None, f"{side}{error}"
 
 
 def _counted(

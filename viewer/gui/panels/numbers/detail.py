@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
+import numpy as np
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSpinBox, QWidget
@@ -190,26 +192,18 @@ class DetailView(QWidget):
         """The sizes of the fields: the first one may be of several dimensions."""
         outer = self._shape.outer
         first = len(outer) - _MOST_OUTER
-        if first <= 0:
-            return outer
-        merged = 1
-        for size in outer[: first + 1]:
-            merged *= size
-        return (merged, *outer[first + 1 :])
+        return outer if first <= 0 else (prod(outer[: first + 1]), *outer[first + 1 :])
 
     def _show_fields(self, plane: int) -> None:
         outer = self._outer
-        index = []
-        for size in reversed(outer):
-            plane, position = divmod(plane, size)
-            index.append(position)
+        index = np.unravel_index(plane, outer)
         self.index_name.setVisible(bool(outer))
         for number, field in enumerate(self.fields):
             field.setVisible(number < len(outer))
             if number < len(outer):
                 field.blockSignals(True)
                 field.setRange(0, min(outer[number] - 1, 2**31 - 1))
-                field.setValue(index[::-1][number])
+                field.setValue(int(index[number]))
                 field.setToolTip(f"0 to {group_digits(outer[number] - 1)}")
                 field.blockSignals(False)
 
@@ -226,11 +220,8 @@ class DetailView(QWidget):
     def _pick(self, side: Shown) -> None:
         self._shown = side
         if self._question is not None:
-            plane = (
-                None
-                if self.answer is None or self.answer.plane is None
-                else (self.answer.plane.plane)
-            )
+            shown = None if self.answer is None else self.answer.plane
+            plane = None if shown is None else shown.plane
             self._ask(replace(self._question, shown=side, plane=plane))
 
 

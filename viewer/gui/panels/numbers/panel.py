@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.operator_model import OperatorContents, OperatorModel
@@ -29,7 +29,7 @@ from viewer.gui.panels.numbers.contents import (
 from viewer.gui.panels.numbers.detail import DetailView
 from viewer.gui.qt.background import BEING_COUNTED, Latest, WhenVisible
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar
+from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar, tool_button
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session.choices import operator_palette
@@ -39,6 +39,7 @@ from viewer.gui.session.feeds.references import Automatic, Reference
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.text import one_line
+from viewer.render.palette import Palette
 from viewer.view.state import SliceRef
 
 NOTHING = (
@@ -73,11 +74,10 @@ class ReferenceChoice(QWidget):
         self.box.setToolTip("What the values are compared with")
         self.box.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToContents)
         self.box.setMaximumWidth(theme.px(_WIDEST_REFERENCE))
-        self.button = QToolButton()
-        self.button.setText(OPEN_REFERENCE)
-        self.button.setToolTip(
+        self.button = tool_button(
+            OPEN_REFERENCE,
             "Compare with another ETDump, arrays (.npz), or the expected outputs of a bundled "
-            "program (.bpte)"
+            "program (.bpte)",
         )
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -161,15 +161,10 @@ def selected_rows(session: Session, numbers: LoggedNumbers) -> tuple[int, ...]:
 
 def first_of(numbers: LoggedNumbers, rows: Sequence[int]) -> int:
     """Return the row to show of some: the last that is compared, else the last result."""
-    compared = set(numbers.compared)
-    for wanted in (
-        [i for i in rows if i in compared],
-        [i for i in rows if numbers.rows[i].is_result],
-        list(rows),
-    ):
-        if wanted:
-            return wanted[-1]
-    return -1
+    listed = set(numbers.compared)
+    compared = [i for i in rows if i in listed]
+    results = [i for i in rows if numbers.rows[i].is_result]
+    return next((last[-1] for last in (compared, results, rows) if last), -1)
 
 
 def _number_of(session: Session, numbers: LoggedNumbers) -> int | None:
@@ -357,10 +352,7 @@ class NumbersPanel(PagePanel):
             return
         bars = bars_of(measured_numbers, self.measure)
         self.axis_title.setText(f"{bars.title} · in order of execution")
-        colors = row_colors(
-            measured_numbers.numbers,
-            operator_palette(self._session, measured_numbers.numbers.program),
-        )
+        colors = self._colors_of(measured_numbers.numbers)
         self.chart.show_bars(measured_numbers, bars, colors[bars.rows])
         self.chart.mark(self._rows)
 
@@ -385,9 +377,10 @@ class NumbersPanel(PagePanel):
     def _color_rows(self) -> None:
         numbers = self.numbers
         if numbers is not None:
-            self.table.color_operators(
-                row_colors(numbers, operator_palette(self._session, numbers.program))
-            )
+            self.table.color_operators(self._colors_of(numbers))
+
+    def _colors_of(self, numbers: LoggedNumbers) -> Palette:
+        return row_colors(numbers, operator_palette(self._session, numbers.program))
 
     @Slot()
     def _retheme(self) -> None:

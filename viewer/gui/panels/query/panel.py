@@ -240,6 +240,12 @@ def answer(profile: Profile, running: _Running) -> Reply:
     return Answered(result, time.monotonic() - began)
 
 
+def _button(text: str, about: str) -> QPushButton:
+    button = QPushButton(text)
+    button.setToolTip(about)
+    return button
+
+
 class QueryPanel(PagePanel):
     """The editor, the tables and the rows."""
 
@@ -260,14 +266,11 @@ class QueryPanel(PagePanel):
         self.tables.setAccessibleName("Tables and columns")
         self.tables.setHeaderHidden(True)
         self.tables.itemActivated.connect(self._insert)
-        self.run_button = QPushButton("Run")
-        self.run_button.setToolTip("Run the text, or its selected part (Ctrl+Enter)")
+        self.run_button = _button("Run", "Run the text, or its selected part (Ctrl+Enter)")
         self.run_button.clicked.connect(self.run)
-        self.stop_button = QPushButton("Stop")
-        self.stop_button.setToolTip("Stop the query")
+        self.stop_button = _button("Stop", "Stop the query")
         self.stop_button.clicked.connect(self._stop)
-        self.history_button = QPushButton("History")
-        self.history_button.setToolTip("Queries that ran, the last one first")
+        self.history_button = _button("History", "Queries that ran, the last one first")
         self.history = QMenu(self)
         self.history.aboutToShow.connect(self._list_past)
         self.history.triggered.connect(self._choose_past)
@@ -283,13 +286,13 @@ class QueryPanel(PagePanel):
         self.track_name.setMaxLength(LONGEST_NAME)
         self.track_name.setMaximumWidth(theme.px(_NAME))
         self.track_name.returnPressed.connect(self._keep)
-        self.track_button = QPushButton("Add track")
+        self.track_button = _button("Add track", "")
         self.track_button.clicked.connect(self.add_track)
-        self.keep_button = QPushButton("Keep chart")
-        self.keep_button.setToolTip("Keep the chart and its query in the session and in reports")
+        about = "Keep the chart and its query in the session and in reports"
+        self.keep_button = _button("Keep chart", about)
         self.keep_button.clicked.connect(self.keep_chart)
-        self.tracks_button = QPushButton("Kept")
-        self.tracks_button.setToolTip("Tracks and charts of queries, to show or remove them")
+        about = "Tracks and charts of queries, to show or remove them"
+        self.tracks_button = _button("Kept", about)
         self.track_menu = QMenu(self)
         self.track_menu.aboutToShow.connect(self._list_tracks)
         self.tracks_button.setMenu(self.track_menu)
@@ -298,12 +301,11 @@ class QueryPanel(PagePanel):
         self._session.derived_changed.connect(self._follow_kept)
         self.subtitle = subtitle_label(theme)
         head = head_row(theme, 8)
-        for tool in (self.run_button, self.stop_button, self.history_button, self.chart_box):
+        for tool in (
+            self.run_button, self.stop_button, self.history_button, self.chart_box,
+            self.track_name, self.track_button, self.keep_button, self.tracks_button,
+        ):  # fmt: skip
             head.addWidget(tool)
-        head.addWidget(self.track_name)
-        head.addWidget(self.track_button)
-        head.addWidget(self.keep_button)
-        head.addWidget(self.tracks_button)
         head.addWidget(self.subtitle, 1)
         self.area = ResultArea(theme)
         self.area.chosen.connect(self._choose)

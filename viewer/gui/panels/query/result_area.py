@@ -65,27 +65,17 @@ def table_of(result: Result) -> PanelTable[Result]:
     columns = []
     for i, (name, type_name) in enumerate(zip(result.columns, result.types, strict=True)):
         kind = kind_of(name, type_name)
+        plain, tone = partial(_plain, i), "accent" if name in SLICE_IDS else "text1"
         columns.append(
             PanelColumn[Result](
-                name,
-                kind,
-                96,
-                f"{type_name}",
-                f"{i}",
-                text=partial(_text, i),
-                plain=partial(_plain, i),
-                tooltip=partial(_plain, i),
-                keys=partial(_keys, i, kind),
-                tone="accent" if name in SLICE_IDS else "text1",
+                name, kind, 96, type_name, str(i), text=partial(_text, i), plain=plain,
+                tooltip=plain, keys=partial(_keys, i, kind), tone=tone,
             )
-        )
+        )  # fmt: skip
     return PanelTable(
-        "Rows of the query",
-        tuple(columns),
-        least=96,
-        rows=lambda result: np.arange(len(result.rows)),
-        copies=CopyScope.TABLE,
-    )
+        "Rows of the query", tuple(columns), least=96,
+        rows=lambda result: np.arange(len(result.rows)), copies=CopyScope.TABLE,
+    )  # fmt: skip
 
 
 class RowsView(TableView):

@@ -24,11 +24,10 @@ from viewer.codecs.reading import Cancelled, ReadCancelled, never_cancelled
 from viewer.gui.session.selection import longest_slice
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
-from viewer.program.executables import Executable, ExecutableMethod
+from viewer.program.executables import Executable
 from viewer.program.module_tree import ModuleTree
 from viewer.render.box_pictures import TreeSizes
 from viewer.render.palette import OPERATORS, PLAIN, SLAB, Palette, by_name
-from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef, SliceSet
 from viewer.workspace.program_of_executable import program_of_executable
 from viewer.workspace.workspace import Workspace
@@ -96,11 +95,6 @@ class SizesAnswer:
             if parts is not None and part_rows[row] != NONE:
                 sides.append((parts, parts.parts[int(part_rows[row])]))
         return tuple(sides)
-
-    def part_in(self, row: int, parts: FileParts) -> FilePart:
-        """Return the part of a row in one of the files, which has it."""
-        part_rows = self.part_a if parts is self.a else self.part_b
-        return parts.parts[int(part_rows[row])]
 
     def part(self, row: int) -> FilePart:
         """Return the part of a row; that of A, if both files have it."""
@@ -271,9 +265,8 @@ class SizeTree:
         """Return all rows inside a node, ascending; without its first `skip` members."""
         if self.row[node] != NONE:
             return self.row[node : node + 1]
-        wanted = set(self.sizes.inside(node)[skip:].tolist())
         inside = np.zeros(len(self.row), np.bool_)
-        inside[list(wanted)] = True
+        inside[self.sizes.inside(node)[skip:]] = True
         for number, parent in enumerate(self.sizes.parent.tolist()):
             if parent >= 0 and inside[parent]:
                 inside[number] = True
@@ -303,8 +296,7 @@ def size_tree(answer: SizesAnswer, by: Grouping) -> SizeTree:
         for key, label in path_of(row):
             group = group.groups.setdefault(key, _Group(label))
         group.rows.append(row)
-    joint = "." if by is Grouping.MODULE else " · "
-    return _tree(answer, top, joint)
+    return _tree(answer, top, "." if by is Grouping.MODULE else " · ")
 
 
 @dataclass(slots=True, eq=False)
@@ -371,13 +363,10 @@ def _by_operator(answer: SizesAnswer) -> Callable[[int], Path]:
         if answer.pairs is not None:
             users = answer.pairs.users
             key = users.key_a(part) if parts is answer.a else users.key_b(part)
-        return ((key, _operator_label(parts, part)),)
+        label = operators_text(parts, part) or users_text(part) or kind_text(part.kind)
+        return ((key, label),)
 
     return path
-
-
-def _operator_label(parts: FileParts, part: FilePart) -> str:
-    return operators_text(parts, part) or users_text(part) or kind_text(part.kind)
 
 
 def _by_module(answer: SizesAnswer) -> Callable[[int], Path]:
@@ -442,24 +431,17 @@ def select_users(session: Session, answer: SizesAnswer, rows: Ints) -> bool:
     Those of A, if both files have the parts. Returns whether there are any.
     """
     for parts, part_of in ((answer.a, answer.part_a), (answer.b, answer.part_b)):
-        if parts is None:
-            continue
-        part_numbers = part_of[rows]
-        files_parts = [parts.parts[i] for i in part_numbers[part_numbers != NONE][:_MOST].tolist()]
-        if _select_operators(session, parts, files_parts) or _select_slices(
-            session, parts, files_parts
-        ):
-            return True
+        if parts is not None:
+            numbers = part_of[rows]
+            users = [parts.parts[i] for i in numbers[numbers != NONE][:_MOST].tolist()]
+            if any(select(session, parts, users) for select in (_select_operators, _select_slices)):
+                return True
     return False
 
 
 def _select_operators(session: Session, parts: FileParts, file_parts: list[FilePart]) -> bool:
     operators = tuple(sorted({i for part in file_parts for i in part.operators}))
-    linked = [
-        i
-        for i, open_trace in enumerate(session.traces)
-        if open_trace.table.program is parts.program
-    ]
+    linked = [i for i, t in enumerate(session.traces) if t.table.program is parts.program]
     if not operators or parts.program is None or not linked:
         return False
     current = session.current_trace
@@ -473,8 +455,9 @@ def _select_slices(session: Session, parts: FileParts, file_parts: list[FilePart
     for trace in range(len(session.traces)):
         open_trace = session.as_run(trace)
         slice_parts = [_NONE]
-        for method, instruction in numbers[:_MOST]:
-            scopes = _scopes(open_trace, parts.executable.methods[method])
+        for number, instruction in numbers[:_MOST]:
+            method = parts.executable.methods[number]
+            scopes = [i for i, ran in enumerate(open_trace.table.ran) if ran is method]
             if scopes:
                 slice_parts.append(slices_of_instruction(open_trace.trace, scopes, instruction))
         slices = np.unique(np.concatenate(slice_parts))
@@ -486,10 +469,6 @@ def _select_slices(session: Session, parts: FileParts, file_parts: list[FilePart
     return False
 
 
-def _scopes(open_trace: OpenTrace, method: ExecutableMethod) -> list[int]:
-    return [i for i, ran in enumerate(open_trace.table.ran) if ran is method]
-
-
 def selected_rows(session: Session, answer: SizesAnswer) -> UsedRows:
     """Return the rows that the selected slices or operators use."""
     own_rows, shared = set[int](), set[int]()
@@ -499,12 +478,11 @@ def selected_rows(session: Session, answer: SizesAnswer) -> UsedRows:
         operators, calls = _selected(session, parts)
         users: set[User] = set(operators) or set(calls)
         for row in {row for user in users for row in side.get(user, ())}:
-            part = answer.part_in(row, parts)
+            part = next(part for file, part in answer.sides(row) if file is parts)
             every = set(part.operators) if operators else calls_of(part)
             (own_rows if every <= users else shared).add(row)
-    return UsedRows(
-        np.array(sorted(own_rows), np.int64), np.array(sorted(shared - own_rows), np.int64)
-    )
+    both = own_rows, shared - own_rows
+    return UsedRows(*(np.array(sorted(rows), np.int64) for rows in both))
 
 
 def _selected(session: Session, parts: FileParts) -> tuple[set[int], set[Call]]:

@@ -13,7 +13,7 @@ from threading import Event
 
 import numpy as np
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled
@@ -55,7 +55,7 @@ from viewer.gui.panels.sizes.table import (
 from viewer.gui.panels.sizes.treemap_view import TreemapView
 from viewer.gui.qt.background import Latest, WhenVisible
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar
+from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar, tool_button
 from viewer.gui.qt.widgets.labels import ElidedLabel, anchor, figures_html, label, span
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, marked_rows
 from viewer.gui.session.choices import operator_palette
@@ -95,14 +95,11 @@ Paths = tuple[str, str]  # "" for no B
 
 def choices_of(session: Session) -> list[Files]:
     """Return what can be shown: the compared files, then each open one; of two, also both."""
-    files = session.workspace.executables
-    files_list: list[Files] = [(file, None) for file in files]
-    compared = _compared(session)
+    files, compared = session.workspace.executables, _compared(session)
+    choices: list[Files] = [(file, None) for file in files]
     if compared is not None:
-        return [compared, *files_list]
-    if len(files) == 2:
-        files_list.append((files[0], files[1]))
-    return files_list
+        return [compared, *choices]
+    return [*choices, (files[0], files[1])] if len(files) == 2 else choices
 
 
 def shown_files(session: Session, chosen: Paths | None) -> Files | None:
@@ -173,9 +170,8 @@ class PathBar(QWidget):
             name = box_name(answer, tree, step) if number else ALL_GROUPS
             name = name if len(name) <= _LONGEST_STEP else f"{name[: _LONGEST_STEP - 1]}…"
             is_last = number == len(self._steps) - 1
-            parts.append(
-                span(name, tokens.text1) if is_last else anchor(str(number), name, theme)
-            )  # fmt: skip
+            link = anchor(str(number), name, theme)
+            parts.append(span(name, tokens.text1) if is_last else link)
         if len(parts) > _MOST_STEPS:
             parts = [parts[0], span("…", tokens.text3), *parts[-(_MOST_STEPS - 2) :]]
         path_text = span(" › ", tokens.text3).join(parts)
@@ -261,14 +257,11 @@ class SizesPanel(AnswerPanel[_Page]):
         self.chooser.setAccessibleName("Program")
         self.figures = label("", theme, html=True)
         self.figures.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.by_change = QToolButton()
-        self.by_change.setText("Changes")
-        self.by_change.setAccessibleName("Color by change")
+        self.by_change = tool_button("Changes", _CHANGE_TIP, "Color by change")
         self.by_change.setProperty("framed", True)
         self.by_change.setCheckable(True)
         fixed = QSizePolicy.Policy.Fixed
         self.by_change.setSizePolicy(fixed, fixed)
-        self.by_change.setToolTip(_CHANGE_TIP)
         self.groupings = SegmentBar("Groups of the treemap", _GROUPING_TIPS)
         self.path = PathBar(theme)
         picture = QWidget()
@@ -490,24 +483,17 @@ class SizesPanel(AnswerPanel[_Page]):
     def _pick_grouping(self, grouping: Grouping) -> None:
         self.grouping = grouping
         answer = self.shown_answer
-        if answer is None or self.answer is None:
-            return
-        tree = self.answer.trees.get(grouping)
-        if tree is not None:
-            self._growing.cancel()
-            self._show_grouped(tree)
-        else:
-            self._growing.ask(len(answer) <= _AT_ONCE, _grown, answer, grouping)
+        if answer is not None and self.answer is not None:
+            tree, at_once = self.answer.trees.get(grouping), len(answer) <= _AT_ONCE
+            self._growing.ask(at_once or tree is not None, _grown, answer, grouping, tree)
 
     @Slot(object)
     def _take_tree(self, grown: tuple[Grouping, SizeTree]) -> None:
-        if self.answer is not None and self.shown_answer is not None:
-            grouping, tree = grown
-            self.answer.trees[grouping] = tree
-            self._show_grouped(tree)
-
-    def _show_grouped(self, tree: SizeTree) -> None:
         """Show the same rows in other groups, and keep what is marked."""
+        if self.answer is None or self.shown_answer is None:
+            return
+        grouping, tree = grown
+        self.answer.trees[grouping] = tree
         rows = self._marked_rows()
         self.tree = tree
         self._show_tree()
@@ -568,5 +554,5 @@ class SizesPanel(AnswerPanel[_Page]):
             self.table.mark(places)
 
 
-def _grown(answer: SizesAnswer, by: Grouping) -> tuple[Grouping, SizeTree]:
-    return by, size_tree(answer, by)
+def _grown(answer: SizesAnswer, by: Grouping, tree: SizeTree | None) -> tuple[Grouping, SizeTree]:
+    return by, tree or size_tree(answer, by)

@@ -151,11 +151,8 @@ def box_name(answer: SizesAnswer, tree: SizeTree, box: Rest) -> str:
 def box_bytes(tree: SizeTree, box: Rest) -> tuple[int, int, int]:
     """Return the bytes of a box in A, in B, and the larger per row."""
     columns = tree.bytes_a, tree.bytes_b, tree.sizes.size
-    if box.skip <= 0:
-        a, b, larger = (int(column[box.node]) for column in columns)
-        return a, b, larger
-    rest = tree.sizes.inside(box.node)[box.skip :]
-    a, b, larger = (int(column[rest].sum()) for column in columns)
+    nodes = tree.sizes.inside(box.node)[box.skip :] if box.skip > 0 else [box.node]
+    a, b, larger = (int(column[nodes].sum()) for column in columns)
     return a, b, larger
 
 
@@ -253,11 +250,8 @@ def copies_text(answer: SizesAnswer, copies: Copies | None) -> str:
 def beside_text(answer: SizesAnswer) -> str:
     """Return what is missing, and what to do about it; "" if nothing is."""
     parts = []
-    missing = [
-        name
-        for name, file_parts in (("A", answer.a), ("B", answer.b))
-        if file_parts is not None and file_parts.program is None
-    ]
+    files = ("A", answer.a), ("B", answer.b)
+    missing = [name for name, file in files if file is not None and file.program is None]
     if missing:
         of = f" of {' and '.join(missing)}" if answer.is_compared else ""
         parts.append(f"Open the matching ETRecord{of} to see parameters, operators and modules")
@@ -289,8 +283,7 @@ class PartTexts:
     def column(self, column: str) -> Sequence[str]:
         if column not in self._known:
             text = _TEXTS[column]
-            texts = [text(self.answer, row) for row in range(len(self.answer))]
-            self._known[column] = texts
+            self._known[column] = [text(self.answer, row) for row in range(len(self.answer))]
         return self._known[column]
 
     def prepare(self) -> None:
@@ -305,8 +298,7 @@ class PartTexts:
         """Return which rows contain a word in one of their texts; word: in lower case."""
         if not self._small:
             columns = zip(*(self.column(column) for column in _TEXTS), strict=True)
-            small = ["\n".join(texts).lower() for texts in columns]
-            self._small = small
+            self._small = ["\n".join(texts).lower() for texts in columns]
         return np.array([word in text for text in self._small], np.bool_)
 
     def ranks(self, column: str) -> Ints:

@@ -49,6 +49,7 @@ from viewer.gui.panels.source.syntax import language_of
 from viewer.gui.qt.background import WhenVisible
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import tool_button
 from viewer.gui.qt.widgets.labels import (
     ElidedLabel,
     Hairline,
@@ -58,7 +59,6 @@ from viewer.gui.qt.widgets.labels import (
     literal,
     span,
 )
-from viewer.gui.qt.widgets.segment_bar import tool_button
 from viewer.gui.session.feeds.feed import CostFeed
 from viewer.gui.session.selection import operator_of
 from viewer.model import figures as figure_terms
