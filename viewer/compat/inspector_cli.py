@@ -32,9 +32,7 @@ from viewer.analysis.statistics.events import event_statistics
 from viewer.codecs.atomic_file import output_fault, replacing
 from viewer.codecs.memory_budget import BUDGET, parse_limit
 from viewer.codecs.reading import UnreadableFile
-from viewer.compat.inspector import official as inspector_events
-from viewer.compat.inspector import official as official_inspector
-from viewer.compat.inspector import official_record as inspector_record
+from viewer.compat.inspector import official, official_record
 from viewer.compat.inspector.answers import (
     MIXED,
     NO_REFERENCE,
@@ -89,11 +87,9 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
             parser.error(f"--max-memory {error}")
     chosen.clock = [_delegate_clock(parser, text) for text in chosen.clock]
     inputs = [
-        chosen.etdump_path,
-        chosen.etrecord_path,
-        chosen.debug_buffer_path,
+        chosen.etdump_path, chosen.etrecord_path, chosen.debug_buffer_path,
         chosen.reference_outputs,
-    ]
+    ]  # fmt: skip
     if chosen.tsv_path and (fault := output_fault(chosen.tsv_path, filter(None, inputs))):
         parser.error(fault)
     try:
@@ -106,10 +102,10 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         complain(f"{error}{remedy}")
         return 1
     if chosen.json:
-        more = (
-            {"compare_results": [metrics_as_json(result) for result in results]} if results else {}
-        )
-        print(json.dumps({**facts(), **more}, indent=1))
+        stated = facts()
+        if results:
+            stated["compare_results"] = [metrics_as_json(result) for result in results]
+        print(json.dumps(stated, indent=1))
     else:
         for line in sheet.grid():
             print(line)
@@ -144,10 +140,10 @@ def _results(chosen: argparse.Namespace) -> list[Metrics]:
 
 def _official_comparison(chosen: argparse.Namespace) -> str:
     """Return what keeps the official tool from comparing, or what it does; "" for nothing."""
-    runs, _ = inspector_events.read(chosen.etdump_path)
+    runs, _ = official.read(chosen.etdump_path)
     if not any(run.name == "Execute" and run.has_events for run in runs):
         return ""
-    record = inspector_record.read(chosen.etrecord_path) if chosen.etrecord_path else None
+    record = official_record.read(chosen.etrecord_path) if chosen.etrecord_path else None
     if record is None or record.forward().references is None:
         return str(InspectorError("TypeError", "'NoneType' object is not iterable"))
     return (
@@ -243,9 +239,8 @@ def _right(
     if chosen.etrecord_path:
         record = workspace.open(chosen.etrecord_path)
         if not isinstance(record, Program) or record.text_lines:
-            raise UnreadableFile(
-                chosen.etrecord_path, f"this is not an ETRecord but {record.format}"
-            )
+            reason = f"this is not an ETRecord but {record.format}"
+            raise UnreadableFile(chosen.etrecord_path, reason)
         problems += record.problems
     for name, rate in chosen.clock:
         try:
@@ -286,9 +281,9 @@ def _right(
 def _official(
     chosen: argparse.Namespace, _: Complain
 ) -> tuple[AnswerTable, Callable[[], dict[str, Any]]]:
-    record = inspector_record.read(chosen.etrecord_path) if chosen.etrecord_path else None
-    runs, events = inspector_events.read(chosen.etdump_path)
-    official_answer = official_inspector.answer(
+    record = official_record.read(chosen.etrecord_path) if chosen.etrecord_path else None
+    runs, events = official.read(chosen.etdump_path)
+    official_answer = official.answer(
         runs, events, record, chosen.source_time_scale, chosen.target_time_scale
     )
 

@@ -315,17 +315,13 @@ def answer(
         name = str(identifier) if identifier is not None else layout.debug_name(e) or name
         span = slice(cut[i], cut[i + 1])
         row_metadata = [m or "" for m in metadata[span]]
+        block, instruction = layout.blocks[block_of_row[i]], int(events.instruction[e])
+        linked = _resolved(links, name, identifier, instruction)
+        if not any(row_metadata):
+            row_metadata = []
+        columns = raw[span], start[span], row_metadata
         official_events.append(
-            OfficialEvent(
-                layout.blocks[block_of_row[i]],
-                name,
-                identifier,
-                int(events.instruction[e]),
-                raw[span],
-                start[span],
-                row_metadata if any(row_metadata) else [],
-                *_resolved(links, name, identifier, int(events.instruction[e])),
-            )
+            OfficialEvent(block, name, identifier, instruction, *columns, *linked)
         )
     return OfficialAnswer(official_events, grouped(values, row, count), target)
 
@@ -355,13 +351,8 @@ class _Told:
         event = np.sort(np.concatenate([np.flatnonzero(events.is_profile), lone]))
         event = event[np.argsort(lead[event], kind="stable")]
         # The chain index does not distinguish rows.
-        signature = _numbered(
-            events.instruction,
-            events.number,
-            self._code_of_name(events.text),
-            np.where(events.is_profile, name, -1),
-            self._debug,
-        )
+        text, shown = self._code_of_name(events.text), np.where(events.is_profile, name, -1)
+        signature = _numbered(events.instruction, events.number, text, shown, self._debug)
         self._check(runs, events.run[event])
         kinds = [(run.name, run.bundled_input_index) for run in runs]
         merged = merge_runs(events.run[event], signature[event], kinds)

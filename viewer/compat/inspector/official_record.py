@@ -215,15 +215,10 @@ class LoadedRecord:
     """An ETRecord that the Inspector can load; whether it can link is only known with an ETDump."""
 
     def __init__(
-        self,
-        path: str,
-        maps: dict[str, Any],
-        graphs: dict[str, Any],
+        self, path: str, maps: dict[str, Any], graphs: dict[str, Any],
         references: dict[str, int] | None = None,
-    ) -> None:
-        self._path = path
-        self._maps = maps
-        self._graphs = graphs
+    ) -> None:  # fmt: skip
+        self._path, self._maps, self._graphs = path, maps, graphs
         self._references = references
 
     def forward(self) -> InspectorRecord:
@@ -234,9 +229,8 @@ class LoadedRecord:
         try:
             return self._forward()
         except _OTHER_SHAPE as error:
-            raise UnreadableFile(
-                self._path, f"its maps are not those of a record ({error})"
-            ) from error
+            reason = f"its maps are not those of a record ({error})"
+            raise UnreadableFile(self._path, reason) from error
 
     def _forward(self) -> InspectorRecord:
         stated = _of_forward(self._maps.get(DEBUG_HANDLES))
@@ -288,9 +282,8 @@ def _references(archive: zipfile.ZipFile, names: list[str]) -> dict[str, int] | 
         with archive.open(_REFERENCES) as member:
             return counts_of(member)
     except NoReferenceOutputs as error:
-        raise InspectorError(
-            "RuntimeError", f"Failed to load {_REFERENCES} from ETRecord."
-        ) from error
+        text = f"Failed to load {_REFERENCES} from ETRecord."
+        raise InspectorError("RuntimeError", text) from error
 
 
 def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str, Any]:
@@ -307,9 +300,8 @@ def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str
             continue
         missing = [name + blob for blob in BLOBS if name + blob not in names]
         if missing:
-            raise InspectorError(
-                "KeyError", f"There is no item named {missing[0]!r} in the archive"
-            )
+            text = f"There is no item named {missing[0]!r} in the archive"
+            raise InspectorError("KeyError", text)
         programs[name] = _json(path, archive, name)
         _check_nodes(programs[name])
     return programs
@@ -354,9 +346,8 @@ def _check_nodes(program: Any) -> None:
     """Raise for what the deserializer rejects: nodes before 1.0, lowered modules before 1.1."""
     for node in _nodes(program):
         if "name" not in node:
-            raise InspectorError(
-                "TypeError", "Node.__init__() missing 1 required positional argument: 'name'"
-            )
+            missing = "Node.__init__() missing 1 required positional argument: 'name'"
+            raise InspectorError("TypeError", missing)
         if str(node.get("target")).endswith("executorch_call_delegate"):
             for item in node.get("inputs") or ():
                 text = (item.get("arg") or {}).get("as_string")

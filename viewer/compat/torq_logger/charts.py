@@ -28,6 +28,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,11 +165,7 @@ ALL_UNITS = OverviewForm(
         ("CSS", "07 OVERVIEW CSS", "CSS total"),
         ("DMA_ONLY", "08 OVERVIEW DMA ONLY", "DMA/CDMA ONLY (no compute)"),
         ("COMPUTE_ONLY", "09 OVERVIEW COMPUTE ONLY", "COMPUTE ONLY (no DMA/CDMA)"),
-        (
-            "DMA_COMPUTE_OVERLAP",
-            "10 OVERVIEW DMA COMPUTE OVERLAP",
-            "DMA/CDMA<->COMPUTE overlap",
-        ),
+        ("DMA_COMPUTE_OVERLAP", "10 OVERVIEW DMA COMPUTE OVERLAP", "DMA/CDMA<->COMPUTE overlap"),
         ("IDLE", "11 OVERVIEW IDLE", "IDLE"),
         ("OVERALL", "12 OVERALL", "OVERALL"),
     ),
@@ -237,12 +234,8 @@ def two_units(everything: Intervals, dma: Intervals, slices: Intervals) -> TorqO
 
 def runtime_overview(jobs: Intervals) -> TorqOverview:
     """Return the overview of f63e303 for NSS jobs, whose units are unknown."""
-    torq_overview = two_units(jobs, NO_TIME, NO_TIME)
-    return TorqOverview(
-        TWO_UNITS,
-        torq_overview.start,
-        {**torq_overview.times, "IDLE": torq_overview.times["OVERALL"] - length(*jobs)},
-    )
+    whole = two_units(jobs, NO_TIME, NO_TIME)
+    return replace(whole, times={**whole.times, "IDLE": whole.times["OVERALL"] - length(*jobs)})
 
 
 def as_8e135dc(overview: TorqOverview) -> TorqOverview:
@@ -252,13 +245,10 @@ def as_8e135dc(overview: TorqOverview) -> TorqOverview:
 
 def runtime_overview_8e135dc(jobs: Intervals) -> TorqOverview:
     """Return the overview of 8e135dc for NSS jobs."""
-    torq_overview = runtime_overview(jobs)
-    nothing = dict.fromkeys(
-        ("DMA", "SLICE", "DMA_ONLY", "COMPUTE_ONLY", "DMA_COMBINED", "COMPUTE_COMBINED",
-         "DMA_COMPUTE_OVERLAP"), 0
-    )  # fmt: skip
-    times = {**nothing, **{name: torq_overview.times[name] for name in ("IDLE", "OVERALL")}}
-    return TorqOverview(EIGHT_UNITS, torq_overview.start, times)
+    whole = runtime_overview(jobs)
+    known = {name: whole.times[name] for name in ("IDLE", "OVERALL")}
+    printed = (name for name in EIGHT_UNITS.printed if name not in ("CDMA", "CSS"))
+    return TorqOverview(EIGHT_UNITS, whole.start, dict.fromkeys(printed, 0) | known)
 
 
 def all_units(
@@ -369,20 +359,15 @@ def runtime_chart(trace: Trace, process: str) -> TorqChart:
     place = np.zeros(len(start), np.int64) if location is None else _codes(location)
     # A job without a location is named by its number.
     named = np.array([bool(text) for text in places])[place]
-    heads = Blobs(
-        [f"{text}, ".encode() for text in (*places, *(job_name(i) for i in ids.tolist()))]
-    )
+    heads = Blobs([f"{text}, ".encode() for text in (*places, *map(job_name, ids.tolist()))])
     head = np.where(named, place, len(places) + thread)
     duration = _Durations(slices.start, slices.end, _MICROSECONDS)
     threads = tuple(map(str, ids.tolist()))
-    columns = ChartColumns(
-        process,
-        threads,
-        thread.astype(np.int64),
-        start,
-        end,
-        lambda rows: Joined(Picked(heads, head[rows]), duration.piece(rows)),
-    )
+
+    def names(rows: Ints) -> Piece:
+        return Joined(Picked(heads, head[rows]), duration.piece(rows))
+
+    columns = ChartColumns(process, threads, thread.astype(np.int64), start, end, names)
     in_order = tuple(threads[i] for i in np.argsort(slices.source_row[first]).tolist())
     figures = replace(runtime_overview((slices.start, slices.end)), unit=_MICROSECONDS)
     return TorqChart((columns,), in_order, figures, trace.clock.ns_per_tick)
@@ -487,19 +472,11 @@ class _CompileRows:
         return two_units((start, end), (start[dma], end[dma]), (start[is_slice], end[is_slice]))
 
     def _all_units(self) -> TorqOverview:
-        slices = self._unit == Unit.SLICE
-        busy = {}
-        for number in (0, 1):
-            mask = slices & (self._number == number)
-            busy[number] = (self._start[mask], self._end[mask])
-        return all_units(
-            (self._start, self._end),
-            self._of(Unit.DMA_IN, Unit.DMA_OUT),
-            self._of(Unit.CDMA),
-            self._of(Unit.SLICE),
-            self._of(Unit.CSS),
-            busy,
-        )
+        units = (Unit.DMA_IN, Unit.DMA_OUT), (Unit.CDMA,), (Unit.SLICE,), (Unit.CSS,)
+        slices = (self._unit == Unit.SLICE) & (self._number == np.array([[0], [1]]))
+        busy = {number: (self._start[mask], self._end[mask]) for number, mask in enumerate(slices)}
+        dma, cdma, both_slices, css = (self._of(*of) for of in units)
+        return all_units((self._start, self._end), dma, cdma, both_slices, css, busy)
 
     # -- threads -------------------------------------------------------------------------------
 
@@ -631,14 +608,9 @@ class _CompileRows:
             head = layer_name(texts[operator_number], place_list[bounds[i] : bounds[i + 1]])
             names.append(f"{head}dur={time} {_NANOSECONDS} ({percent(time, whole)})".encode())
         blobs = Blobs(names)
-        return ChartColumns(
-            process,
-            (LAYERS,),
-            np.zeros(len(first), np.int64),
-            start,
-            end,
-            lambda rows: Picked(blobs, rows),
-        )
+        threads = np.zeros(len(first), np.int64)
+        picked = partial(Picked, blobs)
+        return ChartColumns(process, (LAYERS,), threads, start, end, picked)
 
 
 def _numbered(events: list[str]) -> Ints:

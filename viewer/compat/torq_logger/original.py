@@ -53,13 +53,11 @@ from viewer.model.intervals import Intervals
 _OPERATOR = re.compile(r'"?(tosa\.\w+)"?|torch\.operator "([^"]*)"')
 _CALLEE_LINE = re.compile(r'callsite\("[^"]*":(\d+):')
 # Event of a C2 row -> its thread and its unit.
-_C2_UNITS = dict(
-    zip(
-        ("DMA In", "DMA Out", "CDMA", "Slice 0", "Slice 1", "CSS"),
-        zip(C2_THREADS[3:], ("DMA", "DMA", "CDMA", "SLICE", "SLICE", "CSS"), strict=True),
-        strict=True,
-    )
-)
+_C2_UNITS = {
+    "DMA In": (C2_THREADS[3], "DMA"), "DMA Out": (C2_THREADS[4], "DMA"),
+    "CDMA": (C2_THREADS[5], "CDMA"), "Slice 0": (C2_THREADS[6], "SLICE"),
+    "Slice 1": (C2_THREADS[7], "SLICE"), "CSS": (C2_THREADS[8], "CSS"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +152,7 @@ def _write_numbered(
         rows = [(name, list(_c0_rows(path))) for name, path in compiled.items()]
         jobs = [(name, list(_r0_rows(path))) for name, path in measured.items()]
         overviews = {
-            name: two_units(
-                _intervals(file_rows), _intervals(file_rows, "DMA"), _intervals(file_rows, "SLICE")
-            )
+            name: two_units(*(_intervals(file_rows, unit) for unit in (None, "DMA", "SLICE")))
             for name, file_rows in rows
         }
         overviews |= {name: runtime_overview(_intervals(file_rows)) for name, file_rows in jobs}
@@ -188,18 +184,15 @@ def _write_rows(
 
 
 def _write_overview(packets: OriginalPackets, process: str, overview: TorqOverview) -> None:
+    process, start = f"{process} Overview", overview.start
     for thread, name, time, in_category in overview.slices():
-        packets.slice(
-            f"{process} Overview", thread, name, overview.start, overview.start + time, in_category
-        )
+        packets.slice(process, thread, name, start, start + time, in_category)
 
 
 def _intervals(rows: Sequence[_Row], unit: str | None = None) -> Intervals:
-    unit_rows = [row for row in rows if unit is None or row.unit == unit]
-    return (
-        np.array([row.start for row in unit_rows], np.int64),
-        np.array([row.end for row in unit_rows], np.int64),
-    )
+    ends = [(row.start, row.end) for row in rows if unit is None or row.unit == unit]
+    start, end = np.array(ends, np.int64).reshape(-1, 2).T
+    return start, end
 
 
 def _overview(rows: Sequence[_Row]) -> TorqOverview:
@@ -261,9 +254,8 @@ def _c0_rows(path: str) -> Iterator[_Row]:
                 thread = f"SLICE {int(event[1:]) % 2}"
             except ValueError:
                 thread = "SLICE UNKNOWN"
-        yield _Row(
-            thread, times[0], times[1], f"{type}, {event}, MLIR - {short_location(place)}, ", unit
-        )
+        name = f"{type}, {event}, MLIR - {short_location(place)}, "
+        yield _Row(thread, times[0], times[1], name, unit)
 
 
 def _r0_rows(path: str, *, at_800_mhz: bool = False) -> Iterator[_Row]:
@@ -289,24 +281,15 @@ def _c1_rows(path: str) -> Iterator[_Row]:
             continue
         tail = f", bytes={cells[5]}" if len(cells) > 5 and cells[5] else ""
         thread, unit = _c1_unit(event)
-        yield _Row(
-            thread,
-            times[0],
-            times[1],
-            f"{type}, {event}, MLIR - {short_location(place)}, ",
-            unit,
-            tail,
-        )
+        name = f"{type}, {event}, MLIR - {short_location(place)}, "
+        yield _Row(thread, times[0], times[1], name, unit, tail)
 
 
 def _c1_unit(event: str) -> tuple[str, str]:
     dma_in, dma_out, slice_0, slice_1, cdma, css = C1_THREADS
     for start, thread, unit in (
-        ("DI", dma_in, "DMA"),
-        ("DO", dma_out, "DMA"),
-        ("CDMA", cdma, "CDMA"),
-        ("CSS", css, "CSS"),
-    ):
+        ("DI", dma_in, "DMA"), ("DO", dma_out, "DMA"), ("CDMA", cdma, "CDMA"), ("CSS", css, "CSS"),
+    ):  # fmt: skip
         if event.startswith(start):
             return thread, unit
     match = re.fullmatch(r"S(\d+)(?:_(\d+))?", event, re.A)
@@ -330,9 +313,8 @@ def _c2_rows(path: str, mlir_lines: Sequence[str]) -> Iterator[_Row]:
         if not unit:
             continue
         operator = _operator(cells[4], mlir_lines)
-        name = " | ".join(
-            [kind, *([f"Input: {operator}"] if operator else []), f"Action {action}", ""]
-        )
+        source = f" | Input: {operator}" if operator else ""
+        name = f"{kind}{source} | Action {action} | "
         tail = f" | bytes={cells[5]}" if cells[5].isdecimal() else ""
         yield _Row(thread, start, end, name, unit, tail, action, short_location(cells[4]), operator)
 
@@ -362,15 +344,10 @@ def _layers(rows: Sequence[_Row]) -> list[_Row]:
             groups[-1].append(row)
         elif row.operator:
             groups.append([row])
+    names = [layer_name(group[0].operator, [row.place for row in group]) for group in groups]
     return [
-        _Row(
-            LAYERS,
-            group[0].start,
-            max(row.end for row in group),
-            layer_name(group[0].operator, [row.place for row in group]),
-            "",
-        )
-        for group in groups
+        _Row(LAYERS, group[0].start, max(row.end for row in group), name, "")
+        for group, name in zip(groups, names, strict=True)
     ]
 
 
@@ -413,10 +390,8 @@ class OriginalPackets:
     ) -> None:
         """Write a BEGIN and an END, in ns from 0 to 2^64 - 1."""
         track = self.thread(process, thread)
-        for type, time in (
-            (pb.TrackEvent.TYPE_SLICE_BEGIN, start),
-            (pb.TrackEvent.TYPE_SLICE_END, end),
-        ):
+        types = pb.TrackEvent.TYPE_SLICE_BEGIN, pb.TrackEvent.TYPE_SLICE_END
+        for type, time in zip(types, (start, end), strict=True):
             packet = pb.TracePacket(timestamp=time, trusted_packet_sequence_id=SEQUENCE)
             event = packet.track_event
             event.type, event.track_uuid, event.name = type, track, clean(name)
