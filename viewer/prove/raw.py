@@ -164,6 +164,14 @@ class Verdict:
         if reported is None or not low <= reported <= high:
             self.differences.append(Difference(figure, reported, int(exact // 1)))
 
+    def same_time(
+        self, raw: Raw, figure: str, row: Mapping[str, Any], name: str, ticks: int | None
+    ) -> None:
+        """Check a time of a row in ticks, and in ns rounded down."""
+        ns = None if ticks is None else raw.ns(ticks)
+        self.same(f"{figure}: {name}_ticks", row[f"{name}_ticks"], ticks)
+        self.same(f"{figure}: {name}_ns", row[f"{name}_ns"], ns)
+
     def skip(self, figure: str, reason: str, count: int = 1) -> None:
         """Note figures that cannot be checked."""
         if count:
@@ -328,6 +336,13 @@ class Derived:
     ten_p90: int = 0
     zeros: int = 0
     twice_each: int = 0
+
+    @property
+    def lengths(self) -> tuple[Fraction, ...]:
+        """Mean, shortest, longest, median and 90th percentile of the durations, in ticks."""
+        mean, p50, p90 = (self.sum, self.count or 1), (self.twice_p50, 2), (self.ten_p90, 10)
+        ends = (self.min, 1), (self.max, 1)
+        return tuple(Fraction(*part) for part in (mean, *ends, p50, p90))
 
 
 @dataclass(frozen=True, slots=True)

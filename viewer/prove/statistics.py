@@ -105,8 +105,7 @@ def _check_head(
     if whole is None or rest is None:
         verdict.skip(f"{name}: whole, ungrouped", OVERLAPS, 4)
         return
-    verdict.same(f"{name}: whole_ticks", file["whole_ticks"], whole)
-    verdict.same(f"{name}: whole_ns", file["whole_ns"], raw.ns(whole))
+    verdict.same_time(raw, name, file, "whole", whole)
     verdict.same(f"{name}: ungrouped_ticks", file["ungrouped_ticks"], rest)
     verdict.same(f"{name}: ungrouped_ns", file["ungrouped_ns"], raw.ns(whole) - raw.ns(before))
     if divisor:
@@ -125,8 +124,7 @@ def _check_row(
     if row["total_ticks"] is None:  # only another clock timed it
         verdict.same(f"{figure}: ticks of the file", 0, times.pop("total"))
     for name, ticks in times.items():
-        verdict.same(f"{figure}: {name}_ticks", row[f"{name}_ticks"], ticks)
-        verdict.same(f"{figure}: {name}_ns", row[f"{name}_ns"], raw.ns(ticks))
+        verdict.same_time(raw, figure, row, name, ticks)
     if figures.wall is None or whole is None:
         verdict.skip(f"{figure.partition(':')[0]}: wall, share", OVERLAPS, 3)
     else:
@@ -152,11 +150,7 @@ def _check_row(
         verdict.skip(f"{figure.partition(': stats')[0]}: durations", OWN_CLOCK, figures_in(clocks))
         return before
     verdict.same(f"{figure}: count", row["count"], figures.count)
-    lengths = (
-        Fraction(figures.sum, figures.count or 1), Fraction(figures.min), Fraction(figures.max),
-        Fraction(figures.twice_p50, 2), Fraction(figures.ten_p90, 10),
-    )  # fmt: skip
-    for name, each in zip(_LENGTHS, lengths, strict=True):
+    for name, each in zip(_LENGTHS, figures.lengths, strict=True):
         verdict.near(f"{figure}: {name}_ticks", row[f"{name}_ticks"], each, MILLI)
         verdict.floor(f"{figure}: {name}_ns", row[f"{name}_ns"], each * raw.rate)
     if figures.zeros or "rounded_zeros" in row:
@@ -213,11 +207,7 @@ def _check_cell(
         verdict.same(f"{figure}: count", 0, figures.count)
     elif "clock" not in row and "delegate_ns" not in row:
         verdict.same(f"{figure}: count", row["count"], figures.count)
-        lengths = (
-            Fraction(figures.sum, figures.count or 1), Fraction(figures.min),
-            Fraction(figures.max), Fraction(figures.twice_p50, 2), Fraction(figures.ten_p90, 10),
-        )  # fmt: skip
-        for name, each in zip(_LENGTHS, lengths, strict=True):
+        for name, each in zip(_LENGTHS, figures.lengths, strict=True):
             verdict.near(f"{figure}: {name}_ticks", row[f"{name}_ticks"], each, MILLI)
 
 

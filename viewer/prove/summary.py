@@ -105,7 +105,7 @@ def check_totals(
         verdict.skip(f"{name}: times", OVERLAPS, figures_in(tables) + 8)
         return None
     for part, ticks in zip(("whole", "delegated", "outside", "neither"), parts.ticks, strict=True):
-        _same_time(verdict, raw, name, file, part, ticks)
+        verdict.same_time(raw, name, file, part, ticks)
     return parts
 
 
@@ -118,14 +118,14 @@ def _check_delegates(
         figure = f"{name}: {row['label']}"
         inside = walls.get(2 * n + 1, 0)
         ticks = walls.get(2 * n, 0) + inside
-        _same_time(verdict, raw, figure, row, "time", ticks)
+        verdict.same_time(raw, figure, row, "time", ticks)
         verdict.same(f"{figure}: calls", row["calls"], counts[2 * n][0])
         events, _, native = counts[2 * n + 1]
         verdict.same(f"{figure}: events", row["events"], events)
         if row["share"] is not None:
             verdict.near(f"{figure}: share", row["share"], Fraction(ticks, whole or 1), MICRO)
         is_known = bool(identities.delegates[n][0]) and events > native
-        _same_time(verdict, raw, figure, row, "unattributed", ticks - inside if is_known else None)
+        verdict.same_time(raw, figure, row, "unattributed", ticks - inside if is_known else None)
 
 
 def _check_outside(
@@ -137,7 +137,7 @@ def _check_outside(
     for n, row in enumerate(file["stayed_outside"]):
         figure, ticks = f"{name}: {row['label']}", walls.get(first + n, 0)
         every, kernels, _ = counts[n]
-        _same_time(verdict, raw, figure, row, "time", ticks)
+        verdict.same_time(raw, figure, row, "time", ticks)
         # A kernel in its call is no other slice.
         slices = every - kernels if every > kernels else every
         verdict.same(f"{figure}: slices", row["slices"], slices)
@@ -163,7 +163,7 @@ def _check_links(
         figure = f"{name}: {row['reason']}"
         count, ticks = _stated(raw, keys)
         verdict.same(f"{figure}: slices", row["slices"], count)
-        _same_time(verdict, raw, figure, row, "time", ticks)
+        verdict.same_time(raw, figure, row, "time", ticks)
 
 
 def _check_maps(
@@ -181,7 +181,7 @@ def _check_maps(
         verdict.same(f"{figure}: slices", row["slices"], every)
         verdict.same(f"{figure}: on_own_clock", row["on_own_clock"], native)
         if row["time_ticks"] is not None:
-            _same_time(verdict, raw, figure, row, "time", int(times.get(n, 0)))
+            verdict.same_time(raw, figure, row, "time", int(times.get(n, 0)))
 
 
 def _give(raw: Raw, groups: Sequence[Keys]) -> None:
@@ -205,14 +205,6 @@ def _stated(raw: Raw, keys: Keys) -> tuple[int, int]:
     source = "slices WHERE id IN (SELECT id FROM given) AND steady"
     count = raw.number(f"SELECT count(*) FROM {source} AND NOT computed")
     return count, sum(int(ticks) for _, ticks in raw.run(union_of(f"{source} AND NOT native")))
-
-
-def _same_time(
-    verdict: Verdict, raw: Raw, figure: str, row: Facts, name: str, ticks: int | None
-) -> None:
-    ns = None if ticks is None else raw.ns(ticks)
-    verdict.same(f"{figure}: {name}_ticks", row[f"{name}_ticks"], ticks)
-    verdict.same(f"{figure}: {name}_ns", row[f"{name}_ns"], ns)
 
 
 Facts = Mapping[str, Any]
