@@ -514,15 +514,9 @@ class EventTracer:
                 self._backwards += 1
             return
         self._events.add(
-            entry._kind,
-            entry._block,
-            entry._what,
-            entry.chain_index,
-            entry.instruction_id,
-            start,
-            end,
-            metadata,
-        )
+            entry._kind, entry._block, entry._what, entry.chain_index, entry.instruction_id,
+            start, end, metadata,
+        )  # fmt: skip
 
     def _leave(self, entry: EventTracerEntry) -> None:
         if entry not in self._open:

@@ -322,12 +322,16 @@ class Device(Target):
 
     def clean(self) -> Command | None:
         """Removes the folder, unless the user wants to keep it."""
-        return None if self.plan.keep else self.shell(f"rm -rf {shlex.quote(self.folder)}")
+        return None if self.plan.keep else self._removing
 
     @property
     def left_behind(self) -> str:
         """How the user removes the folder."""
-        return f"remove it with: {self.shell(f'rm -rf {shlex.quote(self.folder)}').text}"
+        return f"remove it with: {self._removing.text}"
+
+    @property
+    def _removing(self) -> Command:
+        return self.shell(f"rm -rf {shlex.quote(self.folder)}")
 
     def check_runner(self, ask: Ask) -> list[Finding]:
         """Whether the runner is there and has the flag that only those with a tracer have."""
@@ -532,15 +536,9 @@ class Adb(Device):
             return both
         if self.plan.alongside:
             is_there = ask(self.shell(f"command -v {PERFETTO}")).is_good
-            both.append(
-                Finding(True, "perfetto: on the device")
-                if is_there
-                else Finding(
-                    False,
-                    "the device has no perfetto",
-                    "it needs Android 9 or newer; leave out --alongside",
-                )
-            )
+            text = "perfetto: on the device" if is_there else "the device has no perfetto"
+            cure = "" if is_there else "it needs Android 9 or newer; leave out --alongside"
+            both.append(Finding(is_there, text, cure))
         return [*both, *self.check_runner(ask)]
 
     def _device(self, rows: Sequence[tuple[str, str]]) -> Finding:

@@ -132,10 +132,9 @@ class SlicePackets:
             return
         place = np.empty(len(slices), np.uint32)
         place[self._preorder] = np.arange(self.count, dtype=np.uint32)
-        ends = [place[side].astype(np.int64) for side in (flow_edges.producer, flow_edges.consumer)]
-        times = [
-            self._ns(slices.start[side]) for side in (flow_edges.producer, flow_edges.consumer)
-        ]
+        sides = flow_edges.producer, flow_edges.consumer
+        ends = [place[side].astype(np.int64) for side in sides]
+        times = [self._ns(slices.start[side]) for side in sides]
         is_valid = (times[0] < times[1]) | ((times[0] == times[1]) & (ends[0] < ends[1]))
         self.flows_written = int(is_valid.sum())
         ids = np.arange(flow_id, flow_id + self.flows_written, dtype=np.uint64)
@@ -162,13 +161,8 @@ class SlicePackets:
         source, slices = self._source, self._slices
         lanes = list(uuids)
         numbers = {lane: i for i, lane in enumerate(lanes)}
-        self._lane_of_row = np.array(
-            [
-                numbers[place]
-                for place in zip(slices.row_track.tolist(), slices.row_lane.tolist(), strict=True)
-            ],
-            np.int64,
-        )
+        places = zip(slices.row_track.tolist(), slices.row_lane.tolist(), strict=True)
+        self._lane_of_row = np.array([numbers[place] for place in places], np.int64)
         of_lane = [varint(uuids[lane]) for lane in lanes]
         self._lane_category: Blobs | None = None
         units = [source.trace.tracks[track].unit for track, _ in lanes]
@@ -208,23 +202,14 @@ class SlicePackets:
                 return np.where(has_text[label], label + count, slices.name[part])
 
             used = in_order_of_use(rows, count + len(labels), shown)
-        of_text = [
-            (
-                code,
-                strings.event_name(
-                    (names[code] or UNNAMED) if code < count else labels[code - count]
-                ),
-            )
-            for code in used
-        ]
         # The number of a name without written slices is -1.
         self._name_iid = np.full(count, -1)
         self._label_iid = None if of is None else np.zeros(len(labels), np.int64)
-        for code, number in of_text:
+        for code in used:
             if code < count:
-                self._name_iid[code] = number
+                self._name_iid[code] = strings.event_name(names[code] or UNNAMED)
             elif self._label_iid is not None:
-                self._label_iid[code - count] = number
+                self._label_iid[code - count] = strings.event_name(labels[code - count])
 
     def _intern_keys(self, of: SliceArguments) -> None:
         """Encode category, arguments and correlation ID of every key that is written."""
@@ -245,9 +230,7 @@ class SlicePackets:
 
     def _category(self, kind: KeyKind | Unit) -> bytes:
         """Return the encoded kind or unit of slices; empty if the file does not have it."""
-        if not kind:
-            return b""
-        return self._categories(kind.name)
+        return self._categories(kind.name) if kind else b""
 
     def _categories(self, text: str) -> bytes:
         """Encode categories, which an import may separate by commas."""

@@ -52,10 +52,7 @@ from viewer.model.trace_attributes import Counter
 
 _COUNTER = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_COUNTER)
 _VALUE = tag(44, FIXED64)  # double_counter_value
-_KNOWN_UNITS = {
-    "": pb.CounterDescriptor.UNIT_COUNT,
-    "B": pb.CounterDescriptor.UNIT_SIZE_BYTES,
-}
+_KNOWN_UNITS = {"": pb.CounterDescriptor.UNIT_COUNT, "B": pb.CounterDescriptor.UNIT_SIZE_BYTES}
 
 
 def counter_descriptor(counter: Counter, uuid: int, process: int, *, assumed: bool) -> Any:
@@ -66,12 +63,9 @@ def counter_descriptor(counter: Counter, uuid: int, process: int, *, assumed: bo
     described = pb.CounterDescriptor(unit_name=counter.unit)
     if counter.unit in _KNOWN_UNITS:
         described = pb.CounterDescriptor(unit=_KNOWN_UNITS[counter.unit])
+    note, name = "; ".join(filter(None, notes)) or None, clean(counter.name)
     return pb.TrackDescriptor(
-        uuid=uuid,
-        parent_uuid=process,
-        name=clean(counter.name),
-        description="; ".join(filter(None, notes)) or None,
-        counter=described,
+        uuid=uuid, parent_uuid=process, name=name, description=note, counter=described
     )
 
 
@@ -225,24 +219,18 @@ class TrackDescriptors:
     def _thread(self, name: str, lanes: int, pid: int, rank: int) -> list[int]:
         self._tid += 1
         thread = self._uuid()
+        described = pb.ThreadDescriptor(pid=pid, tid=self._tid, thread_name=name)
         self.descriptors.append(
-            pb.TrackDescriptor(
-                uuid=thread,
-                thread=pb.ThreadDescriptor(pid=pid, tid=self._tid, thread_name=name),
-                sibling_order_rank=rank,
-            )
+            pb.TrackDescriptor(uuid=thread, thread=described, sibling_order_rank=rank)
         )
         further = [self._uuid() for _ in range(lanes - 1)]
-        for uuid in further:
-            self.descriptors.append(
-                pb.TrackDescriptor(
-                    uuid=uuid,
-                    parent_uuid=thread,
-                    name=f"{name} (overlapping)",
-                    sibling_merge_behavior=_BY_KEY,
-                    sibling_merge_key_int=thread,
-                )
+        self.descriptors += [
+            pb.TrackDescriptor(
+                uuid=uuid, parent_uuid=thread, name=f"{name} (overlapping)",
+                sibling_merge_behavior=_BY_KEY, sibling_merge_key_int=thread,
             )
+            for uuid in further
+        ]  # fmt: skip
         return [thread, *further]
 
     def _plain(self, name: str, lanes: int, parent: int, rank: int) -> list[int]:
@@ -333,9 +321,8 @@ class SpanPackets:
         for index, lane, depth in zip(*columns, strict=True):
             close(lane, depth)
             span = self._spans[index]
-            out.append(
-                _packet(span.start, _event(pb.TrackEvent.TYPE_SLICE_BEGIN, uuids[lane], span))
-            )
+            event = _event(pb.TrackEvent.TYPE_SLICE_BEGIN, uuids[lane], span)
+            out.append(_packet(span.start, event))
             open_spans.append((lane, span))
         close(-1, 0)
         return b"".join(out)
