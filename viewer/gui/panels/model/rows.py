@@ -74,19 +74,13 @@ class NameFilter:
         """Whether each operator matches (bool, one per operator)."""
         if not self._words:
             return np.ones(len(self._tree.program.operators), np.bool_)
-        lines = [
-            f"{o.source.path}:{o.source.line}" if o.source else ""
-            for o in self._tree.program.operators
-        ]
-        return np.array(
-            [
-                self._matches(f"{self._paths[int(module)]} {operator.label} {line}")
-                for operator, module, line in zip(
-                    self._tree.program.operators, self._tree.of_operator, lines, strict=True
-                )
-            ],
-            np.bool_,
+        operators, modules = self._tree.program.operators, self._tree.of_operator.tolist()
+        lines = (f"{o.source.path}:{o.source.line}" if o.source else "" for o in operators)
+        texts = (
+            f"{self._paths[module]} {operator.label} {line}"
+            for operator, module, line in zip(operators, modules, lines, strict=True)
         )
+        return np.array([self._matches(text) for text in texts], np.bool_)
 
     @cached_property
     def modules(self) -> Bools:
@@ -216,13 +210,9 @@ class ModelRows(GrownRows[ModelRow], CostRows):
 
     def _parts_of(self, row: ModelRow) -> list[tuple[RowKind, int]]:
         module = self.tree.modules[row.number]
-        if self.words:
-            left = self._filter
-            parts = [(RowKind.MODULE, n) for n in module.children if left.modules[n]]
-            parts += [(RowKind.OPERATOR, i) for i in module.operators if left.operators[i]]
-        else:
-            parts = [(RowKind.MODULE, n) for n in module.children]
-            parts += [(RowKind.OPERATOR, i) for i in module.operators]
+        left = self._filter  # without words all match
+        parts = [(RowKind.MODULE, n) for n in module.children if left.modules[n]]
+        parts += [(RowKind.OPERATOR, i) for i in module.operators if left.operators[i]]
         # In graph order, a module is where its first operator is.
         parts.sort(key=lambda part: self._first[part[1]] if part[0] is RowKind.MODULE else part[1])
         parts += [
@@ -292,11 +282,8 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         For operators it does not create all figures: that takes a third of the time of sorting
         thousands.
         """
-        plain = row.kind is RowKind.OPERATOR and by in (
-            ModelColumn.TOTAL,
-            ModelColumn.SHARE,
-            ModelColumn.SLICES,
-        )
+        columns = ModelColumn.TOTAL, ModelColumn.SHARE, ModelColumn.SLICES
+        plain = row.kind is RowKind.OPERATOR and by in columns
         if self.costed is None or not plain:
             value: float | None = getattr(self.figures(row), _FIELDS[by])
             return value
@@ -331,13 +318,10 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         if row.kind is RowKind.MODULE:
             n = row.number
             median = float(costed.medians.modules[n])
-            figures = charged_figures(
-                int(costs.total[n]),
-                int(costs.self_ticks[n]),
-                int(costs.outside[n]) or None,
-                int(costs.slices[n]),
-                median if median == median else None,
-            )
+            columns = costs.total, costs.self_ticks, costs.outside, costs.slices
+            total, own, outside, slices_inside = (int(column[n]) for column in columns)
+            p50 = median if median == median else None
+            figures = charged_figures(total, own, outside or None, slices_inside, p50)
             if not self.tree.is_joined:
                 return figures
             forward, backward = int(costs.forward[n]), int(costs.backward[n])
@@ -358,9 +342,8 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         assert cost_row is not None
         # Time shared across modules belongs to no single module.
         across = costs.is_across(self.items[row.parent].number, cost_row)
-        return charged_figures(
-            cost_row.ticks, None if across else cost_row.ticks, None, cost_row.slices, p50
-        )
+        own = None if across else cost_row.ticks
+        return charged_figures(cost_row.ticks, own, None, cost_row.slices, p50)
 
     def _cost_row(self, row: ModelRow) -> CostRow | None:
         assert self.costed is not None
@@ -597,11 +580,8 @@ class ModelRows(GrownRows[ModelRow], CostRows):
                 (inside, "in its submodules"),
             )
             shares = [f"{self._time(ticks)} {what}" for ticks, what in parts if ticks]
-            lines.append(
-                f"Total {self._time(int(costs.total[n]))}"
-                + ": " * bool(shares)
-                + " + ".join(shares)
-            )
+            colon = ": " * bool(shares)
+            lines.append(f"Total {self._time(int(costs.total[n]))}{colon}{' + '.join(shares)}")
             if costs.outside[n]:
                 lines.append(
                     f"{self._time(int(costs.outside[n]))} more is shared with other modules and "
