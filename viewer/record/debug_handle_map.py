@@ -402,10 +402,7 @@ def write_debug_handle_map(
             raise ValueError(
                 f"two delegate instances {where} of {instance.method}: give each its own"
             )
-        calls[call] = {
-            "delegate": instance.delegate,
-            "entries": _pairs(instance.mapping),
-        }
+        calls[call] = {"delegate": instance.delegate, "entries": _pairs(instance.mapping)}
         if isinstance(instance.mapping, DelegateMappingBuilder):
             for handle, graph_nodes in instance.mapping.graph_nodes.items():
                 nodes_of_handle.setdefault(handle, []).extend(graph_nodes)
@@ -414,22 +411,18 @@ def write_debug_handle_map(
             nodes_of_handle.setdefault(graph_node.debug_handle, []).append(graph_node)
     written: dict[str, Any] = {MAP_MARK: MAP_VERSION, "methods": methods}
     if nodes_of_handle:
-        written["operators"] = {
-            str(handle): _operator(nodes_of_handle[handle]) for handle in sorted(nodes_of_handle)
-        }
+        operators = sorted(nodes_of_handle.items())
+        written["operators"] = {str(handle): _operator(of) for handle, of in operators}
     write_whole(path, json.dumps(written).encode())
 
 
 def _pairs(mapping: DelegateMappingBuilder | Mapping[Any, Sequence[int]]) -> list[Any]:
     """[identifier, [debug handles]] for each entry."""
-    stated: Mapping[Any, Sequence[int]]
     if isinstance(mapping, DelegateMappingBuilder):
-        stated = mapping.get_delegate_mapping()
-    else:
-        stated = mapping
+        mapping = mapping.get_delegate_mapping()
     return [
         [checked_identifier(key), [debug_handle(h) for h in handles]]
-        for key, handles in stated.items()
+        for key, handles in mapping.items()
     ]
 
 

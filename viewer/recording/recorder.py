@@ -85,14 +85,10 @@ def run_session(
     mean = mean_khz(before, after)
     recorded = sum(1 for _ in trace.inferences())
     learned = _learned(ended.output, recorded)
-    system = _system_trace(target, dump)
+    system, brackets = _system_trace(target, dump), brackets_in(learned["host_monotonic_ns"])
     if plan.alongside and system is None:
         note(f"there is no system trace: {lost or 'it is empty'}")
-    elif (
-        system is not None
-        and not trace.clock.domain
-        and offset_of(trace, brackets_in(learned["host_monotonic_ns"])) is None
-    ):
+    elif system is not None and not trace.clock.domain and offset_of(trace, brackets) is None:
         note(NOT_PLACED)
     return {
         "schema": SCHEMA,
@@ -105,10 +101,7 @@ def run_session(
         "command_monotonic_ns": [start_ns, end_ns],
         "command": list(command.argv)[:_MOST_ARGUMENTS],
         "exit": ended.code,
-        "inferences": {
-            "asked": 1 if plan.is_torq else plan.inferences,
-            "recorded": recorded,
-        },
+        "inferences": {"asked": 1 if plan.is_torq else plan.inferences, "recorded": recorded},
         "sha256": {"program": plan.program(arm).sha256, "runner": target.runner_sha256},
         "frequency_khz": None if mean is None else mean[0],
         "frequency_of": None if mean is None else mean[1],
@@ -182,11 +175,8 @@ def _learned(output: str, inferences: int) -> dict[str, object]:
 
 def _failed(commands: Iterable[Command], is_stopped: Callable[[], bool]) -> str:
     """Run commands until one fails; returns why, "" if none does."""
-    for command in commands:
-        ended = asked(command, is_stopped)
-        if not ended.is_good:
-            return str(fault_of("perfetto", ended))
-    return ""
+    all_ended = (asked(command, is_stopped) for command in commands)
+    return next((str(fault_of("perfetto", end)) for end in all_ended if not end.is_good), "")
 
 
 def _system_trace(target: Target, dump: str) -> dict[str, object] | None:
@@ -250,11 +240,9 @@ def target_of(plan: Plan, folder: str) -> Target:
     target: Target = _KINDS[kind](plan, os.path.join(os.path.abspath(folder), INCOMING), name)
     if kind in ("local", "run"):
         for option, is_set in (
-            ("--push", plan.push),
-            ("--runner", plan.runner),
-            ("--runner-arguments", plan.arguments),
-            ("--keep", plan.keep),
-        ):
+            ("--push", plan.push), ("--runner", plan.runner),
+            ("--runner-arguments", plan.arguments), ("--keep", plan.keep),
+        ):  # fmt: skip
             if is_set:
                 raise WrongPlan(f"{option} is of adb and ssh: nothing is copied with --on {kind}")
     if len({program.path.lower().endswith(TORQ_MODULE) for program in plan.programs}) > 1:
@@ -385,16 +373,11 @@ class _Recorder:
                 self._faults.append(str(fault))
         except OSError as error:
             self._faults.append(f"{error.filename or 'a file'}: {error.strerror or error}")
-        whole = self._folder.whole()
-        return Outcome(
-            whole,
-            self._plan.left(whole),
-            tuple(self._faults),
-            self._is_stopped(),
-            {arm: self._folder.files(arm) for arm in self._plan.arms},
-            tuple(dict.fromkeys(self._large)),
-            self._folder.together(),
-        )
+        whole, faults, is_stopped = self._folder.whole(), tuple(self._faults), self._is_stopped()
+        files = {arm: self._folder.files(arm) for arm in self._plan.arms}
+        large, together = tuple(dict.fromkeys(self._large)), self._folder.together()
+        left = self._plan.left(whole)
+        return Outcome(whole, left, faults, is_stopped, files, large, together)
 
     def _record(self) -> None:
         """Run the sessions. Raises Fault and OSError for what ends the recording."""
