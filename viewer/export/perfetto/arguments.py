@@ -88,17 +88,12 @@ def stated(trace: Trace, linked: KeyFacts | None) -> Stated:
     stated_columns = {name: columns[name] for name in names}
     of_keys = {name: stated_columns[name] for name in names & {*_TEXTS_OF_KEYS, *_ESTIMATE}}
     slice_of_key = _slice_of_keys(trace) if of_keys else []
-    return Stated(
-        category=stated_columns.get("category"),
-        correlation=stated_columns.get("correlation_id"),
-        event=stated_columns.get("event"),
-        run=stated_columns.get("run"),
-        facts=_with_links(slice_of_key, of_keys, linked) if of_keys else linked,
-        locations=_per_key(slice_of_key, stated_columns["location"], _text)
-        if "location" in stated_columns
-        else (),
-        names=frozenset(names),
-    )
+    facts = _with_links(slice_of_key, of_keys, linked) if of_keys else linked
+    location = stated_columns.get("location")
+    locations = () if location is None else _per_key(slice_of_key, location, _text)
+    of_slices = ("category", "correlation_id", "event", "run")
+    category, correlation, event, run = map(stated_columns.get, of_slices)
+    return Stated(category, correlation, event, run, facts, locations, frozenset(names))
 
 
 def _slice_of_keys(trace: Trace) -> list[int]:
@@ -129,9 +124,8 @@ def _with_links(
         if column is None:
             return list(of_links)
         per_key = _per_key(slice_of_key, column, value)
-        return [
-            of_links[key] if is_linked[key] else per_key[key] for key in range(len(slice_of_key))
-        ]
+        both = zip(is_linked, of_links, per_key, strict=True)
+        return [of_link if linked else of_column for linked, of_link, of_column in both]
 
     estimates = dict(linked.estimates)
     if _ESTIMATE[0] in columns:
@@ -277,13 +271,17 @@ class SliceArguments:
             self._arguments.append(self._column(argument_name, column, present))
         if (is_derived := slices.derived) is not None and is_derived[self._own].any():
             flag = self._number_arg("derived", _ARG_BOOL)(1) + b"\1"
-
-            def derived(codes: Codes) -> Piece:
-                mask = is_derived[codes]
-                return Where(mask, Literal(flag, int(mask.sum())))
-
-            self._arguments.append(derived)
+            self._add_where(lambda rows: is_derived[rows], lambda rows: Literal(flag, len(rows)))
         return self._arguments
+
+    def _add_where(self, has: Callable[[Codes], Bools], encode: Callable[[Codes], Piece]) -> None:
+        """Add an argument that only some slices have. encode: takes those that have it."""
+
+        def piece(rows: Codes) -> Piece:
+            mask = has(rows)
+            return Where(mask, encode(rows[mask]))
+
+        self._arguments.append(piece)
 
     def _add_event(self, renamed: Callable[[Codes], Bools] | None) -> None:
         """Add the original names of slices that are shown under another name."""
@@ -306,12 +304,7 @@ class SliceArguments:
             return
         event_iid = _table(used, len(names), lambda i: strings.value(names[i]))
         event_arg = self._text_arg("event")
-
-        def event(part: Codes) -> Piece:
-            mask = other(part)
-            return Where(mask, Varints(event_iid[slices.name[part[mask]]], event_arg))
-
-        self._arguments.append(event)
+        self._add_where(other, lambda part: Varints(event_iid[slices.name[part]], event_arg))
 
     def _add_label(self) -> bool:
         """Add the labels of slices that are written under their own names, if there are any."""
@@ -334,12 +327,7 @@ class SliceArguments:
             return False
         iid = _table(used, len(labels), lambda i: self._strings.value(labels[i]))
         argument = self._text_arg(LABEL)
-
-        def label(part: Codes) -> Piece:
-            mask = differs(part)
-            return Where(mask, Varints(iid[of[part[mask]]], argument))
-
-        self._arguments.append(label)
+        self._add_where(differs, lambda part: Varints(iid[of[part]], argument))
         return True
 
     def _add_run(self) -> None:
@@ -353,12 +341,9 @@ class SliceArguments:
             if not of_slice[self._own].any():
                 return
             run_arg = self._number_arg("run", _ARG_INT)
-
-            def run(codes: Codes) -> Piece:
-                number = of_slice[codes]
-                return Where(number > 0, Varints(number[number > 0], run_arg))
-
-            self._arguments.append(run)
+            self._add_where(
+                lambda rows: of_slice[rows] > 0, lambda rows: Varints(of_slice[rows], run_arg)
+            )
 
     def _add_ticks(self, name: str, ticks: Callable[[Codes], Ints]) -> None:
         """Add ticks of the input; slices on a clock of their own have none."""
@@ -367,12 +352,7 @@ class SliceArguments:
             self._arguments.append(lambda rows: Varints(ticks(rows), head))
             return
         has_ticks = ~flags_at(len(self._slices), placed)
-
-        def piece(codes: Codes) -> Piece:
-            mask = has_ticks[codes]
-            return Where(mask, Varints(ticks(codes[mask]), head))
-
-        self._arguments.append(piece)
+        self._add_where(lambda rows: has_ticks[rows], lambda rows: Varints(ticks(rows), head))
 
     def _add_timing(self) -> None:
         """Add where the times of slices come from that are not simply measured."""
