@@ -351,8 +351,8 @@ class _Told:
         event = np.sort(np.concatenate([np.flatnonzero(events.is_profile), lone]))
         event = event[np.argsort(lead[event], kind="stable")]
         # The chain index does not distinguish rows.
-        text, shown = self._code_of_name(events.text), np.where(events.is_profile, name, -1)
-        signature = _numbered(events.instruction, events.number, text, shown, self._debug)
+        text, label = self._code_of_name(events.text), np.where(events.is_profile, name, -1)
+        signature = _numbered(events.instruction, events.number, text, label, self._debug)
         self._check(runs, events.run[event])
         kinds = [(run.name, run.bundled_input_index) for run in runs]
         merged = merge_runs(events.run[event], signature[event], kinds)

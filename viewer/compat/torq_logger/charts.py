@@ -246,9 +246,9 @@ def as_8e135dc(overview: TorqOverview) -> TorqOverview:
 def runtime_overview_8e135dc(jobs: Intervals) -> TorqOverview:
     """Return the overview of 8e135dc for NSS jobs."""
     whole = runtime_overview(jobs)
-    known = {name: whole.times[name] for name in ("IDLE", "OVERALL")}
+    stated = {name: whole.times[name] for name in ("IDLE", "OVERALL")}
     printed = (name for name in EIGHT_UNITS.printed if name not in ("CDMA", "CSS"))
-    return TorqOverview(EIGHT_UNITS, whole.start, dict.fromkeys(printed, 0) | known)
+    return TorqOverview(EIGHT_UNITS, whole.start, dict.fromkeys(printed, 0) | stated)
 
 
 def all_units(

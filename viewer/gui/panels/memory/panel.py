@@ -346,7 +346,7 @@ class MemoryPanel(AnswerPanel[_Page]):
     def _profile_of(self, method: ExecutableMethod) -> tuple[OpenTrace | None, Run | None]:
         """Return the profile that ran a method, the current one if it did, and its chosen run."""
         session = self._session
-        numbers = [i for i, shown in enumerate(session.traces) if method in shown.table.ran]
+        numbers = [i for i, t in enumerate(session.traces) if method in t.table.ran]
         if not numbers:
             return None, None
         number = session.current_trace

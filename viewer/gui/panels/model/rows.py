@@ -319,9 +319,9 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             n = row.number
             median = float(costed.medians.modules[n])
             columns = costs.total, costs.self_ticks, costs.outside, costs.slices
-            total, own, outside, slices_inside = (int(column[n]) for column in columns)
+            total, self_ticks, outside, slices_inside = (int(column[n]) for column in columns)
             p50 = median if median == median else None
-            figures = charged_figures(total, own, outside or None, slices_inside, p50)
+            figures = charged_figures(total, self_ticks, outside or None, slices_inside, p50)
             if not self.tree.is_joined:
                 return figures
             forward, backward = int(costs.forward[n]), int(costs.backward[n])
@@ -342,8 +342,8 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         assert cost_row is not None
         # Time shared across modules belongs to no single module.
         across = costs.is_across(self.items[row.parent].number, cost_row)
-        own = None if across else cost_row.ticks
-        return charged_figures(cost_row.ticks, own, None, cost_row.slices, p50)
+        alone = None if across else cost_row.ticks
+        return charged_figures(cost_row.ticks, alone, None, cost_row.slices, p50)
 
     def _cost_row(self, row: ModelRow) -> CostRow | None:
         assert self.costed is not None

@@ -220,8 +220,8 @@ class DetailView(QWidget):
     def _pick(self, side: Shown) -> None:
         self._shown = side
         if self._question is not None:
-            shown = None if self.answer is None else self.answer.plane
-            plane = None if shown is None else shown.plane
+            picture = None if self.answer is None else self.answer.plane
+            plane = None if picture is None else picture.plane
             self._ask(replace(self._question, shown=side, plane=plane))
 
 
