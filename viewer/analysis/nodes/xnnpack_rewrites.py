@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.nodes.xnnpack_operators import short_type
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, flags_at, numbers_at
 from viewer.program.executables import OUTPUT, DataType, XnnpackDataflow, XnnpackNode
 
 _BINARY = frozenset({"add", "subtract", "multiply", "div", "minimum", "maximum", "prelu"})
@@ -107,15 +107,14 @@ class Rewrite:
 
     does: str
     types: frozenset[str]
-    runs: tuple[tuple[str, ...], ...]
     source: str
     where: tuple[Where, ...] = ()
     after: frozenset[str] = frozenset()
     before: frozenset[str] = frozenset()
     at: int = -1
+    runs: tuple[tuple[str, ...], ...] = ((),)
 
 
-_NOTHING: tuple[tuple[str, ...], ...] = ((),)
 _COMMON = "src/subgraph.c, xnn_subgraph_optimize_common_subgraphs: "
 _FUSION = "src/subgraph.c, xnn_subgraph_fusion"
 
@@ -123,15 +122,14 @@ REWRITES = (
     Rewrite(
         "an output range of arithmetic is a clamp of its own after it",
         _ARITHMETIC | _MEANS,
-        ((OWN, CLAMP),),
         "src/subgraph/binary.c, xnn_define_binary; src/subgraph/deprecated.c, "
         "xnn_define_global_average_pooling_2d: xnn_insert_clamp_node",
         (Where.IS_BOUNDED,),
+        runs=((OWN, CLAMP),),
     ),
     Rewrite(
         "a clamp is folded into the operator before it",
         frozenset({"clamp", "minimum", "maximum"}),
-        _NOTHING,
         f"{_COMMON}merge_clamps; until 2025 xnn_subgraph_fusion",
         (Where.IS_ALONE_AFTER,),
         after=_CLAMPING | {"minimum", "maximum"},
@@ -139,7 +137,6 @@ REWRITES = (
     Rewrite(
         "a clamp is folded into the clamp for an output range before it",
         frozenset({"clamp", "minimum", "maximum"}),
-        _NOTHING,
         f"{_COMMON}merge_clamps",
         (Where.IS_ALONE_AFTER, Where.IS_AFTER_BOUNDED),
         after=_ARITHMETIC | _MEANS,
@@ -147,7 +144,6 @@ REWRITES = (
     Rewrite(
         "a clamp is folded into the arithmetic before it",
         frozenset({"clamp"}),
-        _NOTHING,
         f"{_FUSION} until September 2024, when operators of arithmetic lost their own range",
         (Where.IS_ALONE_AFTER, Where.IS_OLD),
         after=_ARITHMETIC,
@@ -155,21 +151,20 @@ REWRITES = (
     Rewrite(
         "a clamp without limits is dropped or copies",
         frozenset({"clamp"}),
-        ((), (_COPY,)),
         f"{_COMMON}spurious_clamps",
         (Where.IS_UNBOUNDED,),
+        runs=((), (_COPY,)),
     ),
     Rewrite(
         "a minimum or maximum with one constant is a clamp",
         frozenset({"minimum", "maximum"}),
-        ((CLAMP,),),
         f"{_COMMON}min_max_to_clamp",
         (Where.READS_CONSTANT,),
+        runs=((CLAMP,),),
     ),
     Rewrite(
         "a pad is folded into the convolution after it",
         frozenset({"staticconstantpad"}),
-        _NOTHING,
         _FUSION,
         (Where.HAS_ONE_READER,),
         before=_CONVOLUTIONS,
@@ -177,7 +172,6 @@ REWRITES = (
     Rewrite(
         "a transpose of the last two dimensions is folded into the product that reads it second",
         frozenset({"statictranspose"}),
-        _NOTHING,
         f"{_COMMON}gemm_rhs_transpose",
         (Where.HAS_ONE_READER, Where.SWAPS_MATRIX),
         before=_MATRIX,
@@ -186,7 +180,6 @@ REWRITES = (
     Rewrite(
         "a dynamic quantization is folded into the products that read it",
         frozenset({"convert"}),
-        _NOTHING,
         "src/subgraph.c, xnn_subgraph_optimize_packed_lhs; a 1 × 1 convolution is a product",
         (Where.MAKES_DYNAMIC,),
         before=_MATRIX | {"conv2d"},
@@ -195,7 +188,6 @@ REWRITES = (
     Rewrite(
         "a dequantization is folded into the product that reads it",
         frozenset({"convert"}),
-        _NOTHING,
         "src/subgraph.c, xnn_subgraph_rewrite_dequant_bmm",
         (Where.READS_INT8,),
         before=frozenset({"batchmatrixmultiply"}),
@@ -203,21 +195,19 @@ REWRITES = (
     Rewrite(
         "a copy is folded into the node before or after it",
         frozenset({"copy"}),
-        _NOTHING,
         _FUSION,
         (Where.IS_INSIDE,),
     ),
     Rewrite(
         "a product of a value with itself is a square",
         frozenset({"multiply"}),
-        ((SQUARE,),),
         f"{_COMMON}mul_to_sqr",
         (Where.READS_TWICE,),
+        runs=((SQUARE,),),
     ),
     Rewrite(
         "a square is folded into the mean after it",
         frozenset({"square"}),
-        _NOTHING,
         f"{_COMMON}reduce_sum_to_square",
         (Where.HAS_ONE_READER,),
         before=_MEANS,
@@ -225,7 +215,6 @@ REWRITES = (
     Rewrite(
         "a product of a value with itself is folded into the mean after it",
         frozenset({"multiply"}),
-        _NOTHING,
         f"{_COMMON}reduce_sum_to_square",
         (Where.HAS_ONE_READER, Where.READS_TWICE),
         before=_MEANS,
@@ -233,15 +222,14 @@ REWRITES = (
     Rewrite(
         "a mean of squares is one operator",
         _MEANS,
-        ((MEAN_SQUARED,), (MEAN_SQUARED, CLAMP)),
         f"{_COMMON}reduce_sum_to_square",
         (Where.IS_ALONE_AFTER,),
         after=frozenset({"square", "multiply"}),
+        runs=((MEAN_SQUARED,), (MEAN_SQUARED, CLAMP)),
     ),
     Rewrite(
         "a reshape is folded into the reshape after it",
         frozenset({"staticreshape"}),
-        _NOTHING,
         f"{_COMMON}merge_reshapes",
         (Where.HAS_ONE_READER, Where.READERS_ARE_WHOLE),
         before=frozenset({"staticreshape"}),
@@ -249,14 +237,12 @@ REWRITES = (
     Rewrite(
         "a reshape of a constant is done before",
         frozenset({"staticreshape"}),
-        _NOTHING,
         f"{_COMMON}static_reshapes",
         (Where.READS_CONSTANT, Where.IS_WHOLE),
     ),
     Rewrite(
         "a reshape to the shape that a value has is dropped",
         frozenset({"staticreshape"}),
-        _NOTHING,
         f"{_COMMON}static_reshapes",
         (Where.IS_WHOLE,),
         after=_UNARY | _BINARY,
@@ -264,7 +250,6 @@ REWRITES = (
     Rewrite(
         "a reshape to the shape that another reshape gave a value is dropped",
         frozenset({"staticreshape"}),
-        _NOTHING,
         f"{_COMMON}static_reshapes; read by it alone, merge_reshapes comes first",
         (Where.SHARES_INPUT, Where.IS_WHOLE),
         after=frozenset({"staticreshape"}),
@@ -272,30 +257,28 @@ REWRITES = (
     Rewrite(
         "what nothing reads is dropped",
         frozenset(),
-        _NOTHING,
         "src/subgraph.c, xnn_subgraph_clean_up",
         (Where.IS_UNUSED,),
     ),
     Rewrite(
         "a chain of elementwise operators between values of 8 bits is one lookup table: its end",
         _UNARY | _BINARY,
-        ((LOOKUP,),),
         "src/subgraph.c, xnn_subgraph_fuse_unary_quantized_into_lut",
         (Where.ENDS_LOOKUP,),
+        runs=((LOOKUP,),),
     ),
     Rewrite(
         "a chain of elementwise operators between values of 8 bits is one lookup table: the others",
         _UNARY | _BINARY,
-        _NOTHING,
         "src/subgraph.c, xnn_subgraph_fuse_unary_quantized_into_lut",
         (Where.IN_LOOKUP,),
     ),
     Rewrite(
         "a product in bfloat16 is converted after it",
         frozenset({"fullyconnected"}),
-        ((OWN, _CONVERT),),
         "backends/xnnpack/runtime/XNNCompiler.cpp, defineFullyConnectedNode",
         (Where.IS_BF16,),
+        runs=((OWN, _CONVERT),),
     ),
 )  # fmt: skip
 
@@ -547,8 +530,7 @@ class _Graph:
             case Where.IS_BF16:
                 return (self.dtypes >> DataType.BF16 & 1) > 0
             case Where.ENDS_LOOKUP:
-                mask = np.zeros(len(self._kind), np.bool_)
-                mask[list(self.lookup)] = True
+                mask = flags_at(len(self._kind), list(self.lookup))
                 return mask
             case Where.IN_LOOKUP:
                 return self._in_lookup
@@ -703,8 +685,7 @@ class _Graph:
 
     def _only_reader(self) -> list[int]:
         """Return per node the one node that reads its output, or -1."""
-        reader = np.full(len(self._flow.dtype), -1)
-        reader[self._read] = self._reader
+        reader = numbers_at(len(self._flow.dtype), self._read, self._reader, -1)
         alone = (self._readers == 1) & ~self._is_result
         readers: NDArray[np.int64] = np.append(np.where(alone, reader, -1), -1)[self._output]
         return list(readers.tolist())
