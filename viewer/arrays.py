@@ -1,8 +1,8 @@
-"""Type aliases for the numpy arrays used throughout the program, orders and parts of long ones."""
+"""Type aliases for the numpy arrays used throughout the program; groups and parts of long ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -18,6 +18,8 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Places = NDArray[np.integer[Any]] | Bools | Sequence[int]
 Columns = TypeVar("Columns", bound="DataclassInstance")
+Key = TypeVar("Key", bound=Hashable)
+Item = TypeVar("Item")
 
 _HALF = 1 << 16
 _PART = 1 << 16
@@ -107,6 +109,14 @@ def groups_of(numbers: NDArray[np.integer]) -> list[tuple[int, Ints]]:
     ordered = numbers[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
     return list(zip(ordered[first].tolist(), np.split(order, first[1:]), strict=False))
+
+
+def lists_by_key(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
+    """Return the items of each key; keys and items are in the order of the pairs."""
+    lists: dict[Key, list[Item]] = {}
+    for key, item in pairs:
+        lists.setdefault(key, []).append(item)
+    return lists
 
 
 def rows_of(columns: Columns, rows: Ints | Bools) -> Columns:

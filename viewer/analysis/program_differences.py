@@ -24,6 +24,7 @@ from viewer.analysis.comparison.operator_pairs import Joined, OperatorPairs, pai
 from viewer.analysis.memory.plan import memory_plan
 from viewer.analysis.sizes.file_parts import FilePart, FileParts, Use
 from viewer.analysis.sizes.groups import GroupKey, groups, kind_text, operators_text, users_text
+from viewer.arrays import lists_by_key
 from viewer.program.executables import Executable, InstructionKind
 from viewer.program.module_tree import ModuleKind, ModuleTree
 
@@ -58,15 +59,12 @@ class UserPairs:
 
     @property
     def paired_by(self) -> PairedBy:
-        """How the users were paired."""
         return PairedBy.ORDER if self.operators is None else PairedBy.ETRECORDS
 
     def key_a(self, part: FilePart) -> Hashable:
-        """The key of a part of A."""
         return self._key("a", part)
 
     def key_b(self, part: FilePart) -> Hashable:
-        """The key of a part of B."""
         return self._key("b", part)
 
     def _key(self, side: str, part: FilePart) -> Hashable:
@@ -129,7 +127,6 @@ class PartPairs:
 
     @property
     def paired_by(self) -> PairedBy:
-        """How the users were paired."""
         return self.users.paired_by
 
 
@@ -166,10 +163,7 @@ def _matched(
     a: Sequence[tuple[int, Hashable]], b: Sequence[tuple[int, Hashable]]
 ) -> dict[int, int]:
     """Part of A -> part of B with the same key, each at most once; a key of None has no partner."""
-    of_key: dict[Hashable, list[int]] = {}
-    for j, key in reversed(b):
-        if key is not None:
-            of_key.setdefault(key, []).append(j)
+    of_key = lists_by_key((key, j) for j, key in reversed(b) if key is not None)
     return {i: of_key[key].pop() for i, key in a if key is not None and of_key.get(key)}
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints, counts_of, levels, parts_of
+from viewer.arrays import Bools, Ints, counts_of, flags_at, levels, parts_of
 from viewer.model import intervals
 from viewer.model.queries import (
     NATIVE_DURATION,
@@ -226,8 +226,7 @@ def wall_of_slices(trace: Trace, counts: Bools, scopes: Ints, *, warm_up: bool) 
     are held. Not to be changed: it is `self_times` where all slices count and no lanes overlap.
     """
     slices, counted = trace.slices, counted_slices(trace, warm_up=warm_up)
-    native = np.zeros(len(slices), np.bool_)
-    native[foreign(slices)] = True
+    native = flags_at(len(slices), foreign(slices))
     is_charged, is_scope = counts & ~native, np.zeros(len(slices), np.bool_)
     is_scope[scopes] = True
     has_lanes = bool((slices.row_lane > 0).any())

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints, levels
+from viewer.arrays import Bools, Codes, Ints, levels, lists_by_key, numbers_at
 from viewer.model.building.layout import is_by_start
 from viewer.model.building.rounded_times import rows_to_draw
 from viewer.model.quantiles import exact_median
@@ -116,9 +116,9 @@ def times_of_methods(trace: Trace, *, warm_up: bool = False) -> dict[Series, Met
     warm_up: whether inferences that warm up count. Those that did not finish do not
     (`counted_inferences`).
     """
-    of_method: dict[Series, list[Run]] = {}
-    for run in counted_inferences(trace, warm_up=warm_up):
-        of_method.setdefault(series_of(trace, run), []).append(run)
+    of_method = lists_by_key(
+        (series_of(trace, run), run) for run in counted_inferences(trace, warm_up=warm_up)
+    )
     times = {}
     for method, runs in of_method.items():
         ticks = [run.end - run.start for run in runs]
@@ -354,8 +354,8 @@ class _Inferences:
         chosen = [number_of[id(run)] for run in runs]
         self.trace = trace
         self.runs = list(runs)
-        position = np.full(len(trace.runs) + 1, -1)  # the last entry is for slices outside all runs
-        position[chosen] = np.arange(len(chosen))
+        # The last entry is for slices outside all runs.
+        position = numbers_at(len(trace.runs) + 1, chosen, np.arange(len(chosen)), -1)
         slices = trace.slices
         self.number: Ints = position[run_of_slices(trace)]
         self.lane: Ints = _lane_of_rows(trace)[slices.rows()]
@@ -496,8 +496,7 @@ def _within_runs(flows: Flows, number: Ints, placed: Ints) -> Flows:
     number: the run of every slice of the file, -1 if it is not in the view. placed: which slice of
     the file each slice of the view is.
     """
-    in_view = np.full(len(number), -1, np.int64)
-    in_view[placed] = np.arange(len(placed))
+    in_view = numbers_at(len(number), placed, np.arange(len(placed)), -1)
     producer_run, used = number[flows.producer], number[flows.consumer]
     is_within = (producer_run >= 0) & (producer_run == used)
     return Flows(in_view[flows.producer[is_within]], in_view[flows.consumer[is_within]])

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from viewer.arrays import Bools, Codes, Ints, levels
+from viewer.arrays import Bools, Codes, Ints, levels, lists_by_key
 from viewer.codecs import large_arrays
 from viewer.model import intervals
 from viewer.model.recorded_names import EXECUTE, MODEL_RUN
@@ -302,9 +302,7 @@ def run_of_slices(trace: Trace) -> Ints:
         return np.where(place >= 0, by_row[np.maximum(place, 0)], -1)
     if any(run.all_tracks for run in runs):
         return trace.runs_at(slices.start, range(len(runs)))
-    of_tracks: dict[int, list[int]] = {}
-    for number, run in enumerate(runs):
-        of_tracks.setdefault(run.track, []).append(number)
+    of_tracks = lists_by_key((run.track, number) for number, run in enumerate(runs))
     for track, numbers_on_track in of_tracks.items():
         rows = np.flatnonzero(slices.row_track == track)
         if len(rows):

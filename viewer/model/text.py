@@ -73,9 +73,16 @@ def distinct_names(paths: Sequence[str]) -> list[str]:
     return names
 
 
-def listed(names: Sequence[str], last: str = "and") -> str:
-    """Names in a sentence: "a", "a and b", "a, b and c"; last: the word before the last one."""
-    return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+def listed(
+    names: Sequence[str], last: str = "and", most: int | None = None, count: int | None = None
+) -> str:
+    """Names in a sentence: "a", "a and b", "a, b and c"; last: the word before the last one.
+
+    most: how many are named, "a, b and 4 more"; the rest is that of count (default: of the names).
+    """
+    more = 0 if most is None else (len(names) if count is None else count) - most
+    first, end = (names[:most], [f"{more} more"]) if more > 0 else (names[:-1], names[-1:])
+    return f" {last} ".join(filter(None, (", ".join(first), *end)))
 
 
 def natural(name: str) -> tuple[list[tuple[int, str]], str]:

@@ -58,7 +58,6 @@ def with_warm_up(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ..
 
 
 def warm_up_inferences(trace: Trace) -> list[Run]:
-    """Return the inferences that warm up."""
     return [run for run in trace.runs if run.warms_up]
 
 

@@ -30,7 +30,7 @@ from viewer.analysis.comparison.session_test import (
 )
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.analysis.torq.measured_actions import states
-from viewer.arrays import Bools, Floats, Ints
+from viewer.arrays import Bools, Floats, Ints, lists_by_key
 from viewer.model.quantiles import median, medians
 from viewer.model.recorded_names import ACTION, JOB, LOCATION
 from viewer.model.trace import Run
@@ -87,7 +87,6 @@ class Arm:
 
     @property
     def number(self) -> dict[PartId, int]:
-        """The number of each part."""
         return self._numbering[1]
 
     @cached_property
@@ -324,9 +323,7 @@ def half_sessions(session: Session) -> tuple[Session, Session]:
 
     Both are without inferences if there are less than `_LEAST_HALVED` of a method.
     """
-    of_scopes: dict[int, list[Run]] = {}
-    for run in session.runs:
-        of_scopes.setdefault(run.scope, []).append(run)
+    of_scopes = lists_by_key((run.scope, run) for run in session.runs)
     halves = [(runs, _halves(runs)) for runs in of_scopes.values()]
     first, second = (
         replace(session, runs=tuple(runs[i] for runs, half in halves for i in half[k]))
@@ -417,10 +414,11 @@ def typical_run(arm: Arm, method: str = "") -> tuple[Session, Run] | None:
 
 def _usual_gap(arm: Arm) -> dict[str, float]:
     """Method -> the median time of a run, in ns, in which no call runs."""
-    gaps: dict[str, list[Floats]] = {}
-    for session in arm.sessions:
-        for times in session.methods:
-            gaps.setdefault(times.method, []).append(_gaps(session, times))
+    gaps = lists_by_key(
+        (times.method, _gaps(session, times))
+        for session in arm.sessions
+        for times in session.methods
+    )
     return {method: median(np.concatenate(method_gaps)) for method, method_gaps in gaps.items()}
 
 

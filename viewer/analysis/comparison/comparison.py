@@ -455,7 +455,6 @@ class Figures:
         return _is_above(self.a, self.b, self.grain)
 
     def of(self, row: int) -> Compared:
-        """Return the figures of one row."""
         changes, (x, y) = self.changes, (float(medians[row]) for medians in self.medians)
         own_a, own_b = (tuple(m[np.isfinite(m[:, row]), row].tolist()) for m in (self.a, self.b))
         verdict, doubt = VERDICTS[int(self.verdict[row])], None

@@ -22,7 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, lists_by_key
 from viewer.program.dataflow import Dataflow
 from viewer.program.program import Method, Operator, Setting, Tensor
 
@@ -138,9 +138,7 @@ def _best(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
 
 def _by_number(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
     """Pairs of equal items with the same number among these; those that cross others are left."""
-    places: dict[Hashable, list[int]] = {}
-    for j, key in enumerate(b):
-        places.setdefault(key, []).append(j)
+    places = lists_by_key((key, j) for j, key in enumerate(b))
     used: dict[Hashable, int] = {}
     pairs, last = [], -1
     for i, key in enumerate(a):

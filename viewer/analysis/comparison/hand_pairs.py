@@ -51,7 +51,6 @@ NO_PAIRS = HandPairs()
 
 
 def key_of(operator: Operator) -> str:
-    """Return the key of an operator."""
     from viewer.program.program import NO_HANDLE
 
     has_handle = operator.debug_handle != NO_HANDLE

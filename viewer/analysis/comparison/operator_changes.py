@@ -35,7 +35,7 @@ from viewer.analysis.comparison.operator_pairs import Row
 from viewer.analysis.comparison.rollups import OUTERMOST, module_key
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import distinct_times
-from viewer.arrays import Floats, Ints
+from viewer.arrays import Floats, Ints, lists_by_key, numbers_at
 from viewer.model.quantiles import median
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import GraphNode, Operator
@@ -67,15 +67,15 @@ class OperatorChanges:
         return self.comparison.compared[row] if row >= 0 else None
 
     def rows_of(self, operator: int) -> tuple[int, ...]:
-        """All rows of an operator."""
         return self._rows_of.get(operator, ())
 
     @cached_property
     def _rows_of(self) -> dict[int, tuple[int, ...]]:
-        rows_of: dict[int, list[int]] = {}
-        for number, operators in enumerate(self.operators):
-            for operator in operators:
-                rows_of.setdefault(operator, []).append(number)
+        rows_of = lists_by_key(
+            (operator, number)
+            for number, operators in enumerate(self.operators)
+            for operator in operators
+        )
         return {operator: tuple(rows) for operator, rows in rows_of.items()}
 
     @cached_property
@@ -100,8 +100,7 @@ class OperatorChanges:
         rows = zip(self.comparison.rows, self.comparison.compared, strict=True)
         for number, (row, compared) in enumerate(rows):
             size[number], proven[number] = abs(compared.change_ns), _is_proven(row, compared)
-        rank = np.zeros(count + 1, np.int64)
-        rank[np.lexsort((size, proven))] = np.arange(1, count + 1)
+        rank = numbers_at(count + 1, np.lexsort((size, proven)), np.arange(1, count + 1))
         return rank[np.where(self.own >= 0, self.own, self.shared)]
 
 
@@ -126,9 +125,7 @@ def operator_changes(comparison: Comparison) -> OperatorChanges:
 
 
 def _operators_of_rows(comparison: Comparison) -> tuple[tuple[int, ...], ...]:
-    of_b: dict[int, list[int]] = {}
-    for pair in comparison.pairs.pairs:
-        of_b.setdefault(pair.b, []).append(pair.a)
+    of_b = lists_by_key((pair.b, pair.a) for pair in comparison.pairs.pairs)
     parts_a, parts_b = comparison.a.parts, comparison.b.parts
     ran_in_a = {i for part in parts_a if part.id.event is None for i in part.operators}
     operators_of_rows: list[tuple[int, ...]] = []
@@ -325,11 +322,8 @@ def delegation_changes(calls: Comparison, by_delegate: Comparison) -> Delegation
             arm.parts[part].backend for arm, parts in ((a, row.a), (b, row.b)) for part in parts
         )
     )
-    into_b: dict[int, list[int]] = {}
-    into_a: dict[int, list[int]] = {}
-    for pair in calls.pairs.pairs:
-        into_b.setdefault(pair.a, []).append(pair.b)
-        into_a.setdefault(pair.b, []).append(pair.a)
+    into_b = lists_by_key((pair.a, pair.b) for pair in calls.pairs.pairs)
+    into_a = lists_by_key((pair.b, pair.a) for pair in calls.pairs.pairs)
     row_of_part: tuple[dict[int, int], dict[int, int]] = ({}, {})
     for number, row in enumerate(calls.rows):
         if row.level == CALLS:

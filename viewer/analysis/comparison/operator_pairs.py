@@ -33,6 +33,8 @@ from viewer.analysis.comparison.evidence import (
 )
 from viewer.analysis.comparison.method_pairs import MethodPairs
 from viewer.analysis.flows.dataflow import dataflow_of
+from viewer.arrays import lists_by_key
+from viewer.model.text import listed
 from viewer.program.program import Method, Program
 
 _FOLDED_INTO = frozenset(("convolution", "linear"))
@@ -199,11 +201,7 @@ class OperatorPairs:
 
     @cached_property
     def of_a(self) -> dict[int, list[OperatorPair]]:
-        """The pairs of each operator of A."""
-        pairs_of: dict[int, list[OperatorPair]] = {}
-        for pair in self.pairs:
-            pairs_of.setdefault(pair.a, []).append(pair)
-        return pairs_of
+        return lists_by_key((pair.a, pair) for pair in self.pairs)
 
 
 def pair_operators(a: Program, b: Program, chosen: tuple[str, str] | None = None) -> OperatorPairs:
@@ -334,8 +332,8 @@ def _graded(evidence: Evidence, pairs: MethodPairs, i: int, j: int) -> tuple[Gra
     if x.op != y.op:
         grade = Grade.REWRITTEN
         differs.insert(0, f"{x.op} became {y.op}")
-    all_same = " and ".join(filter(None, (", ".join(agrees[:-1]), *agrees[-1:])))
-    return grade, "; ".join(filter(None, (all_same and f"same {all_same}", ", ".join(differs))))
+    all_same = f"same {listed(agrees)}" if agrees else ""
+    return grade, "; ".join(filter(None, (all_same, ", ".join(differs))))
 
 
 # The arm (0 or 1), what it is, and its number there.
@@ -384,8 +382,5 @@ class Joined(Generic[Thing]):
         return member
 
     def groups(self) -> list[list[Thing]]:
-        """All groups."""
-        groups: dict[Thing, list[Thing]] = {}
-        for member in self._above:
-            groups.setdefault(self.of(member), []).append(member)
+        groups = lists_by_key((self.of(member), member) for member in self._above)
         return list(groups.values())

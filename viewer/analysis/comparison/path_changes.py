@@ -38,7 +38,7 @@ from viewer.analysis.comparison.rows import calls_of_keys
 from viewer.analysis.comparison.session_test import distinct_times
 from viewer.analysis.comparison.sessions import Part, PartId, Session
 from viewer.analysis.statistics.group_keys import KeyGroups
-from viewer.arrays import Bools, Floats, Ints, levels
+from viewer.arrays import Bools, Floats, Ints, levels, numbers_at
 from viewer.model.quantiles import medians_of_groups
 from viewer.model.queries import tree
 from viewer.model.recorded_names import EXECUTE
@@ -89,8 +89,7 @@ class JoinedPaths:
 
     def only(self, kept: Ints) -> JoinedPaths:
         """Return some paths, ascending, which include the parents of each."""
-        place = np.full(len(self) + 1, len(kept))
-        place[kept] = np.arange(len(kept))
+        place = numbers_at(len(self) + 1, kept, np.arange(len(kept)), len(kept))
         around = self.parent[kept]
         return JoinedPaths(
             self.labels,

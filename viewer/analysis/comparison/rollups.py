@@ -32,7 +32,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.measured_actions import Groups, identified_slices
-from viewer.arrays import Bools, Codes, Floats, Ints
+from viewer.arrays import Bools, Codes, Floats, Ints, numbers_at
 from viewer.model import intervals
 from viewer.model.queries import foreign, self_times, units_of
 from viewer.model.text import display_name
@@ -127,8 +127,7 @@ def _by_name(session: Session) -> MethodTimes:
     place = row[index] * len(texts) + group
     ticks = np.bincount(place, self_times(trace)[index], shape[0] * shape[1]).reshape(shape)
     groups = [((text,), set[int]()) for text in texts]
-    of_slice = np.full(len(slices), -1)
-    of_slice[index] = group
+    of_slice = numbers_at(len(slices), index, group, -1)
     ran = _ran(row, of_slice, shape)
     return _times(session, NAME, groups, ticks.astype(np.float64), ran, of_slice)
 

@@ -39,7 +39,7 @@ from viewer.analysis.comparison.operator_pairs import (
 )
 from viewer.analysis.comparison.rollups import AND, group_of_slices
 from viewer.analysis.comparison.sessions import PartId, Session
-from viewer.arrays import Ints
+from viewer.arrays import Ints, lists_by_key
 from viewer.model.queries import run_of_slices, starts_in_run, tree
 from viewer.model.trace import KeyKind, Run, Trace
 
@@ -226,11 +226,11 @@ def _event_rows(a: Arm, b: Arm, calls: Sequence[Row], same: bool) -> Iterator[Ro
 
 def _inside(arm: Arm) -> dict[int, list[int]]:
     """The events inside each delegate call."""
-    events: dict[int, list[int]] = {}
-    for number, part in enumerate(arm.parts):
-        if part.id.event is not None and part.id.call in arm.number:
-            events.setdefault(arm.number[part.id.call], []).append(number)
-    return events
+    return lists_by_key(
+        (arm.number[part.id.call], number)
+        for number, part in enumerate(arm.parts)
+        if part.id.event is not None and part.id.call in arm.number
+    )
 
 
 def _event_label(arm: Arm, number: int) -> str:
@@ -293,11 +293,9 @@ def _pairs_of_operators(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[tuple[
 
 
 def _parts_of_operators(arm: Arm) -> dict[int, list[int]]:
-    parts_of: dict[int, list[int]] = {}
-    for number, part in enumerate(arm.parts):
-        for operator in part.operators:
-            parts_of.setdefault(operator, []).append(number)
-    return parts_of
+    return lists_by_key(
+        (operator, number) for number, part in enumerate(arm.parts) for operator in part.operators
+    )
 
 
 def _grade_of_parts(

@@ -24,7 +24,7 @@ from statistics import fmean
 import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
-from viewer.arrays import Bools, Codes, Floats, Ints, flags_at
+from viewer.arrays import Bools, Codes, Floats, Ints, flags_at, lists_by_key, numbers_at
 from viewer.model.inference_views import of_one_phase
 from viewer.model.queries import foreign, run_of_slices
 from viewer.model.recorded_names import KERNEL_PREFIX
@@ -230,9 +230,10 @@ class Session:
         """The times of every method that has inferences, in the order of the first of each."""
         if self.is_whole:
             return ()
-        found: dict[tuple[str, bool], list[int]] = {}
-        for scope in dict.fromkeys(run.scope for run in self.runs):
-            found.setdefault(self.method_of(scope), []).append(scope)
+        found = lists_by_key(
+            (self.method_of(scope), scope)
+            for scope in dict.fromkeys(run.scope for run in self.runs)
+        )
         return tuple(self._times(method, scopes) for (method, _), scopes in found.items())
 
     def method_of(self, scope: int) -> tuple[str, bool]:
@@ -313,8 +314,7 @@ class Session:
         key = trace.slices.key[at]
         is_event = keys.kind[key] == KeyKind.DELEGATE_EVENT
         instruction = keys.instruction[key]
-        nth = np.zeros(len(at), np.int64)
-        nth[is_event] = self.numbers_of_events(at[is_event], row[is_event])
+        nth = numbers_at(len(at), is_event, self.numbers_of_events(at[is_event], row[is_event]))
         name_of_key = np.where(keys.kind == KeyKind.DELEGATE_EVENT, keys.name.astype(np.int64), -1)
         first, part_of = _distinct(key, keys.instruction, name_of_key, nth)
         order = np.argsort(trace.slices.start[at[first]], kind="stable")
@@ -410,8 +410,9 @@ def _distinct(key: Ints | Codes, instruction: Ints, name: Ints, nth: Ints) -> tu
     used = np.flatnonzero(flags_at(len(name), key))
     used = used[np.lexsort((name[used], instruction[used]))]
     of_used = np.stack([instruction[used], name[used]])
-    group = np.zeros(len(name), np.int64)
-    group[used[1:]] = np.cumsum((of_used[:, 1:] != of_used[:, :-1]).any(axis=0))
+    group = numbers_at(
+        len(name), used[1:], np.cumsum((of_used[:, 1:] != of_used[:, :-1]).any(axis=0))
+    )
     of_slices = group[key]
     counts = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
     np.maximum.at(counts, of_slices, nth + 1)

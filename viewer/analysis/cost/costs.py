@@ -425,7 +425,6 @@ def _busy_of(trace: Trace, unit: Unit) -> intervals.Intervals:
 
 
 def length_within(free: FreeTime, trace: Trace, scope: TimeScope) -> int:
-    """Return the ticks of the free time in a scope."""
     first, last, track = scope.span
     lo = trace.start if first is None else first
     hi = trace.end if last is None else last

@@ -36,7 +36,7 @@ import numpy as np
 
 from viewer.analysis.links.labels import brief_label, key_labels
 from viewer.analysis.links.link_table import LinkTable, Reason
-from viewer.arrays import Bools, Floats, Ints, parts_of
+from viewer.arrays import Bools, Floats, Ints, flags_at, numbers_at, parts_of
 from viewer.model import intervals
 from viewer.model.charging import (
     Charged,
@@ -317,14 +317,12 @@ def wide_spans(trace: Trace) -> tuple[Ints, Ints]:
     # Of each thread, the last to start (the innermost) of its wide slices.
     is_last = np.append(track[1:] != track[:-1], True)
     rest_of = timed - np.bincount(track, minlength=len(trace.tracks))
-    of_track = np.full(len(trace.tracks), -1)
-    of_track[track[is_last]] = wide[is_last]
+    of_track = numbers_at(len(trace.tracks), track[is_last], wide[is_last], -1)
     rest = _slices_of(slices, ((of_track >= 0) & (rest_of > 0))[row_track])
     rest = np.setdiff1d(rest[end[rest] > start[rest]], wide, assume_unique=True)
     around = of_track[slices.tracks_of(rest)]
     inside = (start[rest] >= start[around]) & (end[rest] <= end[around])
-    has_content = np.zeros(len(trace.tracks), np.bool_)
-    has_content[slices.tracks_of(rest[inside])] = True
+    has_content = flags_at(len(trace.tracks), slices.tracks_of(rest[inside]))
     is_bare = is_last & ~has_content[track]
     lone = wide[rest_of[track] == 0]
     of_trace = none

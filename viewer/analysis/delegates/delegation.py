@@ -36,7 +36,7 @@ from viewer.analysis.links.coverage import (
 )
 from viewer.analysis.links.labels import key_labels, operator_count, set_label
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
-from viewer.arrays import Ints, counts_of
+from viewer.arrays import Ints, counts_of, flags_at, lists_by_key
 from viewer.model.charging import Segments, charge, total_per_group
 from viewer.model.figures import WHOLE, TimeScope
 from viewer.model.queries import children_of, foreign, parent_of
@@ -179,12 +179,10 @@ class Delegation:
         self._trace = table.trace
 
     def report(self, scope: TimeScope = WHOLE) -> DelegationReport:
-        """Return the report for a scope."""
         trace, table = self._trace, self.table
         inside = starts_within(trace, scope) & ~made_of_others(trace)
         count = counts_of(trace.slices.key, len(trace.keys), inside)
-        native = np.zeros(len(trace.slices), np.bool_)
-        native[foreign(trace.slices)] = True
+        native = flags_at(len(trace.slices), foreign(trace.slices))
         on_own_clock = counts_of(trace.slices.key, len(trace.keys), inside & native)
         groups = 2 * len(self._places) + len(self._outside)
         ticks = total_per_group(self._segments, groups, *scope.span, warm_up=scope.warm_up)
@@ -231,8 +229,7 @@ class Delegation:
 
     def slices_of(self, keys: Iterable[int], scope: TimeScope = WHOLE) -> Ints:
         """Return the slices of some keys that start in a scope and are not derived, ascending."""
-        selected = np.zeros(len(self._trace.keys), np.bool_)
-        selected[list(keys)] = True
+        selected = flags_at(len(self._trace.keys), list(keys))
         selected = selected[self._trace.slices.key] & starts_within(self._trace, scope)
         if self._trace.slices.derived is not None:
             selected &= ~self._trace.slices.derived
@@ -255,12 +252,11 @@ class Delegation:
         keys, links = self._trace.keys, self.table.links
         scope, instruction = keys.scope.tolist(), keys.instruction.tolist()
         methods = [self.table.method_of_scope(s) for s in range(len(self._trace.scopes))]
-        found: dict[tuple[str | int, int], list[int]] = {}
-        for key in np.flatnonzero(np.isin(keys.kind, _DELEGATED)).tolist():
-            if links[key].reason is not Reason.OUTSIDE_CALLS:
-                method_or_scope = methods[scope[key]] or scope[key]
-                found.setdefault((method_or_scope, instruction[key]), []).append(key)
-        return found
+        return lists_by_key(
+            ((methods[scope[key]] or scope[key], instruction[key]), key)
+            for key in np.flatnonzero(np.isin(keys.kind, _DELEGATED)).tolist()
+            if links[key].reason is not Reason.OUTSIDE_CALLS
+        )
 
     @cached_property
     def _labels(self) -> list[str]:
@@ -345,10 +341,7 @@ class Delegation:
     def _outside_labels(self) -> dict[str, list[int]]:
         """Map each label to the keys of the calls and kernels that have it and no link."""
         kinds = np.isin(self._trace.keys.kind, _CALLED) & (self.table.set_of_key < 0)
-        found: dict[str, list[int]] = {}
-        for key in np.flatnonzero(kinds).tolist():
-            found.setdefault(self._labels[key], []).append(key)
-        return found
+        return lists_by_key((self._labels[key], key) for key in np.flatnonzero(kinds).tolist())
 
     @cached_property
     def _segments(self) -> Segments:
@@ -423,8 +416,7 @@ class Delegation:
                 if links[key].near
             }
             operators = len({i for near in calls.values() for i in near})
-            mask = np.zeros(len(trace.keys), np.bool_)
-            mask[list(keys)] = True
+            mask = flags_at(len(trace.keys), list(keys))
             rows.append(
                 Unlinked(
                     reason,
@@ -517,7 +509,6 @@ def _of_events(links: Iterable[Link]) -> tuple[int, ...]:
 
 
 def _why_unknown(call: Link | None) -> str:
-    """Return why the operators of a delegate call are unknown."""
     return call.detail if call else "The file has no delegate calls, so their operators are unknown"
 
 

@@ -22,6 +22,7 @@ from viewer.analysis.cost.event_times import made_of_others, stated_alone
 from viewer.analysis.delegates.delegation import operators_of
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable, Reason
+from viewer.arrays import flags_at
 from viewer.model.charging import Segments, charge, total_per_group
 from viewer.model.figures import WHOLE, TimeScope
 from viewer.model.queries import foreign
@@ -125,8 +126,7 @@ class HandleMaps:
             self._segments, len(self._rows), *scope.span, warm_up=scope.warm_up
         ).tolist()
         inside = starts_within(trace, scope) & ~made_of_others(trace)
-        native = np.zeros(len(slices), np.bool_)
-        native[foreign(slices)] = True
+        native = flags_at(len(slices), foreign(slices))
         count, own_clock = (
             np.bincount(slices.key[mask], minlength=len(trace.keys))
             for mask in (inside, inside & native)

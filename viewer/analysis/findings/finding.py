@@ -28,6 +28,7 @@ from viewer.arrays import Ints
 from viewer.model.figures import TimeScope, counted_in, typical_text, whole_scope_text
 from viewer.model.inference_views import series_of
 from viewer.model.queries import execute_keys
+from viewer.model.text import listed
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
 from viewer.model.trace import Run, RunKind, Trace, Unit
 from viewer.model.trace_attributes import INFERENCE, WorkUnit
@@ -318,12 +319,10 @@ class FindingContext:
 
     @property
     def links(self) -> LinkTable:
-        """The links of the trace."""
         return self.work.table
 
     @property
     def trace(self) -> Trace:
-        """The trace."""
         return self.work.table.trace
 
     @property
@@ -457,10 +456,7 @@ def scope_text(table: LinkTable, scope: TimeScope) -> str:
 
 def joined(texts: Sequence[str], count: int | None = None) -> str:
     """Join the first `NAMED` texts and count the rest of `count` (default: of the texts)."""
-    named, more = list(texts[:NAMED]), (len(texts) if count is None else count) - NAMED
-    if more > 0:
-        return f"{', '.join(named)} and {more} more"
-    return " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
+    return listed(texts, most=NAMED, count=count)
 
 
 def share_text(part: float, whole: float) -> str:

@@ -36,7 +36,7 @@ from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
-from viewer.arrays import Ints
+from viewer.arrays import Ints, flags_at
 from viewer.model.figures import TimeScope
 from viewer.model.inference_views import Series, of_series, only_inferences, series_of
 from viewer.model.warm_up import counted_inferences
@@ -257,8 +257,7 @@ class FindingsAnalysis:
         if not isinstance(place, SliceKeys):
             return np.empty(0, np.int64)
         trace = self.table.trace
-        selected = np.zeros(len(trace.keys), np.bool_)
-        selected[list(place.keys)] = True
+        selected = flags_at(len(trace.keys), list(place.keys))
         inside = selected[trace.slices.key]
         inside &= starts_within(trace, scope)
         return np.flatnonzero(inside)

@@ -38,11 +38,12 @@ from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.sequence.changes import LEAST_CHANGE, LEAST_ON_A_SIDE, Change, change_of
 from viewer.analysis.sequence.wall_time import Rate, rate_of, rate_text, sequences
-from viewer.arrays import Ints
+from viewer.arrays import Ints, lists_by_key
 from viewer.model.figures import TimeScope
-from viewer.model.inference_views import Series, series_of
+from viewer.model.inference_views import series_of
 from viewer.model.quantiles import exact_median
 from viewer.model.queries import execute_keys
+from viewer.model.text import listed
 from viewer.model.times import NARROW_SPACE, counted, group_digits
 from viewer.model.trace import Run, RunKind
 from viewer.model.trace_attributes import INFERENCE, WorkUnit
@@ -340,10 +341,11 @@ def _scopes(table: LinkTable) -> list[_Scope]:
         track = slices.tracks_of(index).tolist()
         whole = set(zip(track, slices.start[index].tolist(), strict=True))
         numbered = [(i, run) for i, run in numbered if (run.track, run.start) in whole]
-    runs_of_series: dict[Series, list[tuple[int, Run]]] = {}
-    for number, run in sorted(numbered, key=lambda pair: pair[1].number):
-        if run.part >= 0:
-            runs_of_series.setdefault(series_of(trace, run), []).append((number, run))
+    runs_of_series = lists_by_key(
+        (series_of(trace, run), (number, run))
+        for number, run in sorted(numbered, key=lambda pair: pair[1].number)
+        if run.part >= 0
+    )
     several = [*runs_of_series, *(series_of(trace, run) for _, run in numbered if run.part < 0)]
     names = series_names(table, several)
     return [
@@ -544,8 +546,7 @@ def _steps(context: FindingContext, change: Change, which: str) -> tuple[str, st
     for level, after in zip(later, [*later[1:], None], strict=True):
         until = f"up to {noun} {group_digits(after.number - 1)}" if after else "after that"
         parts.append(f"{context.time(level.median)} {until}")
-    texts = f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"{action}{which}, {', '.join(steps)}{how}", f"Median durations: {texts}."
+    return f"{action}{which}, {', '.join(steps)}{how}", f"Median durations: {listed(parts)}."
 
 
 def _trend(context: FindingContext, change: Change, name: str) -> tuple[str, str]:

@@ -32,7 +32,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, numbers_at
 from viewer.model.times import counted, group_digits
 from viewer.program.dataflow import (
     NO_GRAPH,
@@ -312,8 +312,7 @@ def neighborhood(
 
 def _hops(flow: Dataflow, seeds: Ints, hops: int, direction: Direction) -> Ints:
     """Return per operator the hops to the nearest seed, -1 if more than `hops`."""
-    hop = np.full(len(flow.input_ptr) - 1, -1, np.int64)
-    hop[seeds] = 0
+    hop = numbers_at(len(flow.input_ptr) - 1, seeds, 0, -1)
     front = seeds
     for number in range(1, hops + 1):
         reached: list[Ints] = []
@@ -331,8 +330,7 @@ def _hops(flow: Dataflow, seeds: Ints, hops: int, direction: Direction) -> Ints:
 
 def _edges_among(flow: Dataflow, operators: Ints) -> tuple[Ints, Ints]:
     """Return producers and consumers of the edges among some operators, as positions."""
-    position = np.full(len(flow.input_ptr) - 1, -1, np.int64)
-    position[operators] = np.arange(len(operators))
+    position = numbers_at(len(flow.input_ptr) - 1, operators, np.arange(len(operators)), -1)
     consumer, producer = _rows(flow.input_ptr, flow.inputs, operators)
     producer = position[producer]
     inside: Bools = producer >= 0

@@ -33,7 +33,7 @@ import numpy as np
 from viewer.analysis.cost.event_times import made_of_others
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.links.link_table import LinkTable
-from viewer.arrays import Codes, Ints
+from viewer.arrays import Codes, Ints, lists_by_key
 from viewer.model.queries import run_of_slices
 from viewer.model.recorded_names import NSS_START, NSS_WAIT, START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Trace, Unit
@@ -116,11 +116,12 @@ class FlowIndex:
         self._jobs = None if trace.provenance else JobFlows(trace)
         self._stated = StatedFlows(trace)
         # Operator -> the sets that contain it, smallest first.
-        self._sets_of: dict[int, list[int]] = {}
         sets = table.sets
-        for number in sorted(range(len(sets)), key=lambda n: (len(sets[n]), n)):
-            for operator in sets[number]:
-                self._sets_of.setdefault(operator, []).append(number)
+        self._sets_of = lists_by_key(
+            (operator, number)
+            for number in sorted(range(len(sets)), key=lambda n: (len(sets[n]), n))
+            for operator in sets[number]
+        )
 
     def flows(self, i: int, most: int | None = None) -> SliceFlows | None:
         """Return all flows of slice i; None if more than `most` operators had to be checked.

@@ -38,7 +38,6 @@ class Coverage:
 
 
 def coverage(table: LinkTable, scope: TimeScope = WHOLE) -> Coverage:
-    """Return the coverage of a scope."""
     trace, states = table.trace, table.states
     count = stated_per_key(trace, scope)
     return Coverage(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, numbers_at
 from viewer.model.text import listed
 from viewer.model.trace import Trace
 from viewer.program.executables import Executable, ExecutableMethod
@@ -189,8 +189,9 @@ class LinkTable:
     def set_of_node_set(self) -> Ints:
         """Per node set the index into `sets` (int64)."""
         linked = self.node_set_of_key >= 0
-        found = np.zeros(len(self.node_sets), np.int64)
-        found[self.node_set_of_key[linked]] = self.set_of_key[linked]
+        found = numbers_at(
+            len(self.node_sets), self.node_set_of_key[linked], self.set_of_key[linked]
+        )
         return found
 
     @cached_property
@@ -234,7 +235,6 @@ class LinkTable:
         return np.array([*hit, False], np.bool_)[self.set_of_key]
 
     def operators(self, key: int) -> tuple[Operator, ...]:
-        """Return the operators of a key."""
         if self.program is None:
             return ()
         return tuple(self.program.operators[i] for i in self.links[key].operators)

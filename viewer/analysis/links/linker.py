@@ -18,7 +18,7 @@ a run: no amount of work is derived from them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -530,7 +530,7 @@ class _Linker:
         if isinstance(logged, str):
             detail = f"{self.ran.name} does not show which node this is: {logged}"
             return Link(Reason.NOT_ALIGNED, detail, near=call.operators, backend=XNNPACK)
-        what = f"{_listed(dict.fromkeys(node.type for node in logged))} in {self.ran.name}"
+        what = f"{listed(list(dict.fromkeys(node.type for node in logged)))} in {self.ran.name}"
         xnnpack_nodes = [node for node in logged if not node.is_inserted]
         if not xnnpack_nodes:
             detail = f"{what}, inserted by XNNPACK's export"
@@ -634,12 +634,6 @@ def _no_identifier(trace: Trace) -> Link:
         Reason.LOCATION_ALONE,
         f"{missing}; without identifiers, locations can be linked only to an MLIR text",
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Return "A", "A and B" or "A, B and C"."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _numbers(handles: tuple[int, ...]) -> str:

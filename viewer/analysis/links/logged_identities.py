@@ -43,7 +43,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, lists_by_key
 from viewer.model.queries import execute_keys, run_of_slices
 from viewer.model.recorded_names import JUMP, kernel_operator, xnnpack_operator
 from viewer.model.trace import KeyKind, RunKind, Trace
@@ -259,10 +259,9 @@ def precise_nodes(nodes: Sequence[GraphNode]) -> tuple[PreciseNode, ...]:
 class _Graph:
     def __init__(self, nodes: Sequence[GraphNode]) -> None:
         self._made_by = {tensor.name: node for node in nodes for tensor in node.outputs}
-        self._used_by: dict[str, list[GraphNode]] = {}
-        for node in nodes:
-            for tensor in node.inputs:
-                self._used_by.setdefault(tensor.name, []).append(node)
+        self._used_by = lists_by_key(
+            (tensor.name, node) for node in nodes for tensor in node.inputs
+        )
 
     def rated(self, node: GraphNode) -> PreciseNode:
         position = _INPUT[base_name(node.op)]

@@ -24,7 +24,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, lists_by_key
 from viewer.model.queries import numbers, units_of
 from viewer.model.recorded_names import (
     ACTION_ID,
@@ -52,11 +52,11 @@ class TextPositions:
     def __init__(self, program: Program) -> None:
         self._places = program.operation_places
         self._file = file_name(program.path)
-        self._by_line: dict[int, list[Operator]] = {}
-        for operator in program.operators:
-            frame = operator.source
-            if frame is not None:
-                self._by_line.setdefault(frame.line, []).append(operator)
+        self._by_line = lists_by_key(
+            (operator.source.line, operator)
+            for operator in program.operators
+            if operator.source is not None
+        )
 
     def is_about(self, position: FilePosition) -> bool:
         """Return whether the position names this file (by its last path component) or no file."""
@@ -268,9 +268,8 @@ class _Placement:
     def why_no_dispatch(self, name: str) -> str:
         """Return why no open debug info matches the dispatch `name`."""
         every = list(dict.fromkeys(d.name or os.path.basename(d.path) for d in self._dispatches))
-        names = " and ".join(every[:3])
-        if len(every) > 3:
-            names += f" and {len(every) - 3} more"
+        more = [f"{len(every) - 3} more"] if len(every) > 3 else []
+        names = " and ".join([*every[:3], *more])
         if self._names_dispatches:
             return f"The open debug info is for {names}, but this ran in {name}"
         if self._ambiguous:

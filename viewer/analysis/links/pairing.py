@@ -43,7 +43,7 @@ import numpy as np
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.logged_identities import NO_CONTRADICTIONS, TypeContradictions
 from viewer.analysis.links.match import AHEAD, Match, TraceMatch
-from viewer.arrays import Codes, Ints
+from viewer.arrays import Codes, Ints, numbers_at
 from viewer.model.text import listed
 from viewer.model.times import counted
 from viewer.model.trace import Column, KeyKind, Keys, Trace
@@ -237,7 +237,6 @@ def _match(trace: Trace, name: str, delegate_map: DelegateMap, in_file: bool) ->
 
 
 def _known_texts(values: Sequence[int | str], entries: Sequence[MapEntry | None]) -> frozenset[str]:
-    """Return the texts of the values that have an entry."""
     return frozenset(
         str(value) for value, entry in zip(values, entries, strict=True) if entry is not None
     )
@@ -259,8 +258,7 @@ def _distinct(trace: Trace, name: str) -> tuple[Sequence[int | str], Ints]:
         # Codes and IDs are dense: counting them is several times faster than sorting.
         offset = (column_values - column_values.dtype.type(low)).astype(np.int64)
         used = np.flatnonzero(np.bincount(offset))
-        place = np.full(high - low + 1, -1, np.int64)
-        place[used] = np.arange(len(used))
+        place = numbers_at(high - low + 1, used, np.arange(len(used)), -1)
         number[has] = place[offset]
         values = [low + step for step in used.tolist()]
     else:

@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from viewer.analysis.nodes.instruction_nodes import branch_nodes
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, numbers_at
 from viewer.model import intervals
 from viewer.model.times import group_digits
 from viewer.model.trace import KeyKind, Run, Trace
@@ -93,8 +93,7 @@ class _Lifetimes:
         self._method = method
         tensors = method.tensors
         count = len(tensors)
-        tensor_of = np.full(method.value_count, -1)
-        tensor_of[tensors.value] = np.arange(count)
+        tensor_of = numbers_at(method.value_count, tensors.value, np.arange(count), -1)
         self._tensor_of: list[int] = tensor_of.tolist()  # read one by one
         is_sized = (tensors.size > 0) & (tensors.dynamism != Dynamism.UNBOUND)
         is_sized &= (tensors.offset < _LIMIT) & (tensors.size < _LIMIT)
@@ -226,8 +225,7 @@ class _Lifetimes:
         # The base of a storage contains all of its views.
         used_roots = np.unique(roots[is_used])
         used_roots = used_roots[np.lexsort((tensors.offset[used_roots], self._first[used_roots]))]
-        number = np.full(len(tensors), -1)
-        number[used_roots] = np.arange(len(used_roots))
+        number = numbers_at(len(tensors), used_roots, np.arange(len(used_roots)), -1)
         of_tensor = np.where(is_used, number[roots], -1)
         before = self._is_state[used_roots] | tensors.is_input[used_roots]
         return Storages(
@@ -298,8 +296,7 @@ class MemoryPlan:
         sizes = np.array(self.method.buffer_sizes, np.int64)
         memory = self.storages.memory
         is_known = (memory >= 0) & (memory < len(sizes))
-        limit = np.zeros(len(memory), np.int64)
-        limit[is_known] = sizes[memory[is_known]]
+        limit = numbers_at(len(memory), is_known, sizes[memory[is_known]])
         is_outside: Bools = self.storages.offset + self.storages.size > limit
         return is_outside
 

@@ -51,6 +51,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
+from viewer.arrays import lists_by_key
 from viewer.model.recorded_names import kernel_operator
 from viewer.program.executables import Delegate, ExecutableMethod, Instruction, InstructionKind
 from viewer.program.program import GraphNode, Method, Program, base_name
@@ -235,10 +236,10 @@ class KernelNodes:
         self._program = program
         self._method = method
         self._kernels = kernels
-        self._instructions: dict[_Handles, list[int]] = {}
-        for instruction in sorted(method.handles):
-            handles = tuple(dict.fromkeys(method.handles[instruction]))
-            self._instructions.setdefault(handles, []).append(instruction)
+        self._instructions = lists_by_key(
+            (tuple(dict.fromkeys(handles)), instruction)
+            for instruction, handles in sorted(method.handles.items())
+        )
 
     def nodes(self, instruction: int) -> tuple[int, ...]:
         """Return the nodes that an instruction ran, as indexes into `Program.nodes`.

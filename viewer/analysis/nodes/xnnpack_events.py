@@ -36,6 +36,7 @@ from viewer.analysis.nodes.xnnpack_rewrites import (
     loggers,
     types_of,
 )
+from viewer.arrays import lists_by_key
 from viewer.model.recorded_names import xnnpack_operator, xnnpack_words
 from viewer.model.times import counted
 from viewer.model.trace import KeyKind, Trace
@@ -491,9 +492,9 @@ class _Choices:
     """Finds where in some events each node may have logged a run of them."""
 
     def __init__(self, names: Sequence[str], words: Sequence[tuple[int, ...]]) -> None:
-        places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-        for index, key in enumerate(zip(names, words, strict=True)):
-            places.setdefault(key, []).append(index)
+        places = lists_by_key(
+            (key, index) for index, key in enumerate(zip(names, words, strict=True))
+        )
         self._count = len(names)
         self._places = places
         self._types = {name: types_of(name) for name in set(names)}

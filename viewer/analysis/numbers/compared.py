@@ -38,7 +38,7 @@ from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.numbers.logged_values import METHOD, LoggedCall, Value, results_of
-from viewer.arrays import Floats, Ints
+from viewer.arrays import Floats, Ints, lists_by_key
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import StoredTensor, same_shape
 from viewer.program.dataflow import Dataflow
@@ -489,11 +489,12 @@ def growth_of(
     """Return the growth at every pair; None without an error, and for results of the method."""
     errors = [None if gap is None else gap.error for gap in gaps]
     flow = None if program is None or program.is_recorded else dataflow_of(program)
-    places: dict[int, list[int]] = {}  # operator -> pairs
-    for i, pair in enumerate(pairs):
-        if errors[i] is not None:
-            for operator in pair.operators:
-                places.setdefault(operator, []).append(i)
+    places = lists_by_key(
+        (operator, i)
+        for i, pair in enumerate(pairs)
+        if errors[i] is not None
+        for operator in pair.operators
+    )
     growths: list[Growth | None] = []
     last = 0.0
     for pair, error in zip(pairs, errors, strict=True):

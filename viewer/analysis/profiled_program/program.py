@@ -49,7 +49,7 @@ from viewer.analysis.profiled_program.runtime_nodes import (
     text_at,
 )
 from viewer.analysis.statistics.group_keys import KeyGroups
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, lists_by_key, numbers_at
 from viewer.model.queries import innermost_around, tree
 from viewer.model.queries import numbers as numbers_in
 from viewer.model.recorded_names import ANNOTATION, CATEGORY, LAYER_TABLE, OF_RUNTIMES
@@ -122,8 +122,7 @@ def _forward_operators(trace: Trace, is_operator: Bools) -> Ints:
     # Flows of two processes in a merged file may have the same ids.
     ties &= _process_of(trace, producers) == _process_of(trace, used)
     producers, used = producers[ties], used[ties]
-    forward = np.full(len(trace.slices), -1, np.int64)
-    forward[used] = producers
+    forward = numbers_at(len(trace.slices), used, producers, -1)
     _tie_callers(trace, forward)
     around = innermost_around(trace.slices, forward >= 0)
     return np.where(around >= 0, forward[around], -1)
@@ -136,8 +135,7 @@ def _tie_callers(trace: Trace, forward: Ints) -> None:
     same sequence number.
     """
     index, numbers = numbers_in(trace, _SEQUENCE)
-    sequence = np.full(len(forward), -1, np.int64)
-    sequence[index] = numbers
+    sequence = numbers_at(len(forward), index, numbers, -1)
     shape = tree(trace.slices)
     inner = np.flatnonzero(shape.parent >= 0)
     outer, inner = shape.index[shape.parent[inner]], shape.index[inner]
@@ -333,9 +331,7 @@ def _linked(trace: Trace, format_: str, calls: Sequence[ProfiledCall | None]) ->
         else number.setdefault((call.method, (call.node, *call.fused)), len(number))
         for call in calls
     ]
-    by_method: dict[str, list[tuple[int, tuple[GraphNode, ...]]]] = {}
-    for (name, nodes), first in number.items():
-        by_method.setdefault(name, []).append((first, nodes))
+    by_method = lists_by_key((name, (first, nodes)) for (name, nodes), first in number.items())
     methods = []
     index = [0] * len(number)
     count = 0

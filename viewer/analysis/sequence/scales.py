@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.arrays import Bools, Floats, Ints
+from viewer.arrays import Bools, Floats, Ints, numbers_at
 from viewer.model.queries import run_of_slices, self_times
 from viewer.model.trace import Trace
 
@@ -203,8 +203,8 @@ def part_times(trace: Trace, group_of_key: Ints, runs: Ints) -> tuple[Ints, Ints
     group_of_key: -1 for keys that do not count. runs: positions in `Trace.runs`. The result has a
     row per run and a column per group, the one with most time first.
     """
-    place = np.full(len(trace.runs) + 1, -1)  # the last entry is for slices outside all runs
-    place[runs] = np.arange(len(runs))
+    # The last entry is for slices outside all runs.
+    place = numbers_at(len(trace.runs) + 1, runs, np.arange(len(runs)), -1)
     row = place[run_of_slices(trace)]
     group = group_of_key[trace.slices.key]
     index = np.flatnonzero((row >= 0) & (group >= 0))
@@ -214,8 +214,7 @@ def part_times(trace: Trace, group_of_key: Ints, runs: Ints) -> tuple[Ints, Ints
     np.add.at(total, group[index], ticks)
     order = np.argsort(-total, kind="stable")[:MOST_GROUPS]
     order = order[total[order] > 0]
-    column = np.full(groups, -1)
-    column[order] = np.arange(len(order))
+    column = numbers_at(groups, order, np.arange(len(order)), -1)
     of = column[group[index]]
     listed = of >= 0
     times = np.zeros((len(runs), len(order)), np.int64)

@@ -24,7 +24,7 @@ import numpy as np
 
 from viewer.analysis.memory.plan import instruction_operators
 from viewer.analysis.nodes.instruction_nodes import KernelNodes, kernel_name
-from viewer.arrays import Ints
+from viewer.arrays import Ints, lists_by_key
 from viewer.program.executables import (
     NONE,
     Delegate,
@@ -398,11 +398,9 @@ class FileParts:
 
     @cached_property
     def _inside(self) -> dict[int, list[int]]:
-        parts_inside: dict[int, list[int]] = {}
-        for i, part in enumerate(self.parts):
-            if part.inside >= 0:
-                parts_inside.setdefault(part.inside, []).append(i)
-        return parts_inside
+        return lists_by_key(
+            (part.inside, i) for i, part in enumerate(self.parts) if part.inside >= 0
+        )
 
     def inside(self, number: int) -> list[int]:
         """The constants inside a part, which is what a delegate prepared."""

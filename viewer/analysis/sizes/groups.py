@@ -18,6 +18,7 @@ from enum import StrEnum
 import numpy as np
 
 from viewer.analysis.sizes.file_parts import NO_MODULE, FilePart, FileParts, ItemKind
+from viewer.arrays import lists_by_key
 from viewer.codecs.file_bytes import equal_ranges
 from viewer.codecs.reading import Cancelled, never_cancelled
 from viewer.program.module_tree import ModuleKind
@@ -53,9 +54,7 @@ class SizeGroup:
 def groups(file_parts: FileParts, by: GroupKey) -> tuple[SizeGroup, ...]:
     """Return the groups, the largest first; modules by their totals."""
     key = _KEYS[by]
-    members: dict[Hashable, list[int]] = {}
-    for i in file_parts.by_size:
-        members.setdefault(key(file_parts, file_parts.parts[i]), []).append(i)
+    members = lists_by_key((key(file_parts, file_parts.parts[i]), i) for i in file_parts.by_size)
     sizes = {
         key: sum(file_parts.parts[i].size for i in indexes) for key, indexes in members.items()
     }
@@ -104,7 +103,6 @@ def _joined(labels: list[str]) -> str:
 def _modules(
     file_parts: FileParts, members: dict[Hashable, list[int]], sizes: dict[Hashable, int]
 ) -> tuple[SizeGroup, ...]:
-    """The groups of modules, and those of parts without one."""
     tree = file_parts.tree
     assert tree is not None
     own_bytes = np.zeros(len(tree.modules), np.int64)

@@ -24,7 +24,7 @@ import numpy as np
 
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.link_table import LinkTable
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, flags_at, numbers_at
 from viewer.model.inference_views import series_of
 from viewer.model.quantiles import Statistics, grouped
 from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices
@@ -160,8 +160,9 @@ class EventStatistics:
     @cached_property
     def has_zeros(self) -> Bools:
         """Per row, whether the file cuts any of its durations to 0 (`timing.rounded_zeros`)."""
-        zeros = np.zeros(len(self.table.trace.slices) + 1, np.int64)
-        zeros[rounded_zeros(self.table.trace.slices) + 1] = 1
+        zeros = numbers_at(
+            len(self.table.trace.slices) + 1, rounded_zeros(self.table.trace.slices) + 1, 1
+        )
         of_row = np.repeat(np.arange(len(self)), np.diff(self.row_ptr))
         has_zero: Bools = np.bincount(of_row, zeros[self.slices + 1], len(self)) > 0
         return has_zero
@@ -288,8 +289,7 @@ def _units(trace: Trace, index: Ints, row: Ints, count: int) -> tuple[Ints, tupl
     """Return per row its native unit as an index into the units, -1 for the trace's ticks."""
     slices = trace.slices
     unit = np.full(count, -1)
-    is_foreign = np.zeros(len(slices), np.bool_)
-    is_foreign[foreign(slices)] = True
+    is_foreign = flags_at(len(slices), foreign(slices))
     foreign_rows = np.flatnonzero(is_foreign[index])
     column = slices.columns.get(NATIVE_UNIT)
     if column is None or column.strings is None:

@@ -38,7 +38,7 @@ from viewer.analysis.links.delegate_clocks import (
 from viewer.analysis.links.labels import run_label, set_labels, track_name
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.statistics.npu_units import has_units
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, numbers_at
 from viewer.model.queries import NATIVE_DURATION, foreign, run_of_slices
 from viewer.model.recorded_names import LAYER_BACKEND as BACKEND
 from viewer.model.recorded_names import LAYER_COLUMNS as DESCRIBING
@@ -544,8 +544,7 @@ def _stated_groups(trace: Trace, column: str) -> KeyGroups | None:
     of_slice = of_slice.astype(np.int64)
     if stated.valid is not None:
         of_slice[~stated.valid] = -1
-    of_key = np.full(len(trace.keys), -1, np.int64)
-    of_key[slices.key[::-1]] = of_slice[::-1]
+    of_key = numbers_at(len(trace.keys), slices.key[::-1], of_slice[::-1], -1)
     if (of_key[slices.key] != of_slice).any() or (of_key < 0).all():
         return None
     texts = stated.strings

@@ -64,7 +64,6 @@ class Spreads:
     zeros: Mapping[int, int] = field(default_factory=dict)
 
     def of(self, number: int) -> Spread:
-        """Return the spread of one group."""
         found = self.found
         clock = self.clocks.get(number)
         return Spread(

@@ -91,7 +91,7 @@ from viewer.analysis.statistics.group_table import (
 )
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.statistics.occurrences import Occurrences, clipped, inclusive, those_in
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.model import intervals
 from viewer.model.charging import (
     Charged,
@@ -570,8 +570,7 @@ class Grouping:
 
 def _without_scopes(shape: Tree, outer: Bools, scopes: Ints) -> Bools:
     """Return which slices are outermost if some scopes are not counted."""
-    is_scope = np.zeros(len(outer), np.bool_)
-    is_scope[scopes] = True
+    is_scope = flags_at(len(outer), scopes)
     found, is_scope = outer[shape.index], is_scope[shape.index]
     for level in range(1, int(shape.depth.max(initial=0)) + 1):
         above = np.flatnonzero(found & is_scope & (shape.depth == level - 1))

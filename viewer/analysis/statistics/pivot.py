@@ -25,7 +25,7 @@ import numpy as np
 from viewer.analysis.statistics.group_keys import ARGUMENT, PLACES
 from viewer.analysis.statistics.group_table import Group, GroupTable, PartedGroups
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.arrays import Codes, Ints, counts_of, parts_of
+from viewer.arrays import Codes, Ints, counts_of, numbers_at, parts_of
 from viewer.model.queries import innermost_around, run_of_slices
 from viewer.model.trace import Slices, Trace
 from viewer.model.warm_up import counted_inferences
@@ -41,8 +41,7 @@ def inference_of_slices(trace: Trace, *, warm_up: bool) -> tuple[Ints, int]:
     counted = set(map(id, counted_inferences(trace, warm_up=warm_up)))
     numbers = [i for i, run in enumerate(runs) if id(run) in counted]
     count = len(numbers)
-    of_run = np.full(len(runs) + 1, count)
-    of_run[numbers] = np.arange(count)
+    of_run = numbers_at(len(runs) + 1, numbers, np.arange(count), count)
     run = run_of_slices(trace)
     elsewhere = np.flatnonzero(run < 0)
     run[elsewhere] = trace.runs_at(trace.slices.start[elsewhere], numbers)

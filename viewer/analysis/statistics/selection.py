@@ -34,7 +34,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.occurrences import clipped, cut_count, outermost, self_time_within
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.model.charging import covered_per_group
 from viewer.model.quantiles import Statistics, grouped
 from viewer.model.queries import foreign, innermost_around, run_of_slices, slices_within, unfinished
@@ -231,8 +231,7 @@ def _figures(chosen: SelectedSlices, group: Ints, count: int, self_time: Ints) -
     start, end, group = start[outer], end[outer], group[outer]
     # As if on one track: an instant counts once for a group, however many of its tracks are active.
     busy = covered_per_group(start, end, group, count)
-    is_zero = np.zeros(len(slices), np.bool_)
-    is_zero[rounded_zeros(slices)] = True
+    is_zero = flags_at(len(slices), rounded_zeros(slices))
     zeros = np.bincount(group[is_zero[index[outer]]], minlength=count).astype(np.int64)
     return GroupFigures(grouped(end - start, group, count), own, busy, zeros)
 
@@ -262,8 +261,7 @@ def _by_phase(
 def _owners(chosen: SelectedSlices, group: Ints, outside: Sequence[int]) -> Ints:
     """Return per slice the group that its self time belongs to; outside: those of no operator."""
     slices, index = chosen.table.trace.slices, chosen.index
-    has_group = np.zeros(len(slices), np.bool_)
-    has_group[index[~np.isin(group, outside)]] = True
+    has_group = flags_at(len(slices), index[~np.isin(group, outside)])
     around = innermost_around(slices, has_group)[index]
     return np.where(around < 0, group, group[np.searchsorted(index, np.maximum(around, 0))])
 

@@ -44,14 +44,13 @@ from viewer.analysis.torq.measured_actions import (
     PlannedJob,
     ProfileSlices,
     executions_of,
-    groups,
     is_compiled,
     measured_actions,
     profile_slices,
     several_dispatches,
     source_of,
 )
-from viewer.arrays import Floats, Ints
+from viewer.arrays import Floats, Ints, groups_of, lists_by_key
 from viewer.model import intervals
 from viewer.model.quantiles import median
 from viewer.model.queries import numbers
@@ -311,7 +310,7 @@ class _Comparison:
             d.action: d for d in self._drafts.values() if d.dispatch == name and d.job is not None
         }
         used = False
-        for action, members in groups(ids):
+        for action, members in groups_of(ids):
             draft = jobs.get(action) or self._action(name, action)
             draft.operation = draft.operation or f"action {action}"
             used |= draft.expect_slices(trace, self._position[id(trace)], rate, index[members])
@@ -348,7 +347,7 @@ class _Comparison:
         jobs = (None if task is None else task.job for task in tasks)
         job_of = np.array([-1 if job is None else job for job in jobs], np.int64)
         used = False
-        for job, members in groups(job_of[code]):
+        for job, members in groups_of(job_of[code]):
             if job >= 0:
                 draft = self._job(dispatch.name, job)
                 used |= draft.expect_slices(trace, self._position[id(trace)], rate, index[members])
@@ -357,7 +356,7 @@ class _Comparison:
     def _add_by_operators(self, trace: Trace, table: LinkTable, rate: Fraction) -> bool:
         slices = trace.slices
         operator_sets = set(self._by_operators)
-        for number, index in groups(table.set_of_key[slices.key]):
+        for number, index in groups_of(table.set_of_key[slices.key]):
             if number < 0:
                 continue
             operators = table.sets[number]
@@ -424,10 +423,11 @@ class _Comparison:
         self, rows: Sequence[ActionRow], values: Sequence[Floats]
     ) -> Iterable[OperatorRow]:
         """Yield rows per set of operators, jobs and host work separately, with C3 estimates."""
-        members: dict[tuple[tuple[int, ...], bool], list[int]] = {}
-        for i, row in enumerate(rows):
-            if row.operators:
-                members.setdefault((tuple(sorted(row.operators)), row.on_npu), []).append(i)
+        members = lists_by_key(
+            ((tuple(sorted(row.operators)), row.on_npu), i)
+            for i, row in enumerate(rows)
+            if row.operators
+        )
         for operators in self._by_operators:
             members.setdefault((operators, True), [])
         for (operators, on_npu), indexes in members.items():

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.links.mlir_locations import dispatch_of_scopes, other_compilations
-from viewer.arrays import Floats, Ints
+from viewer.arrays import Floats, Ints, groups_of, lists_by_key, numbers_at
 from viewer.model.queries import numbers, units_of
 from viewer.model.recorded_names import (
     ACTION,
@@ -105,7 +105,7 @@ def several_dispatches(trace: Trace) -> str:
         return ""
     index, ids = numbers(trace, ACTION_ID)
     keys = trace.slices.key[index]
-    for action, members in groups(ids):
+    for action, members in groups_of(ids):
         unique_keys = np.unique(keys[members]).tolist()
         if len(unique_keys) > 1:
             first, second = (
@@ -186,21 +186,14 @@ def jobs_of_keys(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, tupl
     }
 
 
-def groups(values: Ints) -> Iterator[tuple[int, Ints]]:
-    """Yield each distinct value, ascending, with its positions."""
-    order = np.argsort(values, kind="stable")
-    distinct, first = np.unique(values[order], return_index=True)
-    yield from zip(distinct.tolist(), np.split(order, first[1:]), strict=False)
-
-
 def _by_scope(trace: Trace, index: Ints, ids: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Yield slices grouped by scope and number, in order of start within each group."""
     slices = trace.slices
     in_time = np.argsort(slices.start[index], kind="stable")
     index, ids = index[in_time], ids[in_time]
     scope = trace.keys.scope[slices.key[index]].astype(np.int64)
-    for of_scope, scope_rows in groups(scope):
-        for number, members in groups(ids[scope_rows]):
+    for of_scope, scope_rows in groups_of(scope):
+        for number, members in groups_of(ids[scope_rows]):
             yield (of_scope, number), index[scope_rows[members]]
 
 
@@ -213,8 +206,7 @@ def _actions_of_jobs(
     start, and the next wait of its dispatch belongs to it.
     """
     slices = trace.slices
-    id_of = np.full(len(slices), -1, np.int64)
-    id_of[actions] = action_ids
+    id_of = numbers_at(len(slices), actions, action_ids, -1)
     is_action = id_of >= 0
     of_jobs, ids = numbers(trace, JOB_ID, is_action)
     if len(of_jobs):
@@ -229,7 +221,7 @@ def _actions_of_jobs(
     waits = waits[np.argsort(row[waits], kind="stable")]
     waits_of = {
         scope: waits[members]
-        for scope, members in groups(trace.keys.scope[slices.key[waits]].astype(int))
+        for scope, members in groups_of(trace.keys.scope[slices.key[waits]].astype(int))
     }
     actions_of_job: dict[tuple[int, int], tuple[int | None, int | None]] = {}
     for (scope, job), index in _by_scope(trace, jobs, job_ids):
@@ -423,10 +415,11 @@ def plans_of_tracks(
 
     traces: the compared ones, in the same order.
     """
-    parts: dict[int, list[tuple[int, Executions]]] = {}
-    for number, job in enumerate(jobs):
-        for executions in job.executions:
-            parts.setdefault(executions.trace, []).append((number, executions))
+    parts = lists_by_key(
+        (executions.trace, (number, executions))
+        for number, job in enumerate(jobs)
+        for executions in job.executions
+    )
     plans_of_track: dict[tuple[int, int], TrackPlans] = {}
     for trace, track_executions in parts.items():
         track = np.concatenate([executions.track for _, executions in track_executions])

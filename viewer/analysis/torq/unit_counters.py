@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Floats, Ints
+from viewer.arrays import Floats, Ints, lists_by_key
 from viewer.model import intervals
 from viewer.model.recorded_names import BYTES
 from viewer.model.times import NARROW_SPACE, counted, format_in, group_digits, nice_step, unit_for
@@ -48,10 +48,11 @@ _NS = {"ns": 1, "us": 1000}  # ns per tick, by the clock's unit
 
 def unit_counters(trace: Trace) -> tuple[Counter, ...]:
     """Return the counters in the trace's file, then those of its units, process by process."""
-    by_process: dict[str, list[int]] = {}
-    for number, track in enumerate(trace.tracks):
-        if track.unit in _COUNTED:
-            by_process.setdefault(track.process, []).append(number)
+    by_process = lists_by_key(
+        (track.process, number)
+        for number, track in enumerate(trace.tracks)
+        if track.unit in _COUNTED
+    )
     # Our own exports already contain these counters.
     is_stated = bool(trace.provenance and trace.counters)
     if is_stated or not by_process or not len(trace.slices):
@@ -65,9 +66,7 @@ def unit_counters(trace: Trace) -> tuple[Counter, ...]:
 
 
 def _of_process(work: _Work, process: str, tracks: Sequence[int]) -> Iterator[Counter]:
-    of_unit: dict[Unit, list[int]] = {}
-    for track in tracks:
-        of_unit.setdefault(work.trace.tracks[track].unit, []).append(track)
+    of_unit = lists_by_key((work.trace.tracks[track].unit, track) for track in tracks)
     units = {unit: [work.busy(track) for track in tracks] for unit, tracks in of_unit.items()}
     single = [busy for unit in sorted(units) if unit in _CONCURRENT for busy in units[unit]]
     if len(single) > 1:

@@ -374,7 +374,6 @@ class OperatorFigures:
 
 
 def figures_of(program: Program, operator: Operator) -> OperatorFigures:
-    """Return the work of an operator of a program."""
     return figures_of_nodes(operator.nodes, used_elsewhere(program, operator))
 
 
