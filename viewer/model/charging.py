@@ -14,7 +14,7 @@ Both are the same where no lanes of a thread overlap.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -138,14 +138,7 @@ def _joined(parts: Sequence[Segments]) -> Segments:
         column = [getattr(part, name) for part in parts]
         return None if column[0] is None else np.concatenate(column)
 
-    return Segments(
-        joined("track"),
-        joined("start"),
-        joined("end"),
-        joined("group"),
-        joined("counted"),
-        joined("steady"),
-    )
+    return Segments(*(joined(field.name) for field in fields(Segments)))
 
 
 def total_charged(

@@ -29,7 +29,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from viewer.arrays import Bools, Floats, Ints
+from viewer.arrays import Bools, Floats, Ints, numbers_at
 
 # The fraction converges in about sqrt(degrees of freedom) steps; beyond this many degrees, the
 # quantiles are those of the normal distribution to 4 digits.
@@ -229,8 +229,7 @@ def distinct_times(a: Floats, b: Floats) -> tuple[Ints, Ints]:
     rows = times[index].view(np.dtype((np.void, times.dtype.itemsize * times.shape[1])))
     _, first, place = np.unique(rows.reshape(-1), return_index=True, return_inverse=True)
     order = np.argsort(first)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    rank = numbers_at(len(order), order, np.arange(len(order)))
     places[index] = rank[place.reshape(-1)]
     return index[first[order]], places
 

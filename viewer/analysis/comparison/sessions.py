@@ -318,8 +318,7 @@ class Session:
         name_of_key = np.where(keys.kind == KeyKind.DELEGATE_EVENT, keys.name.astype(np.int64), -1)
         first, part_of = _distinct(key, keys.instruction, name_of_key, nth)
         order = np.argsort(trace.slices.start[at[first]], kind="stable")
-        place = np.empty(len(first), np.int64)
-        place[order] = np.arange(len(first))
+        place = numbers_at(len(first), order, np.arange(len(first)))
         operators = self._operators_of_calls
         is_known = any(
             known for name_of, known in map(self.method_of, range(len(trace.scopes)))

@@ -284,15 +284,13 @@ class _Placement:
 
     def _by_name(self) -> Callable[[str], Dispatch | None]:
         """Return a lookup of dispatches by function, else by file; None if ambiguous."""
-        functions: dict[str, list[Dispatch]] = {}
-        files: dict[str, list[Dispatch]] = {}
-        for dispatch in _distinct(self._dispatches):
-            functions.setdefault(dispatch.name, []).append(dispatch)
-            files.setdefault(_stem(dispatch.path), []).append(dispatch)
+        dispatches = _distinct(self._dispatches)
+        functions = lists_by_key((dispatch.name, dispatch) for dispatch in dispatches)
+        files = lists_by_key((_stem(dispatch.path), dispatch) for dispatch in dispatches)
 
         def named(name: str) -> Dispatch | None:
-            dispatches = functions.get(name) or files.get(name, [])
-            return dispatches[0] if len(dispatches) == 1 else None
+            of_name = functions.get(name) or files.get(name, [])
+            return of_name[0] if len(of_name) == 1 else None
 
         return named
 

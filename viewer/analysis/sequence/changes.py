@@ -434,16 +434,12 @@ def change_of(trace: Trace, group_of_key: Ints, runs: Sequence[int]) -> Change |
         whole = float(levels[-1].median - levels[0].median)
     outside = whole - sum(part_change.after - part_change.before for part_change in changed)
     part_changes = [
-        part_change
-        for part_change in changed
-        if (part_change.after - part_change.before) * np.sign(whole) > 0
+        part
+        for part in changed
+        if (part.after - part.before) * np.sign(whole) > 0
+        and abs(part.after - part.before) >= _NAMED_PART * abs(whole)
     ]
-    part_changes = [
-        part_change
-        for part_change in part_changes
-        if abs(part_change.after - part_change.before) >= _NAMED_PART * abs(whole)
-    ]
-    part_changes.sort(key=lambda one: -abs(one.after - one.before))
+    part_changes.sort(key=lambda part: -abs(part.after - part.before))
     return Change(
         tuple(at for at in steady if not trace.runs[at].warms_up),
         levels,

@@ -44,7 +44,7 @@ from viewer.analysis.sequence.scales import (
     grows_with_position,
     part_times,
 )
-from viewer.arrays import Bools, Codes, Floats, Ints
+from viewer.arrays import Bools, Codes, Floats, Ints, numbers_at
 from viewer.model.inference_views import Series, series_of
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import KeyKind, Keys, Run, RunKind, Trace
@@ -114,8 +114,7 @@ def phases_of(lengths: Ints, parts: Ints, is_dynamic: bool | None) -> Phases | N
     label = _with_short_chunks(times, label) if is_growing else _nearest_size(times, label)
     first = [int(np.argmax(label == own)) for own in range(int(label.max()) + 1)]
     order = np.argsort(first)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    rank = numbers_at(len(order), order, np.arange(len(order)))
     of = rank[label]
     names = tuple(f"phase {number + 1}" for number in range(len(order)))
     if len(names) == 2 and _is_prefill(of, label, times):

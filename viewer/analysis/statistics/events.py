@@ -193,8 +193,7 @@ def event_statistics(table: LinkTable, *, by_series: bool = True) -> EventStatis
     none = len(trace.runs)
     kinds = [(r.series, r.kind, _place(trace, r, by_series), r.bundled_input) for r in trace.runs]
     merged = merge_runs(run[in_order], key[in_order], [*kinds, ("", None, None, -1)])
-    row = np.empty(len(order), np.int64)
-    row[in_order] = merged.row
+    row = numbers_at(len(order), in_order, merged.row)
     count = len(merged.row_code)
     by_row = np.argsort(row, kind="stable")
     taken, row = order[by_row], row[by_row]

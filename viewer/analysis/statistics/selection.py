@@ -34,7 +34,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.occurrences import clipped, cut_count, outermost, self_time_within
-from viewer.arrays import Bools, Codes, Ints, flags_at
+from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at
 from viewer.model.charging import covered_per_group
 from viewer.model.quantiles import Statistics, grouped
 from viewer.model.queries import foreign, innermost_around, run_of_slices, slices_within, unfinished
@@ -158,8 +158,7 @@ def selection_statistics(
         owner = _owners(selected_slices, group, outside)
         figures = replace(figures, self_ticks=_sums(own, owner, len(names)))
     most_expensive = np.argsort(-figures.statistics.total.astype(np.float64), kind="stable")
-    place = np.empty(len(names), np.int64)
-    place[most_expensive] = np.arange(len(names))
+    place = numbers_at(len(names), most_expensive, np.arange(len(names)))
     return SelectionStatistics(
         labels=tuple(names[i] for i in most_expensive.tolist()),
         figures=_taken(figures, most_expensive),

@@ -287,27 +287,19 @@ def _locations(trace: Trace, group: Ints) -> tuple[Groups, Ints]:
 
 
 def _places(text: str) -> tuple[str, ...]:
-    lines = [
-        outlined_place
-        for outlined_place in outline(parse_location(text))
-        if outlined_place.role is not PlaceRole.CALLER
+    positions = [
+        place.position
+        for place in outline(parse_location(text))
+        if place.role is not PlaceRole.CALLER and place.position is not None
     ]
-    places = {
-        f"{os.path.basename(outlined_place.position.file)}:{outlined_place.position.line}:{outlined_place.position.col}"
-        for outlined_place in lines
-        if outlined_place.position is not None
-    }
+    places = {f"{os.path.basename(p.file)}:{p.line}:{p.col}" for p in positions}
     return tuple(sorted(places)) or ("(unknown location)",)
 
 
 def _name(measured_action: MeasuredAction, level: str) -> str:
-    if level == JOB:
-        return "" if measured_action.job is None else f"job {measured_action.job}"
-    return (
-        f"job {measured_action.job}"
-        if measured_action.action is None
-        else f"action {measured_action.action}"
-    )
+    if level != JOB and measured_action.action is not None:
+        return f"action {measured_action.action}"
+    return "" if measured_action.job is None else f"job {measured_action.job}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
