@@ -97,7 +97,7 @@ def test_an_area_that_many_panels_counted_is_freed_too(controller, qtbot, monkey
         "panels.details.panel",
         "panels.events",
         "panels.search",
-        "session.feeds..py",
+        "session.feeds.selection",
     ):
         monkeypatch.setattr(f"viewer.gui.{module}.AT_ONCE", -1)
     open_sample(qtbot, controller, "attention_xnnpack")
