@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from viewer.cli import COMMANDS, commands, main
+from viewer.cli.commands import reports
 from viewer.codecs.atomic_file import NO_URL
 
 
@@ -15,7 +16,9 @@ def test_every_command_has_a_module_and_every_module_a_command():
     folder = Path(commands.__file__).parent
     modules = {path.stem for path in folder.glob("*.py")}
     modules |= {path.parent.name for path in folder.glob("*/__init__.py")}
-    assert modules - {"__init__", "open_inputs"} == set(COMMANDS)
+    assert modules - {"__init__", "open_inputs", "reports"} == COMMANDS.keys() - commands.REPORTS
+    functions = {name[4:] for name in vars(reports) if name.startswith("run_")}
+    assert functions == commands.REPORTS
 
 
 def test_the_help_of_the_program_lists_every_command_with_its_purpose(capsys):
