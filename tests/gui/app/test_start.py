@@ -11,7 +11,7 @@ from viewer.resources import SAMPLES
 
 SAMPLE = str(next(sample for sample in SAMPLES if sample.key == "attention_xnnpack").paths()[0])
 # Modules until the first frame of a sample, and until `opscope info` has ended. They only fall.
-MOST_OF_WINDOW, MOST_OF_INFO = 853, 370
+MOST_OF_WINDOW, MOST_OF_INFO = 650, 326
 # What nothing needs before somebody asks for it.
 FORBIDDEN = (
     "pandas", "pyarrow", "duckdb", "asyncssh", "multiprocessing", "concurrent.futures",

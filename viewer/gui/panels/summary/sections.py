@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil, isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt
@@ -31,7 +32,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.analysis.comparison.spread import Spread
 from viewer.analysis.findings.finding import OperatorSets
 from viewer.gui.panels.base.cost_painting import Swatch, colors_of
 from viewer.gui.panels.base.panel import PanelHost
@@ -51,6 +51,9 @@ from viewer.model.text import distinct_names, visible_controls
 from viewer.model.times import NARROW_SPACE, counted, format_time, split_time
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.session_sets import SessionSet
+
+if TYPE_CHECKING:
+    from viewer.analysis.comparison.spread import Spread
 
 _WRAP = int(Qt.TextFlag.TextWordWrap)
 _UNIT_GAP = 3
