@@ -12,7 +12,7 @@ from tests.builders.command_line import run
 from tests.paths import DATA
 from viewer.cli.commands import COMMANDS
 from viewer.formats import open_file
-from viewer.view.sessions.opened_files import OptionTexts
+from viewer.view.sessions.option_texts import OptionTexts
 from viewer.workspace.clocks import SameClock
 
 RANKS = [str(DATA / f"clocks/m{rank}.pt.trace.json") for rank in (0, 1)]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.paths import DATA
 from viewer.api.opening import open as opened
-from viewer.view.sessions.opened_files import OptionTexts
+from viewer.view.sessions.option_texts import OptionTexts
 from viewer.view.sessions.session_file import choices_of, kept_choices
 from viewer.workspace.link_choices import apply
 from viewer.workspace.workspace import Workspace

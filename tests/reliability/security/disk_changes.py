@@ -44,6 +44,7 @@ ALLOWED = {
     "viewer/codecs/atomic_file.py": f"{_CALLER}; the parts beside it have names of their own, and "
     "no lock file is a link",
     "viewer/codecs/column_file.py": _CALLER,
+    "viewer/codecs/large_arrays.py": "a file without a name in the folder for temporary files",
     "viewer/codecs/temporary_folder.py": _TEMPORARY,
     "viewer/codecs/unpacking.py": f"{_TEMPORARY}; in it, the last part of a name",
     "viewer/compat/inspector_cli.py": _USER,

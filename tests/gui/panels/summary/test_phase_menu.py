@@ -17,7 +17,7 @@ from viewer.model.figures import STEADY, WHOLE
 from viewer.model.inference_views import Inferences, times_of_methods
 from viewer.model.times import plain_spaces
 from viewer.view.selection import per_inference
-from viewer.view.sessions.opened_files import OptionTexts
+from viewer.view.sessions.option_texts import OptionTexts
 from viewer.view.sessions.session_file import kept_choices
 
 LLM = str(DATA / "phases" / "llm_200.etdp")
