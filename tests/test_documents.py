@@ -250,6 +250,7 @@ def names_in(text: str) -> Iterator[str]:
             yield name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", READMES_OF_PACKAGES, ids=name_of)
 def test_every_name_in_the_readme_of_a_package_exists(path):
     folder = path.parent

@@ -349,6 +349,7 @@ def test_a_wrong_number_is_seen_before_an_export_and_by_a_check(cache, path, tmp
     assert os.path.exists(output)
 
 
+@pytest.mark.slow
 def test_random_damage_gives_an_equal_trace_or_a_new_reading(cache, path, reads):
     rng = np.random.default_rng(3)
     trace = kept(path)

@@ -262,6 +262,7 @@ def verdicts(comparison):
     }
 
 
+@pytest.mark.slow
 def test_a_slower_call_of_a_pytorch_profile_is_found_at_every_level(training):
     slow = Verdict.SLOWER
     assert verdicts(Comparison(*training)) == {

@@ -156,6 +156,7 @@ def test_decimals_at_every_change_of_length():
     assert alone(Decimals(np.array(values))) == "".join(map(str, values)).encode()
 
 
+@pytest.mark.slow
 @given(st.lists(st.text()))
 def test_blobs_of_texts_are_their_utf8(texts):
     picked = Picked(Blobs.of_texts(texts), np.arange(len(texts)))
