@@ -37,7 +37,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 
 def run(folder, mark, *options):
     """Run the tests with a limit of 0.15 s; return the exit code and the output."""
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow\n    nightly\n    window\n")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow\n    nightly\n")
     (folder / "test_some.py").write_text(TESTS.format(mark=mark))
     done = subprocess.run(
         [sys.executable, "-c", RUN, "-p", "tests.cpu_times", "--rootdir", str(folder), *options],
@@ -60,7 +60,7 @@ def test_a_slow_test_without_a_mark_fails_the_run(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mark", ["slow", "nightly", "window"])
+@pytest.mark.parametrize("mark", ["slow", "nightly"])
 def test_a_marked_test_may_take_longer(mark, tmp_path):
     code, out = run(tmp_path, f"@pytest.mark.{mark}")
     assert "FAILED" not in out
