@@ -121,7 +121,7 @@ _COLORS = (
 
 
 def picture(measured: Sequence[Measured]) -> str:
-    """Draw seconds and peak memory against slices as SVG, both axes logarithmic."""
+    """Draw processor seconds and peak memory against slices as SVG, both axes logarithmic."""
     works = [work for work in WORKS if any(one.work == work for one in measured)]
     opened = [one for one in measured if one.work in SUFFIXES]
     width = 2 * (_LEFT + _SIDE + _GAP)
@@ -129,9 +129,9 @@ def picture(measured: Sequence[Measured]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_SIDE + 90}" '
         'font-family="sans-serif" font-size="13">'
     ]
-    seconds = [(one.work, one.slices, one.wall) for one in measured]
+    seconds = [(one.work, one.slices, one.cpu) for one in measured]
     memory = [(one.work, one.slices, one.peak / 1e6) for one in opened]
-    parts += _panel(_LEFT, "Seconds", seconds, works, (0.001, 100))
+    parts += _panel(_LEFT, "Processor seconds", seconds, works, (0.001, 100))
     parts += _panel(2 * _LEFT + _SIDE + _GAP, "Peak memory, MB", memory, works, (10, 10_000))
     return "\n".join([*parts, "</svg>\n"])
 
@@ -181,12 +181,14 @@ def _panel(
             f'<circle cx="{x(slices):.1f}" cy="{y(value):.1f}" r="3" fill="{color}"/>'
             for slices, value in own
         ]
-        ends.append((y(own[-1][1]), f"{work}: {own[-1][1]:,.3g}", color))
-    last = -math.inf
+        last = own[-1][1]
+        figure = f"{last:,.0f}" if last >= 100 else f"{last:.3g}"
+        ends.append((y(last), f"{work}: {figure}", color))
+    lowest = -math.inf
     for at, text, color in sorted(ends):
-        last = max(at, last + 16)
+        lowest = max(at, lowest + 16)
         parts.append(
-            f'<text x="{left + _SIDE + 10}" y="{last + 4:.1f}" fill="{color}">{text}</text>'
+            f'<text x="{left + _SIDE + 10}" y="{lowest + 4:.1f}" fill="{color}">{text}</text>'
         )
     return parts
 
