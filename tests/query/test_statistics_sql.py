@@ -150,6 +150,19 @@ def test_a_copied_query_has_the_rows_of_the_table(seed):
     assert all_tables(space_of([generated(seed)]), 40, seed) > 10
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [4, 5])
+def test_a_slice_that_crosses_an_inference_counts_where_its_thread_starts(seed):
+    """By thread, the outermost slice decides on the inference; by all else, each slice."""
+    profile = Profile(space_of([generated(seed)]))
+    table, rate = profile.linked[0].table, profile.linked[0].rate.ns_per_tick
+    scope = charge_scopes(table)["inferences"]
+    grouping = Grouping(scope.table, rate, warm_up=scope.warm_up)
+    base = figure_base(grouping.trace, TimeScope(warm_up=scope.warm_up), rate)
+    for keys in (("thread", ""), ("thread", "process"), ("process", "thread"), ("process", "")):
+        assert compared(profile, grouping, rate, keys, "inferences", (None, None), base, "")
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", SEEDS)
 def test_copied_queries_of_generated_traces(seed):

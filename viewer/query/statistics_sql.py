@@ -184,19 +184,27 @@ class _Query:
             source = "pieces_of_slices"
         mine, part = ("p", "c") if by_place else ("c", "p")
         file = f" AND p.file = {quoted(table.path)}" if table.path else ""
-        parts.append(
-            f"parted AS (SELECT c.* EXCLUDE (group_id, label), {mine}.group_id AS group_id,\n  "
-            f"{part}.group_id AS part_id, {part}.label AS part FROM {source} c\n  "
-            f"LEFT JOIN groups_of({quoted(other)}) p ON p.slice_id = c.slice_id{file}\n  "
-            "WHERE c.group_id IS NOT NULL)"
-        )
+
+        def parted(name: str, pieces: str) -> str:
+            return (
+                f"{name} AS (SELECT c.* EXCLUDE (group_id, label), {mine}.group_id AS group_id,\n  "
+                f"{part}.group_id AS part_id, {part}.label AS part FROM {pieces} c\n  "
+                f"LEFT JOIN groups_of({quoted(other)}) p ON p.slice_id = c.slice_id{file}\n  "
+                "WHERE c.group_id IS NOT NULL)"
+            )
+
+        parts.append(parted("parted", source))
         parts.append(self._timed("timed_parts", "parted", "group_id, part_id"))
         parts.append(
             f"cells AS (SELECT group_id, part_id, any_value(part) AS part,{self._figures()}\n  "
             "FROM timed_parts GROUP BY group_id, part_id)"
         )
         if table.inferences:
-            parts.append(self._medians("parted", "group_id, part_id"))
+            of_medians = "parted"
+            if owner == "thread":  # of whole outermost slices, as by thread alone
+                of_medians = "parted_threads"
+                parts.append(parted(of_medians, "pieces"))
+            parts.append(self._medians(of_medians, "group_id, part_id"))
         none = f"(no {self.then.removeprefix(ARGUMENT)})"
         joined = ""
         if table.inferences:
