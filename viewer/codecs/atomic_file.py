@@ -1,15 +1,10 @@
 """Writes files atomically: a file appears complete under its name or not at all. And locks files.
 
-The bytes go to a temporary file in the target's folder. It replaces the target only after the last
-byte is on the disk, and so is the new name when `replacing` ends. Every exporter writes through it.
-
 A process that is killed leaves its temporary file; one that a signal ends does not (`ending`). The
-next one that writes to this folder removes it: such a file has a name of its own, and its owner is
-dead if nobody holds the lock on it.
-
-The system releases a lock when its process ends, even by a crash, so it shows whether the owner of
-a file is alive. A process id does not: another process may have it by now, or the owner runs on
-another machine or in another container with the same home folder.
+next one that writes to this folder removes it: its owner is dead if nobody holds the lock on it.
+The system releases a lock when its process ends, even by a crash. A process id does not tell as
+much: another process may have it by now, or the owner runs on another machine or in another
+container with the same home folder.
 """
 
 from __future__ import annotations

@@ -2,11 +2,8 @@
 
 A file begins with its mark, its size, and the size and CRC of its head. The head has what the
 writer says about the file (`key`), its values (`content`), and of each column its dtype, length,
-offset and CRC. Columns begin at multiples of 64 bytes. Nothing in it is code: no pickle.
-
-A file is written under another name and renamed, and never changed after that, so that it can be
-mapped: what has a file open keeps it, whatever takes its name. Head, sizes and offsets are checked
-when it is opened, the CRC of a small column when it is asked for, those of the others by `damage`.
+offset and CRC. Columns begin at multiples of 64 bytes. Nothing in it is code: no pickle. It is
+never changed once it has its name, so that it can be mapped.
 """
 
 from __future__ import annotations

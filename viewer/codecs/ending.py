@@ -2,10 +2,7 @@
 
 The handler itself removes what is temporary and ends the process. An exception, as Python raises at
 Ctrl+C, can come at any place: C code that imports modules turns it into another error, and
-callbacks of the interpreter drop it and print a traceback.
-
-A signal that the program was started to ignore (`nohup`) stays ignored. Imports next to nothing: it
-is the first module of a command.
+callbacks of the interpreter drop it. Imports next to nothing: it is the first module of a command.
 """
 
 from __future__ import annotations

@@ -1,16 +1,9 @@
 """The bytes of files that others may write to: read when needed, compared by ranges, and hashed.
 
 A file is never mapped into memory: if another program truncates it, touching a page behind its new
-end kills the process (SIGBUS). `FileBytes` reads it block by block, and a file that is not the one
-that was opened is an UnreadableFile: tensors and tables of two states of it must not be mixed.
-
-`equal_ranges` finds ranges with equal contents, reading as little as possible: ranges of equal size
-are first compared by samples of their bytes, which tell nearly all different ones apart; the rest
-is compared by digests of all bytes.
-
-A source file of an export is stamped when it is read, and hashed when the export is written,
-possibly hours later. If the file has changed by then, its hash would not match the exported data,
-so the export states the reason instead.
+end kills the process (SIGBUS). A file that is not the one that was opened is an UnreadableFile:
+tensors and tables of two states of it must not be mixed. A source file of an export is hashed when
+the export is written, possibly hours after it was read; if it changed, the export says so instead.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Reads many flatbuffer tables at once: one numpy gather per field instead of one call per value.
 
-A flatbuffer is a tree of tables joined by relative offsets. `Buffer` holds the file. `Tables` is a
-column of table positions; `Tables.numbers` and `Tables.targets` read one field of all its tables.
 Every offset is checked against the file size before it is followed, so a damaged file raises only
 `Malformed`, with the position of the error. This module knows no schema: callers pass slots.
-
 Positions are byte offsets into the file, int64. 0 means "absent": no field can be at byte 0.
 Layout: https://flatbuffers.dev/internals/
 """

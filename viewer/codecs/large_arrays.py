@@ -2,15 +2,11 @@
 
 Reading a hundred million slices needs twenty columns of half a gigabyte, of which each step uses
 few. `empty` puts a long array into a file that the system may write out and read back, like swap
-space, which few machines have enough of; a short one stays in memory. Such a file never has a name:
-no other program can shorten it, which would kill this process, and nothing is left when the process
-ends. Its disk space is reserved first, because a full disk would kill the process, too. Where any
-of this is not possible, the array is in memory as usual: other systems than Linux, which extend
-their swap space themselves, folders in memory, and disks without the space.
-
-Pages of such files count as memory of the process until the system needs it for something else.
-`let_go` returns them if they are many; their content stays. Readers call it in their loops, and for
-all else that uses a trace, a thread does, for as long as there are large arrays.
+space, which few machines have enough of. As it has no name, no other program can shorten it, which
+would kill this process, and nothing is left when the process ends. Where this is not possible, the
+array is in memory: other systems than Linux, which extend their swap space themselves, folders in
+memory, and disks without the space. Pages of such files count as memory of the process until the
+system needs it; `let_go` returns them if they are many.
 """
 
 from __future__ import annotations
@@ -99,7 +95,7 @@ def _mapped(size: int) -> mmap.mmap | None:
     try:
         descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            os.posix_fallocate(descriptor, 0, size)
+            os.posix_fallocate(descriptor, 0, size)  # else a full disk would kill the process
             mapped = mmap.mmap(descriptor, size)
         finally:
             os.close(descriptor)

@@ -1,22 +1,15 @@
 """One memory budget: what the files that are being read may take together.
 
 The budget is the memory that is available when a file is opened, less a reserve, or what the user
-allows with `--max-memory`. `open_file` opens an `Allowance` for each file. A reader calls
-`allowance()` and states what it will need, in bytes at the peak, before it takes it:
-
-    allowance().take(size)                 it needs this much, known from sizes in the file
-    allowance().expect(taken, share, ...)  a reader in order: what the part read so far takes
-
-Both raise `NotEnoughMemory` if that is more than the budget, and reserve it otherwise, so that
-files that are read at the same time share the budget. `open_file` turns the error into a
-`FileTooLarge` with figures.
+allows with `--max-memory`. A reader states what it will need, in bytes at the peak, before it takes
+it: `allowance().take(size)`, known from sizes in the file, or `allowance().expect(taken, share)`,
+by what the part read so far takes. Both raise `NotEnoughMemory`, which `open_file` turns into a
+`FileTooLarge`.
 
 The allowance belongs to the thread that reads, in a context variable. So readers keep their
-signatures, and a reader that states nothing works as before. Outside of `open_file` (in a test of a
-reader, and in worker threads of a reader) the allowance has no limit.
-
-Estimates are meant to be right or slightly too low: a file that fits must open. The factors of each
-format are in its reader, with what they were measured on.
+signatures, and one that states nothing has no limit; nor has one outside of `open_file`, and in
+worker threads. Estimates are meant to be right or slightly too low: a file that fits must open. The
+factors of each format are in its reader, with what they were measured on.
 """
 
 from __future__ import annotations

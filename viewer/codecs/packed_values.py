@@ -2,11 +2,8 @@
 
 Numbers, texts, fractions, enums and tuples become JSON, arrays and long tuples of texts become
 columns. Equal objects of one name (a table of texts that several columns share) stay one object. A
-field that is added to a dataclass is stored as well, without another line here; a type that has no
-form here raises NotStorable.
-
-What is read back is checked against the same types. So a file that does not fit raises DamagedFile
-and nothing else.
+type that has no form here raises NotStorable; what is read back is checked against the types, so
+that a file that does not fit raises DamagedFile and nothing else.
 """
 
 from __future__ import annotations

@@ -2,12 +2,10 @@ r"""Texts as cells that a spreadsheet shows and does not run, and back.
 
 A spreadsheet takes a cell of a CSV file for a formula if it starts with =, +, - or @, also in full
 width, or with a tab or carriage return, also after white space. Such a text gets an apostrophe in
-front; a text that is a plain number, such as -5, does not. Control characters become escapes such
-as \x1b, except tabs and line ends, which CSV can quote.
-
-No two texts become the same cell, so `original` returns exactly what `harmless` was given: a text
-that already looks like a changed one, such as '=1 or a literal \x1b, gets one more apostrophe or
-twice the backslashes.
+front; a plain number, such as -5, does not. Control characters become escapes such as \x1b, except
+tabs and line ends, which CSV can quote. No two texts become the same cell: a text that already
+looks like a changed one, such as '=1 or a literal \x1b, gets one more apostrophe or twice the
+backslashes.
 """
 
 from __future__ import annotations

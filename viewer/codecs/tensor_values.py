@@ -1,11 +1,9 @@
 """The values of tensors that are stored as bytes, as float64, a block at a time.
 
-A `TensorLayout` says how a tensor is stored, a `StoredTensor` where. Its blocks are in the order of
-its indexes (row-major), whatever its strides are, and of a fixed size; so the memory that reading
-takes does not depend on the size of the tensor. All numbers are little-endian.
-
-Quantized values are integers as they are stored. The floats of 8 bits are those of the OCP
-specification (f8e4m3fn, f8e5m2) and their variants without a negative zero (fnuz), as in PyTorch.
+Blocks are in the order of the indexes of a tensor (row-major), whatever its strides are, and of a
+fixed size, so the memory that reading takes does not depend on its size. All numbers are
+little-endian; quantized values are integers as they are stored. The floats of 8 bits are those of
+the OCP specification (f8e4m3fn, f8e5m2) and their variants without a negative zero, as in PyTorch.
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
 """Reads files in order, all or their first part, and unpacks gzip, within one budget.
 
-How much of a file is read is up to the allowance of the thread (`memory_budget`); usually it is
-all. A part is read as if the file ended there.
-
-What a packed file states about its size is not believed: bytes of gzip, ZIP archives, workbooks and
-downloads are counted as they come, and compared with the packed bytes that they come from. What is
-written to the disk leaves room there, and is taken from the memory budget where the temporary
-folder is in memory.
-
-Nothing else reads gzip, so that damage is the same everywhere: what can be unpacked before it is
-read, and `fault` says what it is.
+How much of a file is read is up to the allowance of the thread (`memory_budget`). A part is read as
+if the file ended there. What a packed file states about its size is not believed: bytes are counted
+as they come, and compared with the packed ones. Nothing else reads gzip, so that damage is the same
+everywhere: what can be unpacked before it is read, and `fault` says what it is.
 """
 
 from __future__ import annotations

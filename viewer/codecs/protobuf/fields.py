@@ -1,14 +1,10 @@
 """Fields of many protobuf messages as numpy columns, and messages grouped by layout; for `reader`.
 
-The wire format has varints of one to ten bytes, numbers of fixed width, and lengths with bytes. See
-https://protobuf.dev/programming-guides/encoding/
-
 Messages of one layout have the same tags, number widths and lengths in the same order. Most
 messages of a large file have one of a few layouts, because one place in a program wrote them. One
 message of each kind is parsed in Python, with the messages in its fields (`Wanted.inside`).
-Comparing whole words under a mask then finds all others with that layout, and their fields are at
-known positions. This takes a third of the time of walking all messages in step (`reader`), which is
-left for the others.
+Comparing whole words under a mask then finds all others with that layout. This takes a third of the
+time of walking all messages in step (`reader`), which is left for the others.
 """
 
 from __future__ import annotations

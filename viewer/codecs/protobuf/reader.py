@@ -1,12 +1,9 @@
 """Reads many protobuf messages at once as numpy columns; the counterpart of `writer`.
 
-`PaddedBytes` holds bytes. `PaddedBytes.records` finds the messages of a repeated field.
-`PaddedBytes.fields` walks many messages in step: one round reads the next field of every message
-that has one, so the cost is per field of the longest message and not per message. This module knows
-no schema. Wire format: https://protobuf.dev/programming-guides/encoding/
-
-Every length is checked against the end of its message before it is followed. A damaged message ends
-where the damage is, and its index is reported.
+Many messages are walked in step: one round reads the next field of every message that has one, so
+the cost is per field of the longest message and not per message. This module knows no schema. Every
+length is checked against the end of its message before it is followed. A damaged message ends where
+the damage is, and is reported. Format: https://protobuf.dev/programming-guides/encoding/
 """
 
 from __future__ import annotations

@@ -2,11 +2,8 @@
 
 A *piece* is one part of each of n messages. It knows its size in each message and can write its
 bytes at given positions of a buffer. Pieces are joined and nested until one piece is the whole
-message; `assemble` then places several such pieces in one byte string. The caller chooses the field
-order: ascending numbers give the same bytes as the official serializer.
-
-The cost is per distinct byte length, not per message: one numpy assignment copies all rows of one
-length to a view of the buffer whose items have that size.
+message. The caller chooses the field order: ascending numbers give the same bytes as the official
+serializer. The cost is per distinct byte length: one numpy assignment copies all rows of a length.
 """
 
 from __future__ import annotations
