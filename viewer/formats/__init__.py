@@ -2,11 +2,7 @@
 
 A format is a module with two functions: `sniff` checks the first 4096 bytes, `read` returns a
 `Trace`, a `Program` or an `Executable`. Format modules are imported when a file is opened, not when
-formats are listed. Content decides; suffixes are only displayed. May import model and program; no
-Qt.
-
-To add a format, write a module like the existing ones and add it to `_FORMATS`, before any format
-whose `sniff` would accept its files too.
+formats are listed. Content decides; suffixes are only displayed. The README says how to add one.
 """
 
 from __future__ import annotations

@@ -2,19 +2,15 @@
 
 Reading ten million slices takes seconds, mapping their columns some milliseconds. So the window
 writes the columns of a profile that was large or slow to read to a file of columns, after it has
-shown it, and maps them when the profile is opened again: `CACHE`. Without a folder, as in commands,
-the cache neither writes nor reads.
+shown it. Without a folder, as in commands, the cache neither writes nor reads.
 
 Such a file is of one path with its options. It is used only for the same file: size, times, inode,
 and the digest of both ends; and only if the readers of this version wrote it. Who changes a file in
 its middle changes its time of change as well, which no program can set on POSIX systems. Where it
 can be set (Windows, some network drives), a change in the middle that restores size and time stays
 unseen. A file that changed less than two seconds ago is not kept: its time may not show the next
-change.
-
-The CRCs of files up to a gigabyte are checked before they are used, which takes 0.05 s for ten
-million slices. Those of larger ones, except small columns and texts, are checked by `is_damaged`,
-which the window calls after the first frame, and an export before it writes.
+change. CRCs of up to a gigabyte are checked before use, which takes 0.05 s for ten million slices,
+others by `is_damaged`, which the window calls after the first frame, an export before it writes.
 """
 
 from __future__ import annotations

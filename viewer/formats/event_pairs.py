@@ -2,19 +2,16 @@
 
 BEGIN and END events of one track are sorted by time; those at one time keep their file order. An
 end closes the innermost open begin. In Chrome traces, an end with a name closes the innermost begin
-with that name, so that overlapping slices keep their durations.
-
-Events are matched in parts that fit in the processor's cache, for all tracks at once. Matching
-takes ten passes over the events: for twenty million, 5 s if each pass allocates new memory, and
-0.5 s in parts.
+with that name, so that overlapping slices keep their durations. Matching takes ten passes over the
+events: for twenty million, 5 s if each pass allocates new memory, and 0.5 s in parts that fit in
+the processor's cache.
 
 The events of one flow come in time order, and in file order at one time. Each gives the flow, takes
 it, or both. A taker is the destination of the latest giver before it in its flow. An event may
-close its flow: later events of that identity are another flow.
-
-trace_processor differs: once a flow with begin and end events has begun, it ignores further begins
-of that identity, so that all its ends lead from the first begin. It also swaps both ends of such a
-flow if the slice of the end starts first. The files say otherwise.
+close its flow: later events of that identity are another flow. trace_processor differs: once a flow
+with begin and end events has begun, it ignores further begins of that identity, so that all its
+ends lead from the first begin. It also swaps both ends of such a flow if the slice of the end
+starts first. The files say otherwise.
 """
 
 from __future__ import annotations

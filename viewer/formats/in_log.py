@@ -1,13 +1,10 @@
 """Opens the profile that is in a log: its lines, or its bytes as base64 or hex.
 
 People attach logs: Android's with the table of a benchmark, or that of a board without a file
-system, which prints its ETDump. What the log writes before each line is removed. The profile is
-written into a temporary folder and recognized by its content there, as any file is; it begins at
-the first line that a format accepts. The trace states what was taken and from where.
-
-Android's log, syslog and journald, glog, ExecuTorch, Xcode, Python's logging, and terminals of
-serial lines, which add a time: a log has the prefix of one of them before nearly every line. Lines
-without it are texts as they are.
+system, which prints its ETDump. What the log writes before each line is removed. The profile begins
+at the first line that a format accepts, and the trace states what was taken and from where. A log
+has the prefix of Android, syslog and journald, glog, ExecuTorch, Xcode, Python's logging, or of the
+terminal of a serial line before nearly every line.
 
 Bytes are in base64, or in hex as xxd, hexdump, od, gdb or C write it. Lines of others may be in
 between: rows of hex go on at the next offset, lines of base64 have the same length, but for the

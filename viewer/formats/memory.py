@@ -1,11 +1,9 @@
 """Controls when freed memory is returned to the system.
 
 The C library keeps freed memory for reuse. After a large file was read or cancelled, that can be
-hundreds of megabytes that no other program can use.
-
-While a file is being read, the opposite applies: each block reuses the memory that the one before
-freed. Returning pages in between would cost a third of the reading time, because the system clears
-every page before it hands it out again.
+hundreds of megabytes that no other program can use. While a file is being read, each block reuses
+the memory that the one before freed: returning it would cost a third of the reading time, because
+the system clears every page before it hands it out again.
 """
 
 from __future__ import annotations

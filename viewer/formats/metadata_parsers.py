@@ -1,12 +1,9 @@
 """Parsers of delegate metadata that other packages provide, for metadata that is no JSON object.
 
 A parser gets the bytes that a delegate logged with one event, and returns the values in them by
-name, or None if it does not know the bytes. It is registered at run time with
-`register_metadata_parser`, or by an installed package with an entry point of the group
-`opscope.delegate_metadata`. The first parser that returns values decides: those registered at run
-time come first, the latest one before the others.
-
-A parser that raises, or returns anything else, is counted and never stops the reading of a file.
+name, or None if it does not know the bytes. An installed package registers one with an entry point
+of the group `opscope.delegate_metadata`. Those registered at run time come first, the latest one
+before the others. A parser that raises, or returns anything else, is counted.
 """
 
 from __future__ import annotations

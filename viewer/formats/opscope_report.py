@@ -1,12 +1,10 @@
 """Reads the slices of a report that `opscope report` wrote: one HTML file with its data as JSON.
 
-A report has the longest slices exactly, and groups of the others; groups are no slices, so they are
-left out and counted. Labels, operators, modules and source lines are those of the report, as texts:
-nothing in it links a slice to an ETRecord. If a report has profiles of several clocks, each starts
-at its own zero, and a problem says so.
-
-The file is untrusted. It is never shown as HTML: only the text of one element is read, as JSON.
-`viewer.html_report.timelines` writes the data and describes it.
+A report has the longest slices exactly, and groups of the others, which are left out and counted.
+Labels, operators, modules and source lines are texts: nothing links a slice to an ETRecord. If a
+report has profiles of several clocks, each starts at its own zero, and a problem says so. The file
+is untrusted: only the text of one element is read, as JSON. `viewer.html_report.timelines` writes
+the data and describes it.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
 """The fields of Chrome trace events as columns: identities, thread times and arguments.
 
 Async events, counters and flows are matched by identities. Thread times are `tts`, and `tdur` of
-complete events, in µs: they become the columns `thread_ts` and `thread_dur`, in ns, when a slice
-began on the clock of its thread's processor time, and how much of that time it took. A slice of two
-events took the difference of their times.
-
-Each event chooses the names of its arguments. Arguments that repeat as a text are parsed once.
-Others are parsed together for all events with the same argument names. Values stay as in the file:
-numbers as numbers, strings as texts, arrays and objects as their JSON text. A column with values of
-several kinds becomes text.
+complete events, in µs: they become the columns `thread_ts` and `thread_dur`, in ns. A slice of two
+events took the difference of their times. Arguments that repeat as a text are parsed once, others
+together for all events with the same argument names. Values stay as in the file; arrays and objects
+are their JSON text. A column with values of several kinds becomes text.
 """
 
 from __future__ import annotations

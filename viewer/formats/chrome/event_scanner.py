@@ -2,10 +2,7 @@
 
 An event is parsed by msgspec, or by Python's parser, as some writers make mistakes: that one
 accepts NaN and Infinity; other spellings of them, and backslashes that nobody escaped, are
-repaired. Texts may have control characters, and bytes that are not UTF-8 are replaced.
-
-Each event is followed to its end. One that cannot be read costs itself: reading goes on at the next
-event (`viewer.codecs.json_repairs`). What a file has between its events is counted. All work is
+repaired. One that cannot be read costs itself: reading goes on at the next event. All work is
 bounded by the bytes that are read: an event is looked for no further than a few times the length of
 the longest one, and what has none is left behind in parts.
 """

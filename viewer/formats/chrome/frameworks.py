@@ -9,22 +9,18 @@
 
 Inferences are numbered from 1 in order of time, whatever number the name has. If one thread of the
 file has all of them, and none overlaps another, each covers what every thread and GPU stream did in
-its time. Otherwise, as when several threads run one session, each covers only its own thread.
-
-A PyTorch profile has no load. Its first steps warm up only if it starts with step 0: a later step
-follows those that the schedule waited for and warmed up in.
+its time. Otherwise, as when several threads run one session, each covers only its own thread. A
+PyTorch profile has no load. Its first steps warm up only if it starts with step 0.
 
 Since PyTorch 1.10, allocations have the totals of the device after them, `Total Allocated` and
-`Total Reserved`. Without them, a counter adds up the bytes of the file, from 0. The instants stay,
-because they have the addresses.
+`Total Reserved`. Without them, a counter adds up the bytes of the file, from 0.
 
 `backends/arm/scripts/etdump_to_chrome_trace.py` of ExecuTorch writes the events of the Inspector: a
-thread for each event block, and a slice for each run of an event, with `event_block`, `iteration`,
-`is_delegated_op`, `delegate_backend_name` and `op_types` as arguments. The events come name by
-name, not run by run. An iteration of a block is an inference, or a load if it only loads. Starts
-and durations are ns that were divided in binary floating point: they are rounded to whole ns again,
-so that slices that touch still do. Events have no instruction, so those of one name in one block
-are one identity. Of an event inside another one with the same times, the names tell which is which.
+thread for each event block, and a slice for each run of an event, name by name, not run by run. An
+iteration of a block is an inference, or a load if it only loads. Starts and durations are ns that
+were divided in binary floating point: they are rounded to whole ns again, so that slices that touch
+still do. Events have no instruction, so those of one name in one block are one identity. Of an
+event inside another one with the same times, the names tell which is which.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """Reads the usual events of a Chrome trace as columns, a block at a time.
 
 Events differ mostly in their numbers. `viewer.codecs.json_pieces` splits them there, and the text
-between numbers repeats: each piece of it is parsed once, however many events contain it. The
-numbers are parsed together. Only what the structs of `event_scanner` would read identically is read
-here: slices, instants, flows and metadata with plain numbers. They read everything else.
-
-A piece is a part of one event: from its start, or from a number on, to the next number or to the
-event's end. It is parsed as JSON together with what must come before and after it. The pieces of an
-event are valid together if each begins in the state in which the one before ended.
+between numbers repeats: each *piece* of it is parsed once, as JSON together with what must come
+before and after it, however many events contain it. The numbers are parsed together. The pieces of
+an event are valid together if each begins in the state in which the one before ended. Only what
+`event_scanner` would read identically is read here.
 """
 
 from __future__ import annotations

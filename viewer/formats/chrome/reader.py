@@ -1,7 +1,6 @@
 """Reads Chrome Trace Event JSON, plain or compressed with gzip.
 
 PyTorch, TensorFlow, ONNX Runtime, viztracer, Perfetto's own tools and chrome://tracing write it.
-
 Specified in "Trace Event Format" (catapult, Google): an object with the key `traceEvents`, or a
 bare array of events, which need not be closed. Supported phases:
 
@@ -20,17 +19,15 @@ bare array of events, which need not be closed. Supported phases:
     M        names and order of processes and threads
     P        samples of stacks; see `viewer.formats.chrome.stack_samples`
 
-Objects, memory dumps, thread states, other phases and other metadata are counted and not drawn. A
-begin without an end is drawn to the last time of its process: it lasts at least so long (column
-`unpaired`, timing "unfinished"), and no mean counts it. `ts` and `dur` are decimal µs and are read
-exactly. A tick is 1 ns, or 1 ps in a file with finer decimals whose times fit.
-`baseTimeNanoseconds` of Kineto and viztracer is not added: it is what the clock of the day shows at
-tick 0 (`Clock.zeros`). `distributedInfo` of PyTorch states the rank of a file's processes.
+Everything else is counted and not drawn. A begin without an end is drawn to the last time of its
+process: it lasts at least so long (column `unpaired`, timing "unfinished"), and no mean counts it.
+`ts` and `dur` are decimal µs and are read exactly. A tick is 1 ns, or 1 ps in a file with finer
+decimals whose times fit. `baseTimeNanoseconds` of Kineto and viztracer is not added: it is what the
+clock of the day shows at tick 0 (`Clock.zeros`). `distributedInfo` of PyTorch states the rank of a
+file's processes.
 
-Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`, `tts`
-and `tdur` the columns `thread_ts` and `thread_dur`, `sf` the column `stack`. ONNX Runtime profiles
-are such arrays: their nodes are named `X_kernel_time`, and `op_name` and `provider` are arguments.
-`viewer.formats.chrome.frameworks` finds the inferences of both.
+Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`, `sf`
+the column `stack`. Nodes of ONNX Runtime are named `X_kernel_time`.
 """
 
 from __future__ import annotations

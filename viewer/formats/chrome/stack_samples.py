@@ -1,14 +1,12 @@
-"""Stacks and samples of Chrome traces.
+"""Stacks and samples of Chrome traces, on tracks of their own next to those of their threads.
 
-    sf             of any event: the number of a frame in `stackFrames`, which have a name and a
-                   `parent` each. Of a slice, it is the column `stack`
-    P              a sample of a thread at a time: its stack is that of `sf`, or its name
-    Profile, ProfileChunk
-                   events of phase P by which V8 writes a CPU profile in parts: see
-                   `viewer.formats.samples.reader`. The first one is of the sampled thread
-    samples        next to the events: samples of perf, each with `tid`, `ts` in µs and `sf`
-
-Samples have tracks of their own, next to those of their threads.
+sf             of any event: the number of a frame in `stackFrames`, which have a name and a
+               `parent` each. Of a slice, it is the column `stack`
+P              a sample of a thread at a time: its stack is that of `sf`, or its name
+Profile, ProfileChunk
+               events of phase P by which V8 writes a CPU profile in parts: see
+               `viewer.formats.samples.reader`. The first one is of the sampled thread
+samples        next to the events: samples of perf, each with `tid`, `ts` in µs and `sf`
 """
 
 from __future__ import annotations

@@ -2,11 +2,8 @@
 
 It has no header. The runtime aligns each tensor in its own memory, so offsets in the file may have
 any alignment. `write_etdump_result_to_file` writes the whole buffer, used or not; a FileDataSink
-writes only what is used. See devtools/etdump/data_sinks of ExecuTorch.
-
-A profile does not need its tensors, so how and where each is stored is read from the ETDump when it
-is asked for, and joined to the events without a time by their position in the file. Specified as in
-`viewer.formats.executorch.etdump.untimed`, which reads the values themselves.
+writes only what is used. See devtools/etdump/data_sinks of ExecuTorch. How a tensor is stored is
+read from the ETDump when it is asked for, and joined to the events by their position in the file.
 """
 
 from __future__ import annotations

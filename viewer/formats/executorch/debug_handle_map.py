@@ -1,14 +1,10 @@
 """Reads a debug handle map file as a `Program` with the operators behind a delegate's identifiers.
 
-`viewer.record.write_debug_handle_map` or any other tool writes it;
-`viewer.record.debug_handle_map` specifies the format. It is opened with any profile in place
-of an ETRecord. It does not state instructions outside delegates, or operators of a call that are
-not in its map.
-
-Each debug handle that an entry names is an operator of its method, named by its number unless
-`operators` describes it. A handle in `operators` that no entry names belongs to the method if there
-is only one. If an identifier is repeated in a map, the last entry counts, as in the Python dict
-that such maps are made from; 10 and "10" are different.
+`viewer.record.debug_handle_map` specifies the format. It is opened with any profile in place of an
+ETRecord, and does not state instructions outside delegates, or operators of a call that are not in
+its map. Each debug handle that an entry names is an operator of its method, named by its number
+unless `operators` describes it. A handle in `operators` that no entry names belongs to the method
+if there is only one. If an identifier is repeated in a map, the last entry counts.
 """
 
 from __future__ import annotations

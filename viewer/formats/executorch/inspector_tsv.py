@@ -2,18 +2,15 @@
 
 `Inspector.save_data_to_tsv` and `inspector_cli --tsv_path` write it. A row is one event over all
 runs of its block: percentiles, mean, minimum and maximum of its durations, and a list of its
-starts. So a slice is known only if an event ran once, or if minimum and maximum are equal: then
-each start has that duration. For any other event, the durations of the single starts are not known;
-such events are counted and left out. A table with mostly such events is read as a table of means
-(`viewer.formats.layers`), and so is one without starts, as Inspector 0.6 and before wrote it.
+starts. So a slice is known only if an event ran once, or if minimum and maximum are equal. Other
+events are counted and left out; a table with mostly such ones, or without starts, as Inspector 0.6
+and before wrote it, is read as a table of means (`viewer.formats.layers`).
 
 `event_block_name` is the thread. `op_types`, `delegate_backend_name` and `delegate_debug_metadata`
-become columns. The header states the unit of durations. Starts are in the unit of the runtime's
-clock, which the table does not state: assumed to be ns, the Inspector's default. Events that a
-delegate timed on its own clock are left out: their names end in a unit such as "(cycles)", or they
-are not inside any runtime event. Such tables have no OPERATOR_CALL events.
-
-Layouts: `devtools/inspector/_inspector.py` of ExecuTorch 0.6 to 1.5.
+become columns. Starts are in the unit of the runtime's clock, which the table does not state:
+assumed to be ns, the Inspector's default. Events that a delegate timed on its own clock are left
+out: their names end in a unit such as "(cycles)", or they are not inside any runtime event. Such
+tables have no OPERATOR_CALL events. Layouts: `devtools/inspector/_inspector.py` of 0.6 to 1.5.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Reads the reasons that partitioners of ExecuTorch log for what they do not delegate.
 
-They are lines of the output of an export, as people attach it:
-
     DEBUG:...:WhyNoPartition: Node aten_mean_dim was not partitioned because mean.dim only supports
     keepdim=True.
     [ERROR] [Qnn ExecuTorch]: <E> Failed to validate op aten_bmm_default_7 with error 0xc26
@@ -9,8 +7,8 @@ They are lines of the output of an export, as people attach it:
     Skipping op for CoreML delegation because it is not supported by CoreML: aten.topk.default
     [Vulkan Partitioner] Due to [no operator implementation], skipping ... = aten.topk.default(...
 
-Those of XNNPACK need the level DEBUG. Arm's partitioner logs a table of nodes. Some lines name a
-node, others an operator. What a line says of delegated nodes is not kept.
+They are lines of the output of an export; those of XNNPACK need the level DEBUG. Arm's partitioner
+logs a table of nodes. What a line says of delegated nodes is not kept.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ Where the output of the program is not kept, as on Android, only what it logs is
     Generated 40 tokens:    10.810000 (seconds)    Rate: ...
     Sampling time over 520 tokens:  0.002000 (seconds)
 
-Then bars are placed. A generation is two inferences, whose phases are prefill and decode. Their
-rates are computed here. A model is loaded once.
+Then bars are placed. A generation is two inferences, whose phases are prefill and decode.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 """What the columns of a table of layers are: by their headings, by the tool, and by their cells.
 
-A table has a name and a duration in each row. `mean`, `median` and `total` columns can be the
-duration; minimum, maximum and other percentiles never are. Self times are preferred, because those
-of a function include the functions that it calls. Where a table counts calls and has their total,
-the total is what the layer took; otherwise a mean is, then a duration without such a word.
-
-A table needs no entry in the list of tools to open. An entry names its tool, states the unit of
-durations whose headings have none, and what the tool writes around the table.
+`mean`, `median` and `total` columns can be the duration; minimum, maximum and other percentiles
+never are. Self times are preferred, because those of a function include the functions that it
+calls. Where a table counts calls and has their total, the total is what the layer took; otherwise a
+mean is, then a duration without such a word. The entry of a tool states the unit of durations whose
+headings have none, and what the tool writes around the table.
 
 A cell is a number, with or without a unit, or a text such as 0:00:01.5. A column decides which sign
-separates decimals: `0,5` shows a comma, `1.5` a point. Where neither is shown, points separate
-decimals and commas thousands.
+separates decimals: `0,5` shows a comma, `1.5` a point. Where neither is shown, points do, and
+commas separate thousands.
 """
 
 from __future__ import annotations

@@ -3,10 +3,8 @@
 `IEngineInspector` writes an object with the arrays `Layers` and `Bindings`. With
 `--profilingVerbosity=detailed`, a layer is an object with `Name`, `LayerType`, `TacticName`, and
 `Inputs` and `Outputs` with `Name`, `Dimensions` and `Format/Datatype`; without, it is only a name.
-The names are those of a profile of the engine, which is linked by them. Times are in the profile.
-
-TensorRT's documentation of the inspector, and parsers of its files such as
-https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer.
+A profile of the engine is linked by the names. Sources: TensorRT's documentation, and parsers such
+as https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer.
 """
 
 from __future__ import annotations

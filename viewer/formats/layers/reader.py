@@ -1,17 +1,12 @@
 """Reads tables of layers without starts, of any tool: a name and a duration in each row.
 
-The rows are separated by commas, semicolons, tabs or bars, in boxes, in Markdown, in columns of
-fixed width, or objects of a JSON array. `headings` finds what the columns are, and lists tools with
-their sources. Each table is a track with one bar after another, in the order of the rows.
-
-Tables with the same names in the same order are inferences. A row Total or Sum is compared with
-the sum of the rows and not drawn; a difference beyond rounding is a problem. Layers that did not
-run have no bar. Columns that say what a layer is are called `type`, `unit` (of the hardware),
-`backend`, `kernel` and `count`, whatever the tool calls them. Whether durations are means, medians
-or totals is in the name of the track. Cycles are ticks; their rate is assumed to be 1 GHz.
-
-In tables of ExecuTorch's Inspector, a DELEGATE_CALL is around the rows of its delegate above it,
-and Method::execute around the whole block.
+`headings` finds what the columns are, and lists tools with their sources. Each table is a track
+with one bar after another. Tables with the same names in the same order are inferences. A row Total
+or Sum is compared with the sum of the rows and not drawn; a difference beyond rounding is a
+problem. Layers that did not run have no bar. Columns that say what a layer is are called `type`,
+`unit` (of the hardware), `backend`, `kernel` and `count`, whatever the tool calls them. Cycles are
+ticks; their rate is assumed to be 1 GHz. In tables of ExecuTorch's Inspector, a DELEGATE_CALL is
+around the rows of its delegate above it, and Method::execute around the whole block.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Slices and counters of Android's atrace: texts that programs write to ftrace's trace_marker.
+"""Slices and counters of Android's atrace: texts that programs write to ftrace's trace_marker.
 
 The first letter of a print is its kind (system/core/libcutils trace-*.inc of Android):
 
@@ -8,9 +8,8 @@ The first letter of a print is its kind (system/core/libcutils trace-*.inc of An
     I|pid|name           an instant                           N|pid|track|name     on a track
     C|pid|name|value     a counter of the process
 
-Slices of a thread nest. Asynchronous slices are paired by process, name (or track) and cookie. Each
-name is a track of its process, where overlapping slices go to separate lanes. A begin without an
-end lasts at least to the last print.
+Asynchronous slices are paired by process, name (or track) and cookie. Each name is a track of its
+process. A begin without an end lasts at least to the last print.
 """
 
 from __future__ import annotations

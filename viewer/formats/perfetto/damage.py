@@ -1,15 +1,11 @@
 """Finds the packets of a Perfetto file, also after damage.
 
-A trace is packets without anything between them. Where no packet starts, or one has fields that no
-packet has, its length is wrong or its start is damaged. From there, the next position counts at
-which a packet with known fields starts and another one follows, or the data ends. What is between
-them is one damaged packet: it is counted with its first byte.
-
-A packet that is too long takes in the next ones, which look like its field 1: a packet has one kind
-of data, and these would be more. So those are looked into, too.
-
-The work is bounded: at most `MOST_CHECKS` positions of a file are looked at, with at most
-`_MOST_FIELDS` fields each. Packets that are dropped again count, too.
+Where no packet starts, or one has fields that no packet has, its length is wrong or its start is
+damaged. From there, the next position counts at which a packet with known fields starts and another
+one follows, or the data ends. What is between them is one damaged packet. A packet that is too long
+takes in the next ones, which look like its field 1: a packet has one kind of data, and these would
+be more. So those are looked into, too. The work is bounded: at most `MOST_CHECKS` positions of a
+file are looked at, with at most `_MOST_FIELDS` fields each.
 """
 
 from __future__ import annotations

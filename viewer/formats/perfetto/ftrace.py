@@ -2,10 +2,8 @@
 
 A packet has a bundle of events of one CPU (`FtraceEventBundle`): each with a time and a thread, or
 packed lists of them (`compact_sched`). Times are on the clock of the trace unless the bundle names
-another. `atrace` and `sched` make slices and counters of them. Other kinds of events are counted.
-
-Layouts: protos/perfetto/trace/ftrace/ftrace_event_bundle.proto, ftrace_event.proto, sched.proto,
-power.proto.
+another. Layouts: ftrace_event_bundle.proto, ftrace_event.proto, sched.proto and power.proto of
+protos/perfetto/trace/ftrace.
 """
 
 from __future__ import annotations

@@ -8,35 +8,27 @@ protos/perfetto/trace/track_event/*.proto:
   with names, categories and debug annotations, interned or not. A dictionary becomes one column per
   leaf ("args.size"), an array becomes JSON text;
 * legacy async slices (b, e, n and the older S, T, p, F), matched by id, category or name, and
-  scope; see `viewer.formats.perfetto.legacy_events`;
+  scope (`legacy_events`);
 * counters (int and double, unit, multiplier, incremental, of thread times and instructions), also
   as further values of any event;
-* tracks: a thread in its process; other tracks by their path below their process or below their
-  outermost track; overlapping slices of one track go to lanes. Processes and threads are told apart
-  by their uuids, so a pid that is used again is another process; see
-  `viewer.formats.perfetto.processes`. The order is that of `viewer.formats.perfetto.track_order`;
+* tracks: a thread in its process (`processes`); other tracks by their path below their process or
+  below their outermost track; overlapping slices of one track go to lanes (`track_order`);
 * state of packet sequences: interned data, defaults, lost packets;
 * clocks: times are converted if a snapshot relates their clock to that of the trace;
-* samples of stacks (`perf_sample`) with interned callstacks: see
-  `viewer.formats.perfetto.perf_samples`;
-* Android and Linux: slices, async slices and counters of atrace (`atrace`), threads on CPUs and
-  their states (`sched`), stages of GPUs (`gpu_stages`), names of processes and packages;
+* samples of stacks (`perf_samples`); of Android and Linux atrace (`atrace`),
+  threads on CPUs and their states (`sched`), stages of GPUs (`gpu_stages`), names of processes and
+  packages;
 * flows: from each event of an id to the next one in time, until an event ends it; from `bind_id`
   with a direction, and from legacy events of phases s, t and f.
 
-An Opscope export of one file is restored with its ticks, clock, columns, lanes, counters, flows and
-derived slices, NPU units, inferences that no slice spans, and identifiers as int or str;
-`Trace.provenance` has its metadata. Exported again, the file is byte for byte the same
-(tests/formats/perfetto/test_opscope_exports.py). Slices have their exported labels as names,
-operator information is in columns, and the user's bookmarks are slices of a track. An export of
-several files, or with tracks of queries, keeps the common axis, in ns, and which slices are
-derived.
+An Opscope export of one file is restored (`opscope_exports`); exported again, it is byte for byte
+the same. Slices have their exported labels as names, operator information is in columns, and the
+user's bookmarks are slices of a track. An export of several files, or with tracks of queries, keeps
+the common axis, in ns, and which slices are derived.
 
-A damaged packet costs that packet, at most one more; see `viewer.formats.perfetto.damage`. A
-begin without an end is counted, and becomes a slice to the last time of its process, which lasts at
-least so long. Packets of other data sources (heap profiles, logs), other ftrace events, fields and
-types of events that are not read are skipped and counted. A trace without anything that is shown is
-refused.
+A damaged packet costs that packet, at most one more (`damage`). A begin without an end is counted,
+and becomes a slice to the last time of its process, which lasts at least so long. All else is
+skipped and counted. A trace without anything that is shown is refused.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """The order of tracks that a Perfetto file states.
 
-Tracks are in depth-first order: what is below a track follows it. Siblings that are plain tracks
-are in the order that their parent asks for (`child_ordering`): by `sibling_order_rank`, by name, or
-by the time of their first event, where a track without events is first. If it asks for none, they
-are by name, as in the Perfetto UI. Processes and threads are by rank if the root says so
-(`process_ordering`, `thread_ordering`), else by the sort index of older files. Otherwise, and among
-equals, the order is that of the descriptors. Exports of Opscope rank all siblings.
+What is below a track follows it. Siblings that are plain tracks are in the order that their parent
+asks for (`child_ordering`): by `sibling_order_rank`, by name (also if it asks for none, as in the
+Perfetto UI), or by the time of their first event, where a track without events is first. Processes
+and threads are by rank if the root says so (`process_ordering`, `thread_ordering`), else by the
+sort index of older files, else, and among equals, in the order of the descriptors.
 """
 
 from __future__ import annotations

@@ -1,19 +1,16 @@
 """Reads CSV reports of Nsight Systems: `nsys stats --format csv --report NAME`.
 
-The reports are scripts that come with Nsight Systems (`host-linux-x64/reports/*.py`); their queries
-name the columns:
+Scripts that come with Nsight Systems (`host-linux-x64/reports/*.py`) name the columns:
 
 * `cuda_gpu_trace` (before 2023 `gputrace`): `Start (ns)`, `Duration (ns)`, `CorrId`, sizes,
   `Device`, `Ctx`, `Strm`, `Name`; `cuda_api_trace` has `Pid` and `Tid`; `nvtx_pushpop_trace` has
-  `PID`, `TID`, `RangeId`. These have measured starts. Tracks are streams of a
-  device, or threads of a process.
+  `PID`, `TID`, `RangeId`. Tracks are streams of a device, or threads of a process.
 * `cuda_gpu_kern_sum` (`gpukernsum`), `cuda_gpu_mem_time_sum`, `cuda_api_sum` and other summaries:
   `Time (%)`, `Total Time (ns)`, `Instances` (`Count`, `Num Calls`), `Avg (ns)` ..., `Name`
   (`Operation`, `Range`). They have totals: one bar each, placed in order.
 
-Times are in the unit that the header states: `Start (ns)`, `Start(nsec)`, `Duration (us)`. Lines
-before a header are those that `nsys stats` prints about its work. A file can contain several
-reports.
+The header states the unit of times: `Start(nsec)`, `Duration (us)`. Lines before a header are those
+that `nsys stats` prints about its work. A file can contain several reports.
 """
 
 from __future__ import annotations

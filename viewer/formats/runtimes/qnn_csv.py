@@ -9,12 +9,9 @@ same columns:
 
 Later versions have further columns ("ONNX Source Ops"). `Message` is the type (INIT, EXECUTE, NODE,
 BACKEND ...), the unit US, CYCLES, BYTES, COUNT ... `Event Level` is ROOT, or SUB-EVENT for what
-belongs to the root above it. ONNX Runtime quotes nothing, so an identifier may contain commas: it
-is joined again where it is the last column. A timestamp is "UNKNOWN", or one of the event's
-report and not of its start: it is a column.
-
-Executions have no number: one ends where a root repeats, or another stage begins. `rows`
-describes where bars are placed.
+belongs to the root above it. ONNX Runtime quotes nothing, so an identifier may contain commas. A
+timestamp is "UNKNOWN", or one of the event's report and not of its start: it is a column.
+Executions have no number: one ends where a root repeats, or another stage begins.
 """
 
 from __future__ import annotations

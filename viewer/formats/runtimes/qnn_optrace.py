@@ -1,14 +1,11 @@
 """Reads QNN's optrace: the Chrome trace of the HTP that `qnn-profile-viewer` writes, in cycles.
 
 `qnn-profile-viewer --reader libQnnHtpOptraceProfilingReader.so --schematic S --output X.json` of
-Qualcomm's SDK writes it. The writer is not public; its users state the layout (public converters
-and decoders of optraces, such as `gdn_trace_to_chrometrace.py`): an object with `header` (its
-`artifact_type` is OP_TRACE) and `traceEvents`; threads are named "Core:0 Type: HMX Tid: 256". `ts`
-and `dur` are cycles of the HTP, not µs; `args` has "Duration (cycles)" with the same number, "Start
-Cycle", "HTP Op Type", "QNN Op Name", "Dominant Path Cycles".
-
-The events are read as those of any Chrome trace. Then a tick is a cycle. If the argument "Duration
-(cycles)" contradicts this, the file is in µs. The clock rate is not stated: 1 GHz is assumed.
+Qualcomm's SDK writes it. The writer is not public; public converters and decoders of optraces, such
+as `gdn_trace_to_chrometrace.py`, state the layout: an object with `header` (its `artifact_type` is
+OP_TRACE) and `traceEvents`; threads are named "Core:0 Type: HMX Tid: 256". `ts` and `dur` are
+cycles of the HTP, not µs, unless the argument "Duration (cycles)" contradicts this. The clock rate
+is not stated: 1 GHz is assumed.
 """
 
 from __future__ import annotations

@@ -9,9 +9,7 @@ The reader is that of its SDK's default library; the layout is known from public
         Backend (RPC (execute) time): 2901 us
     Node 0: Input OpId_2 (cycles): 34120 cycles
 
-A section for each stage, with totals in us that contain each other, and the nodes of the graph. The
-sections (Min) and (Max) repeat the lines of (Average) with other statistics and are not drawn.
-`rows` describes where bars are placed.
+Totals of a section contain each other. The sections (Min) and (Max) are not drawn.
 """
 
 from __future__ import annotations

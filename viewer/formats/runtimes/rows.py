@@ -1,19 +1,14 @@
 """What readers of runtimes' tables share: exact numbers, arguments, and bars without a start.
 
-Bars for durations that have no start are one after another on their track, in file order. Their
-slices have `Timing.PLACED`, so that the legend, Details and tables show that the start is not
-measured. Nothing is known of gaps between them.
+Bars for durations that have no start are one after another on their track, in file order, with
+`Timing.PLACED`. Nothing is known of gaps between them.
 
 QNN and SNPE report one list of values for an execution: totals in µs, of which each contains the
 next ("QNN (execute) time", "RPC (execute) time", "Accelerator (execute) time" ...), and the nodes
-of the graph, in cycles of the accelerator or in µs. None has a start. So the totals of a stage are
-nested from one start, the longest outermost, and nodes follow each other below them, in file order.
-
-Nodes in cycles next to totals in µs have the columns `native_dur` and `native_unit`. They are drawn
-on the scale of the innermost total, and no sum contains them. In a file without any µs, a tick is a
-cycle of unknown length.
-
-Stages next to executions, such as initialization, are loads apart: shares are of the executions.
+of the graph, in cycles of the accelerator or in µs. The totals of a stage are nested from one
+start, the longest outermost, and nodes follow each other below them. Nodes in cycles next to totals
+in µs are drawn on the scale of the innermost total, and no sum contains them. In a file without any
+µs, a tick is a cycle of unknown length.
 """
 
 from __future__ import annotations

@@ -4,13 +4,10 @@
 
 * CSV (`--csv_format_version 2 --output FILE`): the columns `Message`, `Time`, `Unit of
   Measurement`, `Layer Id` and `Layer Name`, among others. Rows without a layer are totals;
-  each run repeats all rows. (aljazkonec1/quantization-effect-checker, per_layer_profiler.py,
-  averages them by layer)
+  each run repeats all rows. (aljazkonec1/quantization-effect-checker, per_layer_profiler.py)
 * the printed report: "Total Inference Time: 1328 us" and such below a title between lines, means of
   all runs, then "Per-Layer Execution Times:" (earlier "Layer Times:") with lines such as
   `1: sequential/MatMul:OpId_18 (cycles) : 1252 cycles : DSP` or `0: 1419 us : CPU`
-
-Layers of the DSP are in cycles, totals in µs. `rows` describes where bars are placed.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@
 `--profiling_output_csv_file` (`op_profiling_output_file` in later versions). The writer is
 `StatsCalculator::GetOutputString` of TensorFlow (`tensorflow/core/util/stats_calculator.cc`, later
 `xla/tsl/util/stats_calculator.cc`), and `tensorflow/lite/profiling/profile_summary_formatter.cc`
-around it. A table has a title between `=` signs ("Run Order", "Top by Computation Time" ...), a
-header, and a row for each node:
+around it. A table has a title between `=` signs, a header, and a row for each node:
 
     [node type] [start] [first] [avg ms] [%] [cdf%] [mem KB] [times called] [Name]    with tabs
     node type, start, first, avg_ms, %, cdf%, mem KB, times called, name              as CSV
@@ -14,12 +13,9 @@ Later versions have no start. Before a table there can be lines that name its pa
 or regular runs, the subgraph, "Delegate internal". TensorFlow's own `benchmark_model` writes a
 time and a source position before each line.
 
-Only the tables "Run Order" are read, since the others repeat their rows. A row has the mean of all
-runs; its bar has the length `avg`. Bars are placed in order, also where a mean start is stated: it
-is a column. What ran once, at initialization, is a load apart: shares are of the regular runs. A
-line that looks like a row, but is in no table whose title and header are known, is counted.
-
-Around the tables are times of whole runs, which no bar has. They are kept as what the file states:
+Only the tables "Run Order" are read, since the others repeat their rows. A bar has the length
+`avg`, and is placed in order, also where a mean start is stated: it is a column. A line that looks
+like a row, but is in no known table, is counted. Around the tables are times of whole runs:
 
     Inference timings in us: Init: 11331, First inference: 23118, Warmup (avg): 10911, ...
     Timings (microseconds): count=50 first=10977 curr=10811 min=10702 max=11102 avg=10815 std=71

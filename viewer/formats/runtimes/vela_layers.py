@@ -1,14 +1,10 @@
 """Reads the per-layer CSV of Vela, the compiler for Arm's Ethos-U: estimated cycles per operator.
 
 Vela writes `<model>_per-layer.csv` for `--verbose-performance`: `print_performance` in
-`ethosu/vela/npu_performance.py` (https://gitlab.arm.com/artificial-intelligence/ethos-u/ethos-u-vela).
-A header `TFLite_operator` or `TOSA_operator`, `NNG Operator`, `SRAM Usage`, `Peak%`, `Op Cycles`,
-`Network%`, `NPU`, accesses of each memory, `MAC Count`, `Network%`, `Util%`, `Name`, then a row for
-each operator in the order in which they are scheduled. Each part of the network that runs on the
-NPU can have a header of its own, and is then a track of its own.
-
-Cycles are estimates of the compiler. The file states neither starts nor the clock rate: bars are
-placed in order, and a rate of 1 GHz is assumed.
+`ethosu/vela/npu_performance.py` of gitlab.arm.com/artificial-intelligence/ethos-u/ethos-u-vela,
+a row for each operator in the order in which they are scheduled. Each part of the network that runs
+on the NPU can have a header of its own, and is then a track of its own. The file states neither
+starts nor the clock rate: bars are placed in order, and a rate of 1 GHz is assumed.
 """
 
 from __future__ import annotations

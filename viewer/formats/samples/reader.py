@@ -1,7 +1,5 @@
 """Reads profiles of profilers that sample: stacks that they saw, with a weight or a time each.
 
-What samples become is in `viewer.formats.samples.stacks`.
-
 speedscope's JSON, which py-spy, rbspy, austin, viztracer's tools and others write, is specified in
 https://www.speedscope.app/file-format-schema.json: `shared.frames`, and profiles that refer to them
 by number. Each profile is a thread here.
@@ -11,22 +9,21 @@ by number. Each profile is a thread here.
                long the sample stands for, one after another from `startValue` on
 
 Weights without a unit are counts of samples, and those in bytes are allocations. Such a profile has
-no times: a tick is a sample or a byte, its slices are placed one after another, and their length
-on the timeline is an assumption that `--clock` changes. Times are rounded to ns.
+no times: a tick is a sample or a byte, and its length on the timeline is an assumption that
+`--clock` changes.
 
 CPU profiles of V8, `.cpuprofile` files of Chrome, Node.js, Deno and VS Code, are specified as
 `Profiler.Profile` of the DevTools protocol: `nodes` are calls in a tree, `samples` are their
 numbers, and `timeDeltas` the µs from each sample to the one before it, the first one from
-`startTime`. The node "(root)" is above all others and is left out. Profiles of before 2016, which
-have a tree of objects (`head`), are refused.
+`startTime`. The node "(root)" is left out. Profiles of before 2016, which have a tree of objects
+(`head`), are refused.
 
 Processed profiles of Firefox, which samply and the Firefox Profiler write, are specified in the
-Profiler's docs-developer/processed-format.md and src/types/profile.ts. Tables are objects of
-columns. A stack of `stackTable` is a frame below the stack `prefix`; a frame is in a function,
-whose name and file are strings. The tables belong to each thread, in newer versions to all of them
-(`shared`). `samples` have a stack and a time in ms each, or the time since the one before
-(`timeDeltas`). Raw profiles, as Firefox's recorder writes them, are refused: the Profiler saves
-them as processed ones.
+Profiler's docs-developer/processed-format.md and src/types/profile.ts. A stack of `stackTable` is a
+frame below the stack `prefix`; a frame is in a function, whose name and file are strings. These
+tables of columns belong to each thread, in newer versions to all of them (`shared`). `samples` have
+a stack and a time in ms each, or the time since the one before (`timeDeltas`). Raw profiles, as
+Firefox's recorder writes them, are refused: the Profiler saves them as processed ones.
 
 Collapsed stacks are the text that flame graphs are made of: `main;load;read 12`. Brendan Gregg's
 stackcollapse scripts, py-spy (`--format raw`), inferno and async-profiler write a line for each

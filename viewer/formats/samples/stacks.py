@@ -2,13 +2,7 @@
 
 Neighboring samples with the same outer frames are one slice of each of these frames, as long as all
 of them: which calls there were in between, nobody saw. So such slices have the timing "sampled",
-and the number of their samples as a column.
-
-Stacks are nodes of a tree, each a frame below another node. Nothing here recurses. The work is in
-proportion to the slices, and their memory is reserved before it is taken.
-
-Readers of samples also share the JSON of a whole file, its numbers, and where the time of a sample
-ends.
+and the number of their samples as a column. Stacks are nodes of a tree, and nothing here recurses.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Recognizes what the columns and rows of a table are, and asks for what they do not show.
 
 A row is a slice, with a start and a duration or an end, or an end and a duration; or the begin or
-the end of one, or a mark; or a sample of counters. Names of columns and the first cells tell.
-
-Never guessed: which column is the start, the duration or the end, and the unit of times. If two
-columns could be it, or none, the user has to state it. Times without a unit in the header are only
-known in the output of a trace_processor query and of rocprofv3, whose times are ns. A preview shows
-what the first rows become with stated columns, and what is missing.
+the end of one, or a mark; or a sample of counters. Names of columns and the first cells tell. Never
+guessed: which of several columns is the start, the duration or the end, and the unit of times.
+Without a unit in the header, only the ns of trace_processor queries and of rocprofv3 are known.
 """
 
 from __future__ import annotations

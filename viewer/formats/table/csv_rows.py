@@ -1,18 +1,14 @@
 """Reads the rows of a CSV as columns of codes and numbers: in blocks, two at a time, or by lines.
 
-Columns are numbered as in the header; one extra column takes the cells beyond the header.
-
 A block ends at a line end outside of quotes: the quotes before it are even in number. A quote
 inside a cell without quotes is only a character and makes that count wrong, and so does one that is
 lost. So a parsed block also has to show that its quotes fit its lines. In one that does not, lines
-with an odd number of quotes are read in order, one by one.
-
-The file is only read in order, since one that is packed cannot be read otherwise.
+with an odd number of quotes are read in order, one by one. The file is only read in order, since
+one that is packed cannot be read otherwise.
 
 Whole lines are parsed with pyarrow: several times as many rows per second, without the interpreter
-lock. What it would read differently is read line by line, which takes several times as long: rows
-of another width one by one, and a block with lines of only spaces, or with quotes that do not fit
-its lines, as a whole.
+lock. What it would read differently is read line by line: rows of another width one by one, and a
+block with lines of only spaces, or with quotes that do not fit its lines, as a whole.
 """
 
 from __future__ import annotations

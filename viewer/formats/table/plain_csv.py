@@ -1,15 +1,11 @@
 """Reads a table of any other tool: one slice per row, whatever its columns are called.
 
-The columns are recognized by their names (`column_roles`), or stated by the user. Times may be in
-any unit from s to ps and are exact down to 1 ps. The text may be packed and encoded in several ways
-(`packed_text`). Rows without usable times are left out and counted, with the line and the text of
-the first one. Rows that start with `#` and have no times are comments. Rows can also be begins,
-ends and marks, or samples of counters. Other lines can be above the header: it is the line, of the
-first ones, that shows most of what the columns are, or that has the names that the user states.
-They are left out, and the reader says so.
-
-Other columns are arguments of the slices. `method`, `instruction_id`, `depth` and `derived` mean
-what they mean in a profile CSV.
+The columns are recognized (`column_roles`), or stated by the user. Times may be in any unit from s
+to ps and are exact down to 1 ps. Rows without usable times are left out and counted. Rows that
+start with `#` and have no times are comments. Other lines can be above the header: it is the line,
+of the first ones, that shows most of what the columns are, or that has the names that the user
+states. Other columns are arguments of the slices. `method`, `instruction_id`, `depth` and `derived`
+mean what they mean in a profile CSV.
 """
 
 from __future__ import annotations

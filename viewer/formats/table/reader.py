@@ -3,22 +3,20 @@
 The first line names the columns, in any order, separated by comma, tab or semicolon:
 
     process,thread,name,start_ns,dur_ns    required; times are integer nanoseconds up to 2**62
-    depth                                  level of the slice on its track, 0 outermost
+    depth                                  level of the slice on its track, 0 outermost; used if all
+                                           rows of a track have one
     method,instruction_id,identifier       identity: instruction of a method, or the debug
                                            identifier of an event that a delegate logged
     derived                                "true": computed by Opscope, not stated by any file
     anything else                          an argument of the slice: numbers if all cells are
                                            numbers, else text
 
-Cells may be quoted as in RFC 4180. The encoding is UTF-8, with or without a byte order mark. Any
-other table is one for `plain_csv`. Columns that only an export writes are ignored:
-`debug_handles`, `operators`, `source`, `link_reason` (links are created again) and `start_ticks`,
-`dur_ticks` (the file does not contain the clock rate). In a table with all columns of an export,
-also `node`, `op_type`, `module` and columns without a value are; `inference` numbers the inferences
-there, and `timing` says where a time comes from. Texts that the export changed for spreadsheets are
-changed back. A row with unusable times is left out and counted.
-
-`depth` is used for a track if all its rows have one; the builder checks it against the times.
+Cells may be quoted as in RFC 4180. The encoding is UTF-8, with or without a byte order mark.
+Columns that only an export writes are ignored: `debug_handles`, `operators`, `source`,
+`link_reason` (links are created again) and `start_ticks`, `dur_ticks` (the file does not contain
+the clock rate). In a table with all columns of an export, so are `node`, `op_type`, `module` and
+columns without a value; `inference` numbers the inferences there, and `timing` says where a time
+comes from. A row with unusable times is left out and counted.
 """
 
 from __future__ import annotations

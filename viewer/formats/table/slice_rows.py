@@ -1,20 +1,10 @@
 """Converts the rows of a table to slices: tracks, names, identities, arguments and inferences.
 
 The readers of this package decide which rows are slices, and when they start and end. Everything
-else is in columns of texts, by these names:
-
-    process,thread,name                    of the slice
-    depth                                  level of the slice on its track, 0 outermost
-    method,instruction_id,identifier       identity: instruction of a method, or the debug
-                                           identifier of an event that a delegate logged
-    derived                                "true": computed by Opscope, not stated by any file
-    anything else                          an argument of the slice: numbers if all cells are
-                                           numbers, else text
-
-A table of slices that Opscope exported has every column of `viewer.tables.slices.SLICES`. Some of
-them may be an argument in a CSV of another tool, such as `module`; they are only skipped in a table
-of ours. Texts that the writer changed for spreadsheets are changed back, only in tables that it
-marked.
+else is in columns of texts, by the names that `viewer.formats.table.reader` lists. A table of
+slices that Opscope exported has every column of `viewer.tables.slices.SLICES`; some of them, such
+as `module`, may be an argument in a CSV of another tool and are only skipped in a table of ours.
+Texts that the writer changed for spreadsheets are changed back, only in tables that it marked.
 """
 
 from __future__ import annotations

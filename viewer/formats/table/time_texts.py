@@ -6,8 +6,7 @@
     2024-05-01T10:00:00.5+02:00    ISO 8601, also with a space or slashes; without a zone UTC
     P0DT0H0M1.5S                   a duration of ISO 8601
 
-`05/01/2024` is not read: it may be January or May. Names of columns state units in many ways:
-`start_us`, `dur (ms)`, `Start (ns)`, `durationNs`.
+`05/01/2024` is not read: it may be January or May. Units of names: `start_us`, `Start (ns)`.
 """
 
 from __future__ import annotations

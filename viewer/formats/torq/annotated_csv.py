@@ -9,19 +9,16 @@ first line names the columns, which distinguish the generations:
     A2  2025-12  the same with original_operator, later with cdma_used_... and css_used_...
     A3  2026-02  the same with invocation_names and original_operators; a row per action
 
-Rows of one action or job with the same start and end are one slice. The rows' contents go to
-columns: `operations` and `invocations` in file order, and the `units` of the NPU that the program
-uses, from flags in the file. A wait that covers several operations is named "torq_hl.wait_program",
-as in A3.
+Rows of one action or job with the same start and end are one slice. Their contents go to columns:
+`operations` and `invocations` in file order, and the `units` of the NPU that the program uses. A
+wait that covers several operations is named "torq_hl.wait_program", as in A3.
 
 A0 contains only NSS jobs, in µs from the start of the first one. Later generations are from the
 host, in µs of its clock (see `host_csv`): actions on the track "Host", calls of the IREE HAL
 (action -1) on "HAL". NSS jobs are derived from them: each lasts from the start of its start
-action to the end of its wait. If a time has a fraction, all times are read as nanoseconds.
-
-Rows without a time are actions that logged none: A3 lists all actions once for every scope of a
-dispatch, even for one that only loads. They cannot be placed on a time axis and are reported as a
-problem.
+action to the end of its wait. If a time has a fraction, all times are read as nanoseconds. Rows
+without a time are actions that logged none, which A3 lists for every scope of a dispatch, even for
+one that only loads. They are reported as a problem.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """Reads the Torq annotated profile that was saved as a workbook (.xlsx).
 
-torq.performance and annotate_profiling.py write it if the name of their output ends in .xlsx: the
-rows of the CSV (`annotated_csv`) in a sheet "Detailed Performance Data", under titles for people
-(`python/torq/performance.py`, `_HUMAN_FRIENDLY_COLUMNS`).
-
-A workbook is a ZIP archive of XML (ECMA-376, SpreadsheetML). Only what a table needs is read:
-texts, numbers and truth values by their places. Formulas have their stored results. The parser is
-expat, which reads piece by piece; a document type, without which there are no entities, is refused.
-Memory is reserved for texts before they are kept. Cells refer to shared texts and copy none.
+torq.performance and annotate_profiling.py write the rows of the CSV (`annotated_csv`) in a sheet
+"Detailed Performance Data", under titles for people (`python/torq/performance.py`,
+`_HUMAN_FRIENDLY_COLUMNS`). A workbook is a ZIP archive of XML (ECMA-376, SpreadsheetML). Only
+texts, numbers and truth values are read, by their places. The parser is expat, which reads piece by
+piece; a document type, without which there are no entities, is refused.
 """
 
 from __future__ import annotations

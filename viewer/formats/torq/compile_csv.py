@@ -7,17 +7,14 @@ ProfilingPass.cpp writes it (`--torq-enable-profiling --torq-dump-profiling=PATH
     C2  2026-02  actionIndex, elapsed_time(us), timestamp(us), event, location, bytes
     C3  2026-02  taskId, elapsed_time(us), timestamp(us), event, location, bytes
 
-All times are cycles, whatever the header states. The clock rate is not in the file; 800 MHz is
-assumed. Nothing is quoted and a location may contain commas, so a row is split around it: from the
-first "loc(" to the last ")", because no other cell contains a parenthesis. Each row is one slice.
-Lines that are not a row are counted.
-
-C0 has one track for all slice units: its `S<i>` is a running number, not a unit. C1 files state the
-unit (`S<i>_<unit>`). All columns are read.
+All times are cycles, whatever the header states; 800 MHz is assumed. Nothing is quoted and a
+location may contain commas, so a row is split around it: from the first "loc(" to the last ")",
+because no other cell contains a parenthesis. C0 has one track for all slice units: its `S<i>` is a
+running number, not a unit. C1 files state the unit (`S<i>_<unit>`).
 
 The rows of long files are parsed by pyarrow, with a separator instead of the commas that are not in
-locations: that takes half of the time of matching each. Rows that it would read differently from
-the pattern are matched, too.
+locations: that takes half of the time of matching each. Those that it would read differently are
+matched, too.
 """
 
 from __future__ import annotations

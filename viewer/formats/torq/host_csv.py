@@ -14,12 +14,9 @@ is reported.
 A begin and an end with the same (dispatch, invocation, action, event) are one slice. In H0 and H1 a
 begin ends in `_START` (`NSS_START` itself has no suffix), later in `_BEGIN`. INIT and DISPATCH
 scopes, their stages and their actions are nested on the track "Host", the scopes of the IREE HAL on
-"HAL". Both are nested in file order, so that slices without duration keep their place. A slice is
-named by its event, a scope by its event and its name.
-
-These are derived, because the file does not state them: NSS jobs, from the begin of an NSS_START to
-the end of the next NSS_WAIT in the same dispatch execution; and a begin without an end, or an end
-without a begin, as a slice without duration at its time (column `unpaired`).
+"HAL", in file order, so that slices without duration keep their place. Derived are NSS jobs, from
+the begin of an NSS_START to the end of the next NSS_WAIT in the same dispatch execution; and a
+begin without an end, or an end without a begin, as a slice without duration (column `unpaired`).
 
 Runs: an INIT is a load, and so is a DISPATCH that opens the hardware and has no action (H3). An
 outermost `__HAL_QUEUE_EXECUTE__` call that contains a dispatch is one inference. Without such
@@ -28,8 +25,7 @@ H1 contain only the last execution of one dispatch.
 
 Times are µs of std::chrono::steady_clock, which counts from the boot of the device. All host
 profiles share that clock domain, so two files of one boot are aligned by their real times. A file
-does not identify its boot or device: files of several are also placed by their times, and then the
-gap between them has no meaning.
+does not identify its boot or device: between files of several, a gap has no meaning.
 """
 
 from __future__ import annotations

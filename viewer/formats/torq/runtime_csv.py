@@ -7,9 +7,7 @@ The runtime writes it with `--torq_profile=PATH`, with semicolons and without qu
     R1  2026-02  id;time_since_open;time_since_start
 
 `time_since_open` is the time at which the job was found to be complete, in µs since the device was
-opened; `time_since_start` is how long it had run. So the job spans [open - start, open]; tools that
-draw it at [open, open + start] show it late by one duration. The location may be empty and is the
-rest of the line, whatever it contains.
+opened; `time_since_start` is how long it had run. So the job spans [open - start, open].
 """
 
 from __future__ import annotations

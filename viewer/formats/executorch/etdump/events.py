@@ -1,23 +1,16 @@
 """Reads the profile events of an ETDump into columns: their tree, their kinds, names and keys.
 
-`load` reads the file into memory. `read_runs` and `read_events` convert its tables to parallel
-arrays and lists of distinct texts; events without a time are passed on.
-`viewer.formats.executorch.etdump.reader` interprets the events and cites the specification. Offsets
-that lead outside the file raise `Malformed`; other unexpected data is counted as a problem of the
-trace.
+Tables become parallel arrays and lists of distinct texts; an ETDump may have as many identities as
+events, so everything but the distinct texts is array work. Offsets that lead outside the file raise
+`Malformed`; other unexpected data is counted.
 
 An event is written when it completes, so its contents come before it: the parent of an event is the
 next one of a lower rank in its run. Ranks: framework scope 0, instruction 1, kernel or delegate
 event 2. A run that was cut off lacks some events; their children move up. If several threads
 logged, the next call may belong to another thread: a delegate's event is nested only in a call of
-its own instruction.
-
-What is inside an instruction has no ranks. It follows one another, as kernels and the operators of
-XNNPACK do, or some of it is the scope of the rest: "VGF_EXECUTE" of "VGF_COPY_INPUTS". Where times
-overlap, `nest_inside` makes it as deep as they show.
-
-An identity is a kind, a method's scope, an instruction, a name and a delegate debug identifier. An
-ETDump may have as many identities as events, so everything but the distinct texts is array work.
+its own instruction. What is inside an instruction has no ranks: it follows one another, or some of
+it is the scope of the rest, "VGF_EXECUTE" of "VGF_COPY_INPUTS". Where times overlap, `nest_inside`
+makes it as deep as they show.
 """
 
 from __future__ import annotations

@@ -6,22 +6,21 @@ contain "(cycles)". The columns `native_start`, `native_dur` and `native_unit` k
 values, and only these are used in figures. For drawing:
 
 * A total ("QNN accelerator (execute) time (cycles)") spans what it sums up: it is the parent of the
-  call's other events, not one more of them. Totals in several units are nested, the longest
-  outermost, and units of time outside cycles.
+  call's other events. Totals in several units are nested, the longest outermost, and units of time
+  outside cycles.
 * Vulkan's host events are inside their call and are not moved. Its shaders are placed inside
   "ETVK_COMPUTE_GRAPH_EXECUTE". Earlier versions have only "ETVK_EXECUTE", which is around all other
   host events in later ones.
 * A value, such as "DSP:after_context_freed (bytes)", took no time: it is an instant at the start of
-  its call, and changes no place of the others. `native_dur` is its amount.
+  its call, and `native_dur` is its amount.
 * Other events follow each other in the order they were logged: on the scale of the total in their
   unit, else with the duration of their unit, and scaled down if there is too little room.
 
 On tile-based GPUs, the begin of every pass of a command buffer can be the tick at which the buffer
-began. Then the passes of a call all start at one tick, and each length is the time since then: that
-of the pass and of all before it. As times, they would be nested in each other, or add up to many
-times the call (pytorch/executorch#21033). A pass then took from the end of the pass before to its
-own end. Both are measured, so the passes are put one after another, and the column `cumulative_dur`
-keeps the logged length. A group of events of one call is taken as such passes if
+began, and each length is the time since then: that of the pass and of all before it. As times, they
+would add up to many times the call (pytorch/executorch#21033). A pass then took from the end of the
+pass before to its own end, and the column `cumulative_dur` keeps the logged length. A group of
+events of one call is taken as such passes if
 
 * they start at one tick, and at least three have a length; two, which may be a scope and its
   content, are enough for shaders, and in a file that has such passes;

@@ -14,8 +14,7 @@ addition, every value in it becomes a column:
 
 A column has the type of its values: int, float, bool, or text if they differ in type. Null, "" and
 numbers that are not finite are missing values. A name that Opscope or the file uses for something
-else gets the prefix "metadata."; names that differ only in case count as the same. Every distinct
-metadata is parsed once.
+else gets the prefix "metadata."; names that differ only in case count as the same.
 """
 
 from __future__ import annotations

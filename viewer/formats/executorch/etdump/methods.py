@@ -1,8 +1,7 @@
 """Determines which runs of an ETDump are loads or failed, and which execute the same method.
 
-An event block is one run, except for a load followed by steps in the same block: those are two.
-
-The file never states the method. After one load there is one method. After several, runs that
+An event block is one run, except for a load followed by steps in the same block: those are two. The
+file never states the method. After one load there is one method. After several, runs that
 contradict each other are different methods: an instruction that is another operator, or a
 DELEGATE_CALL in one and a kernel in the other. Two more signs are weaker and used only if they give
 no more methods than were loaded:
@@ -14,9 +13,9 @@ no more methods than were loaded:
 * for methods that are delegated as a whole, the identifiers that the delegate logged in a call. It
   may log more in one run than in another.
 
-Methods with the same instructions cannot be told apart like this. A runtime that loads a method
-before its first use executes it next, so the first run after a single load is of the method just
-loaded: if such runs of several loads have the same instructions, they are of several methods.
+A runtime that loads a method before its first use executes it next, so the first run after a single
+load is of the method just loaded: if such runs of several loads have the same instructions, they
+are of several methods.
 """
 
 from __future__ import annotations

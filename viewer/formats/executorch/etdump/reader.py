@@ -4,32 +4,21 @@ Specified by devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch: a flatbuffe
 identifier "ED00", with a size prefix (as the runtime writes it) or without. Three generations of
 the schema are supported: G1 (release 0.1), whose runs have their fields one slot earlier, G2 (0.2,
 0.3) and G3 (0.4 and later). G2 and G3 differ only in debug events; without a debug event that shows
-which it is, the generation is "G2/G3".
-
-Read: runs with their bundled input index; profile events with name, chain, instruction, delegate
-debug identifier, metadata and times; allocation and debug events, which have no time and go to a
-separate table (`viewer.formats.executorch.etdump.untimed`). Not read: strides of logged tensors,
-and the tensors of a list after the third.
+which it is, the generation is "G2/G3". Not read: strides of logged tensors, and the tensors of a
+list after the third.
 
 The file leaves these questions open. Opscope answers them as follows:
 
 * The duration of a tick. Assumed to be 1 ns.
-* The method of a run. Runs whose instructions contradict each other are different methods:
-  `viewer.formats.executorch.etdump.methods`. Each method is a scope and a thread; a load is drawn
-  with its method.
-* Steps. Instructions after a load in the same run are a separate inference.
-* A 32-bit counter that wraps. Undone once per file, so that all times are on one axis:
-  `viewer.formats.executorch.etdump.wraps`.
+* The method of a run (`methods`). Each method is a scope and a thread; a load is drawn with its
+  method. Instructions after a load in the same run are a separate inference.
+* A 32-bit counter that wraps. Undone once per file, so that all times are on one axis (`wraps`).
 * A run that starts before an earlier one ended. The clock restarted, as a cycle counter does when
   it is reset. Later runs share no time axis with earlier ones and get a separate thread, where
-  their times stay as logged: `viewer.formats.executorch.etdump.methods`.
-* Nesting. Derived from the completion order, inside calls from times too:
-  `viewer.formats.executorch.etdump.events`.
-* Delegate events outside their call have their own clock:
-  `viewer.formats.executorch.etdump.foreign_clocks`.
-* The values in a delegate's metadata become columns:
-  `viewer.formats.executorch.etdump.metadata`.
-* Not every time of a delegate event is measured: `event_timing`.
+  their times stay as logged (`methods`).
+* Nesting. Derived from the completion order, inside calls from times too (`events`).
+* Delegate events outside their call have their own clock (`foreign_clocks`). Not every time of one
+  is measured: `event_timing`. The values in its metadata become columns (`metadata`).
 * Time of a DELEGATE_CALL that its events do not cover becomes separate slices: `uncovered`.
 """
 

@@ -1,18 +1,14 @@
 """Reads the allocation and debug events of an ETDump, which have an order but no time.
 
-`UntimedReader` converts their tables to columns, chunk by chunk, as `read_events` finds them.
-`place` then determines each event's run, the timed event before it, and the call that its value
-belongs to. This relies on when the runtime logs: every event is written when it completes, so the
-contents of a call come before it, and an operator's values come just before the operator.
+`place` determines each event's run, the timed event before it, and the call that its value belongs
+to. This relies on when the runtime logs: every event is written when it completes, so the contents
+of a call come before it, and an operator's values come just before the operator.
 
 There are three generations of debug events: G1 has a chain, a debug handle and only the number of
-its values; G2 has one value; G3 adds a delegate debug identifier and a name.
-
-A value is a table with its type and another table with the content. For a tensor, the ETDump has
-its scalar type, its sizes, and the position of its data in the debug buffer, which is a separate
-file. Texts are formatted once per distinct dtype and shape. Strings have a type, but no field for
-their text. The layout is in devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch, the scalar
-types in scalar_type.fbs next to it; `viewer.formats.executorch.etdump.reader` cites the rest.
+its values; G2 has one value; G3 adds a delegate debug identifier and a name. A value is a table
+with its type and another table with the content. For a tensor, the ETDump has its scalar type, its
+sizes, and the position of its data in the debug buffer, which is a separate file. Strings have a
+type, but no field for their text. Scalar types are in scalar_type.fbs next to ExecuTorch's schema.
 """
 
 from __future__ import annotations

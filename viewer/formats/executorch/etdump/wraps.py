@@ -11,15 +11,12 @@ at 0 again, in the middle of an inference as well as between two. A file whose t
 * A parent that is too short for its children starts whole laps earlier: it is as long as its
   children and the gaps around them.
 * Runs follow each other. One that starts more than 2^31 ticks before the last one ended starts
-  after a wrap. One that starts a little before is on a clock that was reset, which `clocks` of
-  `viewer.formats.executorch.etdump.methods` handles.
+  after a wrap. One that starts a little before is on a clock that was reset (`methods.clocks`).
 
-Events on clocks of their own are no wraps: delegate events with a unit in their name, with start 0,
-or outside their call (`viewer.formats.executorch.etdump.foreign_clocks`). A call gets longer for
-its delegate's events only if these begin with it, or if a short call of the file holds all of its
-events. Times that contradict the nesting stay as logged.
-
-A leaf or a gap of more than 2^32 ticks loses whole laps: nothing in the file shows them.
+Events on clocks of their own are no wraps (`foreign_clocks`). A call gets longer for its delegate's
+events only if these begin with it, or if a short call of the file holds all of its events. Times
+that contradict the nesting stay as logged. A leaf or a gap of more than 2^32 ticks loses whole
+laps: nothing in the file shows them.
 """
 
 from __future__ import annotations

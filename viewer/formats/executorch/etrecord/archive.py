@@ -6,12 +6,9 @@ example inputs next to a program. A suffix alone does not identify those, becaus
 named `update_state_dict`: a member is a pickle only if its name is another member's plus a suffix.
 
 Lowered modules contain their weights as base64 text, about 2.7 bytes per byte of weights. This text
-is removed piece by piece while a member is read, so that a member of 90 MB needs only a few MB.
-
-Parameters, buffers and constants have hashes without reading their values: `torch.save` writes them
-as a ZIP archive inside the ETRecord, a pickle with the name and the storage of each, and every
-storage as a member, of which the archive states the CRC-32. The opcodes of the pickle are read one
-by one, and only names of tensors and storages are used.
+is removed piece by piece while a member is read, so that one of 90 MB needs only a few MB. Hashes
+of constants are the CRC-32 that a ZIP archive of `torch.save` inside states for every storage; of
+its pickle, the opcodes are read one by one for names of tensors and storages.
 """
 
 from __future__ import annotations

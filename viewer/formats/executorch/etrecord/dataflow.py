@@ -1,23 +1,18 @@
 """Reads the values of an ETRecord's graphs, and tracks the data flow between their nodes.
 
-Facts that are not in the format's specification:
-
-* Since 0.4, unions have one key per object. In 0.1 to 0.3, all keys exist and the unset ones are
-  null. Nightlies of torch 2.2 write {"$type", "$value"}.
-* Since 1.0, nodes have names. Before that, a node is named like its only output. One with several
-  outputs is named as torch.fx would name it when it loads the program: the target with underscores,
-  and _1, _2 if that is taken.
+Not in the format's specification: since 0.4, unions have one key per object. In 0.1 to 0.3, all
+keys exist and the unset ones are null. Nightlies of torch 2.2 write {"$type", "$value"}. Since 1.0,
+nodes have names. Before that, a node is named like its only output, or as torch.fx would name it
+when it loads the program: the target with underscores, and _1, _2 if that is taken.
 
 Every value of a graph has *origins*: the operators whose results reach it through nodes that are
 not operators (getitem, delegate calls, aliases), and external inputs: inputs of the model,
 parameters, buffers, constants. Inner graphs are followed by position. The inputs of a lowered
 module, except parameters, are the arguments of its call; the inputs of a branch are the operands
 after the graphs; their results are the values of the call. A loop passes the results of its body to
-the next iteration: these origins are known only at its end.
-
-Values that cannot be followed, such as those of an inner graph whose input count differs from its
-call's operands, are `UNKNOWN`. So is everything that uses them: if an operator takes such a value,
-none of its inputs are stated.
+the next iteration: these origins are known only at its end. Values that cannot be followed, such as
+those of an inner graph whose input count differs from its call's operands, are `UNKNOWN`: if an
+operator takes such a value, none of its inputs are stated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads the graphs of an ETRecord (torch's serialized export) as graph nodes, and its maps to them.
 
-One program is one JSON object with the graph, its signature and its module list. The schema is the
-same for the edge dialect and for ATen. Facts that are not in the format's specification:
+One program is one JSON object with the graph, its signature and its module list, in the edge
+dialect and in ATen. Facts that are not in the format's specification:
 
 * A lowered module is a whole program as JSON text in the first input of its call, and branches of
   control flow are graphs inside inputs. Their nodes are included with those of the enclosing graph
@@ -14,11 +14,10 @@ JSON converted all keys of the maps to strings and tuples to arrays. For each me
 id, `debug_handle_map` has one debug handle (kernels) or an array of them (delegate calls, with
 duplicates). For the instruction id of each delegate call, `delegate_map` has the backend's name and
 what it returned: an object of identifiers, an empty one (always for XNNPACK), or null.
-`instruction_id_to_num_outs_map` has the number of results of each delegate call.
 
 `nn_module_stack` has the modules around a node: "key,path,type;key,path,type". Keys of a ModuleDict
 may have any letters, commas and semicolons too, and nothing is escaped. What tells the entries
-apart is that torch makes the key from the path:
+apart is that a type is a name with dots, and that torch makes the key from the path:
 
 * non-strict export: "L__self__" and the path; once more for each export of an exported module
 * strict export: the `id()` of the module; "L__self__" for the outermost module
@@ -26,8 +25,7 @@ apart is that torch makes the key from the path:
   "L__self___blocks_0" for "L['self'].blocks.0"
 * of a later call of the same module, "@1" is added
 
-and that a type is a name with dots. If that leaves several readings, only the one whose paths are
-all modules of the model counts. Without exactly one, the modules are unknown.
+If that leaves several readings, only the one whose paths are all modules of the model counts.
 """
 
 from __future__ import annotations

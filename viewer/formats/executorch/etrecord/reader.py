@@ -3,15 +3,12 @@
 An ETRecord is a ZIP archive of JSON members (`archive`): the edge dialect graph of every method
 (one flat member up to 1.1, one per method since 1.2), the ATen program and extra graphs of other
 stages, and the maps of debug handles, of delegates and of their numbers of outputs (`graph`).
-Members that are pickles are never loaded; of parameters and constants, only hashes are read.
-Specified by the ExecuTorch sources, devtools/etrecord; generations 0.1 to 1.5.
-
-The format does not state these rules, but real files need them:
+Specified by the ExecuTorch sources, devtools/etrecord; generations 0.1 to 1.5. Rules that the
+format does not state, but real files need:
 
 * An ETRecord of one method may store it as "forward" while its maps use the method's own name.
-* A save that failed halfway leaves a valid ZIP archive. The programs come first, so what exists is
-  shown: the edge graphs without maps, or only the ATen program, whose nodes have no debug handles.
-  Nothing can be linked to either.
+* A save that failed halfway leaves a valid ZIP archive. What exists is shown: the edge graphs
+  without maps, or only the ATen program, whose nodes have no debug handles.
 * A pass may replace an operator under its debug handle, for example a relu by a clamp, after the
   edge graph was recorded. "edge_after_transform/<method>" then has the operator that ran.
 * `to_executorch()` overwrites the handles of a graph that was not copied with instruction ids. The

@@ -1,11 +1,9 @@
 """Reads the delegates of all methods, and where constants, initial states and named data are.
 
 What was prepared is a byte vector in the flatbuffer or a segment after it, and can be most of the
-file. It is not copied; only XNNPACK's graph is read (`viewer.formats.executorch.pte.xnnpack`).
-
-Constants are in a segment since 0.4, and inside the flatbuffer in files of earlier releases. The
-initial states of tensors with planned memory are in other segments; data with a name has a segment
-of its own.
+file. It is not copied; only XNNPACK's graph is read (`xnnpack`). Constants are in a segment since
+0.4, and inside the flatbuffer in files of earlier releases. The initial states of tensors with
+planned memory are in other segments; data with a name has a segment of its own.
 """
 
 from __future__ import annotations

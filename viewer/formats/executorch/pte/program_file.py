@@ -5,9 +5,6 @@ length (24 bytes, or 32 since 1.0), the size of the flatbuffer, and where the se
 `.bpte` is another flatbuffer, which holds a `.pte` as a byte vector. Specified by
 schema/extended_header.h and devtools/bundled_program/schema/bundled_program_schema.fbs of
 ExecuTorch.
-
-Objects are made only for what a person looks at one by one (instructions, delegates, parts), so
-their number is limited; values and tensors are columns.
 """
 
 from __future__ import annotations

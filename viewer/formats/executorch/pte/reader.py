@@ -1,17 +1,11 @@
 """Reads ExecuTorch program files (.pte), what the runtime loads and runs; also inside a .bpte.
 
 Specified by schema/program.fbs of ExecuTorch, a flatbuffer with the identifier "ET12"; releases 0.1
-to 1.5. Later releases only added fields, except that a memory offset got a second half. What is
-around the flatbuffer is in `program_file`. Weights are in segments after the flatbuffer, or inside
-it in files before 0.4; they are never read.
-
-Read: methods with instructions, operators, delegates, tensors and their planned memory; the nodes
-of XNNPACK's own graph and where their constants are; the size of every part, and the range of every
-constant. Not read: values that are no tensors, stack traces
-of instructions, compile specs, devices, and the test inputs of a bundled program.
-
-References that lead nowhere are counted as problems. Offsets that lead outside the flatbuffer, and
-lists that overlap so that they claim more than the file has, make the file unreadable.
+to 1.5. Later releases only added fields, except that a memory offset got a second half. Not read:
+weights, values that are no tensors, stack traces of instructions, compile specs, devices, and the
+test inputs of a bundled program. References that lead nowhere are counted as problems. Offsets that
+lead outside the flatbuffer, and lists that overlap so that they claim more than the file has, make
+the file unreadable.
 """
 
 from __future__ import annotations

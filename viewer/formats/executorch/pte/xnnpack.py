@@ -3,13 +3,11 @@
 What was prepared starts with a header (magic "XH00" at byte 4) that states where its flatbuffer is,
 and where the constants that follow it start. The oldest exports wrote only the flatbuffer. Its
 identifier is "XN01" (schema.fbs) or "XN00" (runtime_schema.fbs), both in
-backends/xnnpack/serialization of ExecuTorch. In both, the nodes have the same slots; types were
-only ever added at the end.
+backends/xnnpack/serialization of ExecuTorch. In both, the nodes have the same slots.
 
-Nodes refer to values by id. The graph lists its constants; values refer to them by index, and so do
-the scales of values that are quantized per channel or per block. Newer exports store constants as
-named data of the program, so that delegates can share them; older ones after the graph, and the
-oldest inside it.
+Nodes refer to values by id, values to constants by index, and so do the scales of values that are
+quantized per channel or per block. Newer exports store constants as named data of the program, so
+that delegates can share them; older ones after the graph, and the oldest inside it.
 """
 
 from __future__ import annotations
