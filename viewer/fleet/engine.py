@@ -1,11 +1,9 @@
 """Engines: they run tasks, and find out which of them crash their worker.
 
 A process that crashes breaks its whole pool, and nothing tells which task it ran. So only a few
-tasks are in the pool of `LocalProcesses` at a time. When it breaks, these run again, each in a pool
-of one process; the rest goes on in a new pool.
-
-A Dask cluster executes what its clients send, so connect only to a scheduler of your own. Its
-workers need the same version of Opscope, and must see sources and lake under the same paths.
+tasks are in a pool at a time; when it breaks, these run again, each in a pool of one process. A
+Dask cluster executes what its clients send, so connect only to a scheduler of your own. Its workers
+need the same version of Opscope, and must see sources and lake under the same paths.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@
     LAKE/_tmp/<id>/                                   files that are not part of the lake yet
     LAKE/_lock                                        held while something is published
 
-A `LakeSession` is what writes to it: a build or a compaction, with its lines and its temporary
-folder. The README of this package explains why nothing is doubled and nothing is lost.
+The README of this package explains why nothing is doubled and nothing is lost.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """Files of a lake: opened, renamed and removed below its folder, or as objects of a bucket.
 
-A lake can come from a stranger, as a profile can. `manifest_lines` accepts paths of one form only,
-but a folder or file in the lake may still be a link to anywhere. So each folder is opened inside
-the one above it, without following links, also while somebody changes the lake. Windows has no such
-calls: there, the folders of a path are checked first.
+A lake can come from a stranger, and a folder or file in it may be a link to anywhere. So each
+folder is opened inside the one above it, without following links, also while somebody changes the
+lake. Windows has no such calls: there, the folders of a path are checked first.
 
 A bucket has no locks, no renaming and no appending. It has one thing that a lake needs: an object
 that is written only if there is none (`If-None-Match: *` of S3, `ifGenerationMatch=0` of GCS).
-`new_lock` tries that, as a store without it would let two builds overwrite each other.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The manifest of a lake: append-only lines that state what every file is, and what was read.
 
 On a disk, every build and every compaction appends to a file of its own, `_manifest/<id>.jsonl`, so
-two processes never write to one file. In a bucket, where nothing can be appended to, each commit is
-an object with the next number, `_manifest/log/<number>.jsonl`, written only if that number is free.
-A line that a killed process left incomplete is ignored. Kinds of lines:
+two processes never write to one file. In a bucket, each commit is an object with the next number,
+`_manifest/log/<number>.jsonl`, written only if that number is free. A line that a killed process
+left incomplete is ignored. Kinds of lines:
 
     build     a build starts: its id, version and options
     unit      the outcome of one profile; one with rows names its batch
@@ -11,9 +11,8 @@ A line that a killed process left incomplete is ignored. Kinds of lines:
     compact   one file replaces others
     end       a build ends: its numbers
 
-A batch is one `write` of its unit lines and then its files line. So it counts as a whole or not at
-all, wherever a process is killed. A snapshot (`manifest_snapshot`) has what the lines up to some
-place add up to; then only those after it, the tail, are read.
+A snapshot (`manifest_snapshot`) has what the lines up to some place add up to; then only those
+after it, the tail, are read.
 """
 
 from __future__ import annotations

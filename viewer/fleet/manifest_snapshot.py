@@ -2,8 +2,8 @@
 
 To read ten million lines takes minutes, and most answers need a few of them. So a build or a
 compaction writes `_snapshots/<lines>-<random>/`: the parts below, and then `snapshot.json`, which
-states how far the lines were read, and the size and CRC-32 of each part. The lines stay. A snapshot
-that is damaged, or of another version, is left out: the one before it counts, or the lines alone.
+states how far the lines were read, and the size and CRC-32 of each part. One that is damaged,
+or of another version, is left out: the one before it counts, or the lines alone.
 
     files       those with rows now
     replaced    other files, with the one that has their rows now

@@ -3,10 +3,8 @@
 Every table has a number, its *schema*, in the metadata of its files and in the name of their
 folder: `LAKE/table=operators/schema=1/`. A change only ever adds a column at the end, with the next
 number in `lake`, so files of all numbers can be read as one table; what an old file lacks is null.
-
-Every row starts with the same columns (`KEYS`): the unit of work that it is from, and where the
-profile was recorded. Times are whole nanoseconds, rounded down, from the figures of the cost
-panels. Time that several operators share is never divided: it is in a column, or a row, of its own.
+Times are whole nanoseconds, rounded down. Time that several operators share is never divided: it is
+in a column, or a row, of its own.
 """
 
 from __future__ import annotations

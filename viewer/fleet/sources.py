@@ -1,13 +1,8 @@
 """Finds profiles in folders and at URLs, what belongs to each, and where it was recorded.
 
 Next to a profile: its ETRecords and programs, which are those of its own name, otherwise all in its
-folder; and its sidecar `run.json`. Symbolic links to folders are not followed;
-hidden files, and what is not a regular file, are left out.
-
-To compare each of a hundred records with each profile would take a hundred times as long. So a
-`RecordIndex` reads each once for what it would log: its operators and delegate calls by their
-instructions, and the identifiers of its debug handle maps. Those that have most in common with what
-a profile logged are then compared in full, which decides as it does for any others.
+folder; and its sidecar `run.json`. Symbolic links to folders are not followed; hidden files, and
+what is not a regular file, are left out.
 
 The `Dimensions` of a profile, which are device, build, model and tags, come from three places; one
 earlier in this list wins, value by value:
@@ -314,7 +309,11 @@ _IDENTIFIER, _LOGGED, _OPERATOR = -1, -2, -3
 
 @dataclass(slots=True)
 class RecordIndex:
-    """What each method of some records would log."""
+    """What each method of some records would log.
+
+    To compare each of a hundred records with each profile would take a hundred times as long: those
+    that have most in common with what a profile logged are then compared in full.
+    """
 
     # Token -> the methods that have it, by their number.
     _methods_of: dict[_Token, list[int]] = field(default_factory=dict)

@@ -1,11 +1,8 @@
 """What one task of an engine reads and writes: profiles become rows, and batches of them files.
 
 A unit is one profile with its records. Its key is the SHA-256 of what the rows depend on: the
-profile, its records, where it was recorded, and the numbers of the schemas. Equal keys have equal
-rows.
-
-A batch of units is one Parquet file per table in the temporary folder of its build. So many small
-profiles cost few files. Rows are sorted by where they were recorded. What crashes is divided.
+profile, its records, where it was recorded, and the numbers of the schemas. A batch of units is one
+Parquet file per table in the temporary folder of its build, so many small profiles cost few files.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Compares the profiles of a lake: two arms, group by group, with the tests of `opscope compare`.
 
 The rows of all groups and their whole inferences are one family of tests. Corrected apart, one
-group in twenty would have a false alarm: ten of those of 20 models on 10 devices.
-
-Operators are paired in the order of their debug handles if call, module and results are equal. Sets
-that share an operator, in one arm or through a pair, are one row: shared time is never divided.
-Without operators, calls of equal names are paired in their order.
+group in twenty would have a false alarm: ten of those of 20 models on 10 devices. Operators are
+paired in the order of their debug handles if call, module and results are equal. Sets that share an
+operator are one row: shared time is never divided. Without operators, calls are paired by name.
 """
 
 from __future__ import annotations
