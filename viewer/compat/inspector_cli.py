@@ -1,17 +1,13 @@
 """`opscope inspect`: the official Inspector's command line, without torch and with correct values.
 
-The arguments are those of `python -m executorch.devtools.inspector.inspector_cli`, and so is the
-output: the table on stdout, and the same as tab-separated text in the file of `--tsv_path`. Five
-options are added: `--json` (one object on stdout instead of the table),
+The arguments and the output are those of `python -m executorch.devtools.inspector.inspector_cli`:
+the table on stdout, and as tab-separated text in the file of `--tsv_path`. Added are `--json`,
 `--include_delegate_debug_data` (a keyword of the official library that its command line lacks),
-`--clock`, the rate of a delegate's own clock, with which its events are in the target scale, and
-`--compat`, which prints what Inspector 1.5.1 prints, including its bugs, or reports where it would
-fail, and `--reference_outputs`, with which `--compare_results` prints the metrics that the official
-tool draws.
-
-The table contains no tensor values, so `--debug_buffer_path` only has an effect on
-`--compare_results`. Exit code 0 for success; 1 if an input cannot be read or nothing can be
-written; 2 for wrong usage.
+`--clock`, the rate of a delegate's own clock, `--reference_outputs`, with which `--compare_results`
+prints the metrics that the official tool draws, and `--compat`, which prints what Inspector 1.5.1
+prints, including its bugs, or reports where it would fail. The table contains no tensor values, so
+`--debug_buffer_path` only has an effect on `--compare_results`. Exit code 0 for success; 1 if an
+input cannot be read or nothing can be written; 2 for wrong usage.
 """
 
 from __future__ import annotations

@@ -6,13 +6,8 @@ Compile profiles (C0 to C3) and runtime profiles (R0, R1) become one Perfetto tr
 and an overview for each file, and the overview is printed. `--mlir FILE` names the operators of C2
 and C3 rows. `--compat` writes exactly what the original from a file's time wrote, including its
 bugs (`viewer.compat.torq_logger.original`); files that no version of it reads end with exit code 2.
-
-Differences from the original without `--compat`: no row is lost; files with one base name keep a
-process each; NSS jobs are where they ran, at [time_since_open - time_since_start, time_since_open];
-slices are drawn in ns (cycles at 800 MHz: 5/4 ns each, ends rounded down), and Perfetto shows every
-duration unchanged; slice units 0 and 1 have their numbers. Names and printed numbers use the
-original's units, cycles for C0, µs for NSS jobs, ns from C1 on, and names state them ("dur=128
-cycles").
+Without it, no row is lost, files with one base name keep a process each, and slices, units and
+names are as in `viewer.compat.torq_logger.charts`.
 
 Exit code 0 for success; 1 if a file cannot be read (one line each; the others are still converted)
 or nothing can be written; 2 for wrong usage. In Python, as in the original's README:

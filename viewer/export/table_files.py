@@ -1,16 +1,13 @@
-"""Writes tables to files: as CSV and TSV for spreadsheets, and as Parquet for queries.
+r"""Writes tables to files: as CSV and TSV for spreadsheets, and as Parquet for queries.
 
-RFC 4180: fields with a delimiter, a quote or a line end are quoted, quotes are doubled. Lines end
-in "\n", the text is UTF-8, nulls are empty fields. A file is written completely or not at all.
+RFC 4180, in UTF-8: lines end in "\r\n", nulls are empty fields. By default, texts that a
+spreadsheet would take for formulas are changed as in `viewer.codecs.spreadsheet_cells`. A table
+with such a text has its first column name in quotes, which CSV readers do not see: so Opscope knows
+which of its own tables have texts to change back.
 
-By default, texts that a spreadsheet would take for formulas, and control characters, are changed as
-in `viewer.codecs.spreadsheet_cells`. A table with such a text has its first column name in quotes,
-which CSV readers do not see: so Opscope knows which of its own tables have texts to change back.
-
-Parquet is typed and compressed, so that a folder is queryable as one table. Every column is
-nullable and has a plain type: int64, double, boolean or string. A `Column` has one type whatever
-its values, so the tables of slices fit together; empty cells are null. Texts are written from their
-codes, each text once per row group. The metadata of the file are `opscope`, the version, and
+Parquet is typed and compressed, so that a folder is queryable as one table. A `Column` has one
+type, nullable, whatever its values, so the tables of slices fit together. Texts are written from
+their codes, each text once per row group. The metadata of the file are `opscope`, the version, and
 `schema`, that of the columns (`viewer.SCHEMA`). A row group is made from its values while the one
 before is written. Arrays are made of buffers: `pyarrow.array` imports pandas.
 """

@@ -1,27 +1,23 @@
 """The Inspector's table with correct values, and the two formats of all its tables.
 
-The columns and their order are the official ones; numbers and links are exact. The table differs
-from the official tool only where that is wrong: every occurrence counts; every run is linked to its
-own method (so loads of two methods are separate blocks); identifiers are looked up by their exact
-text; runtime scopes are not operators; a pair that does not match is not linked; and a duration is
-a difference of integer ticks, scaled once. Rows are events with a time; debug events that only hold
-a value have no row.
+The columns and their order are the official ones. The table differs from the official tool only
+where that is wrong: every occurrence counts; every run is linked to its own method (so loads of two
+methods are separate blocks); identifiers are looked up by their exact text; runtime scopes are not
+operators; a pair that does not match is not linked; and a duration is a difference of integer
+ticks, scaled once. Debug events that only hold a value have no row.
 
 A delegate's own clock that does not count time (cycles, ticks) does not fit a column of
-milliseconds. Those cells stay empty, and the numbers are in columns after the official ones,
-`native_p10` to `native_max` and `native_unit`, which exist only if the ETDump has such events.
+milliseconds: its numbers are in columns after the official ones, `native_p10` to `native_max` and
+`native_unit`, which exist only if the ETDump has such events.
 
-The formats, tab-separated text and a boxed grid, match the official tool byte for byte: lists in
-Python syntax, nothing for an absent value, `True` and `False`, numbers in full in the TSV and with
-six digits in the grid. The official tool uses pandas and tabulate ("fancy_grid"). The few rules
-that its columns need are reimplemented here, without those dependencies and their guesses about
-arbitrary tables.
+The formats match the official tool byte for byte: lists in Python syntax, nothing for an absent
+value, numbers in full in the tab-separated text and with six digits in the boxed grid. The official
+tool uses pandas and tabulate ("fancy_grid"), whose few rules that matter are reimplemented here.
 
-The metrics of `--compare_results` are those of the official Inspector (SNR in dB, MSE, cosine
-similarity, in float32, rounded to two decimals), printed as it prints them without a plot. Its
-command line draws them as images. Reference outputs come from an .npz with the keys output_0,
-output_1 and so on, or from the expected outputs of a bundled program; those of an ETRecord are a
-pickle, which is never loaded.
+The metrics of `--compare_results` are the official ones (SNR in dB, MSE, cosine similarity, in
+float32, rounded to two decimals), printed as without a plot. Reference outputs come from an .npz
+with the keys output_0, output_1 and so on, or from the expected outputs of a bundled program; those
+of an ETRecord are a pickle, which is never loaded.
 """
 
 from __future__ import annotations

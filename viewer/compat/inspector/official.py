@@ -1,7 +1,7 @@
 """The output of the official Inspector 1.5.1 for an ETDump and an ETRecord, including its bugs.
 
-For migrating a script and verifying the result: with `--compat` the numbers, the links and the
-order of rows are the official ones. The bugs, as far as they affect the table:
+For migrating a script and verifying the result (`--compat`). Its bugs, as far as they affect the
+table:
 
 * the method is always `forward`; other methods in the ETRecord, or none of that name, stop it;
 * a run whose bundled input has no reference output in the ETRecord stops it;
@@ -11,15 +11,11 @@ order of rows are the official ones. The bugs, as far as they affect the table:
 * runtime scopes (chain index -1) are looked up as instruction 0;
 * an identifier also matches a key of the map that is a substring of it: 10 matches "1" and "0".
 
-It works on columns: one Python step per run and per output row, none per event.
-
-The Inspector reads an ETDump through `flatc --json`, so what that tool or its data classes reject
-is rejected here: an ETDump without size prefix, of the first schema (release 0.1), with text that
-is not UTF-8, without runs, or with a run without a name. Unlike in
-`viewer.formats.executorch.etdump.events`, nothing is repaired, dropped or converted to text: a
-wrapped end stays before its start, and metadata stays bytes. The values of debug events are
-ignored. The Inspector fails with an AssertionError if they differ between runs; this module does
-not.
+The Inspector reads an ETDump through `flatc --json`, so what that rejects is rejected here: an
+ETDump without size prefix, of the first schema (release 0.1), with text that is not UTF-8, without
+runs, or with a run without a name. Nothing is repaired: a wrapped end stays before its start, and
+metadata stays bytes. The Inspector fails with an AssertionError if the values of debug events
+differ between runs; this module ignores them.
 """
 
 from __future__ import annotations

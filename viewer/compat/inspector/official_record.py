@@ -2,14 +2,12 @@
 
 Unlike in `viewer.formats.executorch.etrecord.reader`, everything stays as in the file: keys are
 strings in file order (the last key that is a substring of an identifier wins), and only the nodes
-of the outer graph count, not those of lowered modules and branches. If the Inspector cannot load an
-ETRecord, or does not support a method other than `forward`, `InspectorError` is raised, in the
-order in which the Inspector would find the errors.
+of the outer graph count. `InspectorError` is raised for what the Inspector cannot load, in the
+order in which it would find the errors.
 
 No pickle is loaded: for a member that the Inspector loads as one, the first bytes show whether it
-could. The member `reference_outputs` is a dict from method to a list with one entry per bundled
-input, written by torch.save: a ZIP archive with a pickle. Only its lists and dicts are followed,
-opcode by opcode, as `pickletools` describes them; nothing else is created, and nothing is called.
+could. Of `reference_outputs`, a dict from method to a list with one entry per bundled input, only
+lists and dicts are followed, opcode by opcode; nothing else is created, and nothing is called.
 """
 
 from __future__ import annotations

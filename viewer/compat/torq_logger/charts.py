@@ -1,25 +1,23 @@
 """Torq profiles as perfetto_logger charts them, corrected: threads, names, numbers and overviews.
 
-A trace from our own readers becomes columns for a `TimeChartView` and a `TorqOverview`. The bugs of
-the original are fixed: every row is present, whatever its location contains; slices are drawn in
-ns, at 800 MHz for the cycles of compile profiles; NSS jobs are where they ran; slice units 0 and 1
-have numbers. `dur=` and the overview use the original's units: cycles for C0 and µs for NSS jobs,
-as in their files; from C1 on ns, the floor of the end minus that of the start. Unlike the original,
-names state this unit.
+The bugs of the original are fixed: every row is present, whatever its location contains; slices are
+drawn in ns, at 800 MHz for the cycles of compile profiles (5/4 ns each, ends rounded down); NSS
+jobs are at [time_since_open - time_since_start, time_since_open]; slice units 0 and 1 have numbers.
+`dur=` and the overview use the original's units: cycles for C0 and µs for NSS jobs, as in their
+files; from C1 on ns, the floor of the end minus that of the start. Unlike the original, names state
+this unit.
 
 Threads and names are those of the revision at the time of a generation: C0 and R0 (and R1) as
-f63e303, C1 as 36d5652, C2 (and C3, whose first number is a task) as 183cae4.
-
-The overview says how long each unit was busy, alone and with others, and each file gets the one of
-its time:
+f63e303, C1 as 36d5652, C2 (and C3, whose first number is a task) as 183cae4. So is the overview,
+which says how long each unit was busy, alone and with others:
 
 * `TWO_UNITS` (f63e303): DMA and SLICE, DMA alone, both at once, idle, overall.
 * `EIGHT_UNITS` (8e135dc): as `ALL_UNITS`, without the slice units by number.
 * `ALL_UNITS` (36d5652, 183cae4): DMA and CDMA together are "DMA", slice units and CSS together are
   "compute"; each part is also listed by itself.
 
-Every number is the length of a set of time (`viewer.model.intervals`), so nothing is counted twice
-and the cost is one sort: DMA = DMA_ONLY + overlap, and busy + IDLE = OVERALL.
+Every number is the length of a set of time, so nothing is counted twice: DMA = DMA_ONLY + overlap,
+and busy + IDLE = OVERALL.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The output of Torq's own perfetto_logger, event by event, for `--compat`.
 
-For migrating a script and verifying the result. Four revisions are reproduced, each for the files
-of its time; `form_of` returns the one that reads a set of files, if any:
+Four revisions are reproduced, each for the files of its time; `form_of` returns the one that reads
+a set of files, if any:
 
     f63e303  C0 and R0   times as written, taken for ns; a row with a comma in its location is lost;
                          NSS jobs are drawn one duration late; of several files with one base name

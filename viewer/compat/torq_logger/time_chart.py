@@ -1,13 +1,10 @@
 """Writes slices on the threads of processes so that Perfetto shows every duration unchanged.
 
-Scripts render single slices into a `TimeChartView`; the converters add whole columns. Torq's own
-writer puts every slice on its thread in the order of the rows; if two slices of a thread overlap,
-trace_processor then ends the wrong one. Here a thread keeps the slices that nest properly,
+Torq's own writer puts every slice on its thread in the order of the rows; if two slices of a thread
+overlap, trace_processor then ends the wrong one. Here a thread keeps the slices that nest properly,
 overlapping slices go to additional tracks below it ("SLICE 0 (overlapping)"), each in bracket
-order, and an END has no name that could match another slice.
-
-The file is written as a whole by `flush`. Times are ns; if one is negative, which a Perfetto
-timestamp cannot be, all are relative to the earliest instead.
+order, and an END has no name that could match another slice. Times are ns; if one is negative,
+which a Perfetto timestamp cannot be, all are relative to the earliest instead.
 """
 
 from __future__ import annotations

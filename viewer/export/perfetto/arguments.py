@@ -3,14 +3,10 @@
 An Opscope export that is opened again is a trace whose columns contain what was known about its
 slices: their operators, handles, source lines, categories. Written like any other columns, they
 would become "column operator", and arrays would become texts. Here they are recognized, so that a
-file that is exported, opened and exported again is identical byte by byte.
-
-For a trace from our own export (`Trace.provenance`) these are all arguments that `writer.py`
-documents; for traces of other tools, the category and the correlation ID, which have Perfetto
-fields. Links found in this session take precedence over what the file contains.
-
-Columns of such a trace belong to its identities (`viewer.formats.perfetto.opscope_exports`): all
-slices of one key have one value, except for `event` and `run`, which vary by slice.
+file that is exported, opened and exported again is identical byte by byte: for a trace from our own
+export (`Trace.provenance`) all arguments that `writer.py` documents, for those of other tools the
+category and the correlation ID. Links found in this session take precedence. All slices of one key
+have one value, except for `event` and `run`, which vary by slice.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """The input of the Perfetto exporter: traces with their current names, links, flows and bookmarks.
 
 Everything is frozen data, so that a file can be written on another thread while the window stays in
-use.
-
-Flows are those that `viewer.analysis.flows.slice_flows` proves: between slices of one inference,
-from one that ended to one that starts later. An input that overlaps its consumer is not proof and
-is left out, and so is one that leads to no slice. An NSS job and its host actions are also
-connected, although the job overlaps its start action: they are identified by their actions, not by
-time. The flows that the trace file itself contains come first.
+use. Flows are those that the trace file itself contains, then those that
+`viewer.analysis.flows.slice_flows` proves: between slices of one inference, from one that ended to
+one that starts later. An NSS job and its host actions are also connected, although the job overlaps
+its start action: they are identified by their actions, not by time.
 """
 
 from __future__ import annotations

@@ -1,15 +1,8 @@
 """The tracks of a Perfetto file, and what is on tracks without slices: counters and bookmarks.
 
-A process whose tracks are all NPU units has no threads: it becomes a plain track with a plain track
-for each unit, in explicit order. Any other process is a Perfetto process, and each of its tracks is
-a thread. `writer.py` documents IDs, ranks and lanes.
-
-A counter has one packet for every change: its time, its track, its value. Nothing needs thinning
-out, since a counter has no points at which its value stays the same.
-
-Small numbers of spans and instants, which are bookmarks and inferences without a slice, are written
-with the official protos. Overlapping spans go to separate lanes, like slices; a moment is an
-instant on the first lane.
+`writer.py` documents processes, IDs, ranks and lanes. A counter has one packet for every change.
+Nothing needs thinning out, since a counter has no points at which its value stays the same. Spans
+and instants without a slice are few and written with the official protos.
 """
 
 from __future__ import annotations

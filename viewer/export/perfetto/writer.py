@@ -1,7 +1,5 @@
 """Writes traces as one Perfetto file (.pftrace, or gzipped .pftrace.gz) with exact durations.
 
-The mapping:
-
 * A process of a source is a Perfetto process, a track is one of its threads. IDs count up from 1
   in display order (0 would be the idle process), and a process has the ID of its first thread, so
   that trace_processor does not create an unnamed main thread. Ranks give newer UIs the same order.
@@ -19,21 +17,15 @@ The mapping:
   instant, because instants have no depth among slices of one time.
 * Flows: the BEGIN of the producing slice has an ID in `flow_ids`, the BEGIN of the consuming slice
   has the same ID in `terminating_flow_ids`. Each pair has its own ID, numbered in order of the
-  consumers, after the flows that the input itself contains. `source.py` finds them.
+  consumers, after the flows that the input itself contains.
 * Counters of NPU units are counter tracks of the process, with a unit. A value is written where it
-  changes, at its tick rounded down; for a range, all values that apply in it and the change that
-  ends the last of them.
-* What all slices of one key share (operators, handles, source) is encoded once per key.
+  changes, at its tick rounded down.
 * The user's bookmarks are slices and instants on the track "Marks", category MARK, argument `note`.
   Inferences that no slice of the file spans are slices on the track "Inferences", category
   INFERENCE, arguments `run` and `ticks`.
-* Origin, clocks, hashes and file names are metadata of the file: trace attributes,
-  `org.opscope.<name>` for the file or `org.opscope.source<n>.<name>` for its n-th trace. Engines
-  before v58 ignore those. So the facts are also metadata as Chrome writes them, which all engines
-  show: `select * from metadata`, and "Info and stats" of the Perfetto UI, have them with the prefix
-  "cr-". No slice and no track is needed. A trace that is itself an Opscope export of one file keeps
-  that file's metadata: which file it was made from, its format, its hash. Only its clock may have
-  been chosen again.
+* Origin, clocks, hashes and file names are trace attributes, `org.opscope.<name>` for the file or
+  `org.opscope.source<n>.<name>` for its n-th trace. Engines before v58 ignore those. So they are
+  also metadata as Chrome writes them, with the prefix "cr-" in `select * from metadata`.
 
 Categories of a slice: the name of its `KeyKind` (OPERATOR_CALL, KERNEL, DELEGATE_EVENT, JOB ...),
 none if the file gives it no identity; on tracks of an NPU's units or of its host also the name of
@@ -63,9 +55,6 @@ The input's own columns follow under their own names; a column with the name of 
 written as "column <name>". A trace that was read from such a file, or from another tool's file with
 categories, is written unchanged (`arguments.py`). Texts are numbered in the order in which slices
 use them, so equal slices give equal bytes, whatever the tables of a reader.
-
-Descriptors and metadata are written here with the official protos, slices by `slices.py`,
-counters by `tracks.py`.
 """
 
 from __future__ import annotations
