@@ -1,13 +1,12 @@
 """Columns of slices that take memory only once they are used: categories and nullable integers.
 
 Most columns of slices are properties of the few identities of a trace, or of its few rows. A column
-here holds one value for each of these, and finds those of slices when they are needed: of some
-slices only theirs, and those of all, once, for what needs all of them. Everything made from such a
-column is one of pandas' own arrays, and the dtypes are pandas' own.
+here holds one value for each of these, and finds those of slices when they are needed. What is made
+from such a column is one of pandas' own arrays, with pandas' dtypes.
 
 Of a million slices with 26 columns, such columns take less than 1 MB, and arrays of pandas 98 MB.
-Dictionaries of Arrow are no categories; if they share the identities of a trace, pandas takes equal
-texts of two identities for two groups, and with codes of their own, they take 128 MB.
+Dictionaries of Arrow are no categories: pandas takes equal texts of two identities for two groups,
+and with codes of their own, they take 128 MB.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """The tables of open files for SQL: those of `viewer.tables`, charges, views of Perfetto's names.
 
-A table is a `BaseTable` whose columns are made when a query needs them, and a view with its name.
-Times of slices are computed from their ticks, which DuckDB reads where they are: a table of ten
-million slices with all columns would take 900 MB.
-
-`charges(key)` has the pieces of the figures of a key, `groups_of(key)` the group of each slice. One
-table for all keys would be too large, so each key and scope is a table of its own, which is made
-only if a query names it.
+Columns are made when a query needs them. Times of slices are computed from their ticks, which
+DuckDB reads where they are: a table of ten million slices with all columns would take 900 MB.
+`charges(key)` has the pieces of the figures of a key, `groups_of(key)` the group of each slice: a
+table for each key and scope, since one for all would be too large.
 """
 
 from __future__ import annotations

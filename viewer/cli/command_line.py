@@ -1,7 +1,4 @@
-"""The command line: opens the window, or runs a command without one.
-
-    opscope [FILES...]              the window
-    opscope COMMAND [FILES...]      one of `viewer.cli.commands.COMMANDS`; each has --help
+"""The command line: opens the window, or runs a command of `viewer.cli.commands.COMMANDS`.
 
 Exit code 0 for success; 1 if an input could not be read or nothing could be written (one line each
 on stderr; the other inputs are still processed), also if stdout is full or closed; 2 for wrong

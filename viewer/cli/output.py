@@ -2,10 +2,8 @@
 
 A name in a file may contain an escape sequence that rewrites the screen, or a direction override
 that shows another text. Every text that a command prints passes here, also messages of argparse.
-Line ends pass: reports keep names on one line. JSON is ASCII, so it does not change.
-
-A full or closed stdout ends the command with one line on stderr and exit code 1. If stderr itself
-is full or closed, there is nowhere to report to, and its texts are dropped.
+JSON is ASCII, so it does not change. If stdout is full or closed, the command ends with one line on
+stderr and exit code 1; if stderr itself is, there is nowhere to report to.
 """
 
 from __future__ import annotations

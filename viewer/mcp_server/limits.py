@@ -1,16 +1,14 @@
 """What an assistant may ask and gets: files, their handles, and bounds of arguments and answers.
 
-The files of the command line are all that tools can read. A path of 100 characters in every row of
-an answer is most of its text. So each open file has a handle: p1, p2, ... for profiles, f1, f2, ...
-for other files, in the order of the command line. An answer states each path once, in `handles`. A
-slice is p1:123, its number in its profile. Files do not change while the server runs, so a handle
-stays valid.
+The files of the command line are all that tools can read. Each has a handle, p1, p2, ... for
+profiles and f1, f2, ... for others, since a path of 100 characters in every row would be most of an
+answer. A slice is p1:123, its number in its profile. Files do not change while the server runs, so
+a handle stays valid.
 
-Arguments have a JSON schema, and what a client sends is checked. An answer has so many rows, texts
-of limited length, and so many characters in all, since a file may hold a name of a megabyte or a
-list of a million numbers, and an assistant reads answers in full. What is cut says so. Clients move
-answers beyond about 50,000 characters into a file, so an answer that is too long has fewer items in
-its lists.
+An assistant reads answers in full, and a file may hold a name of a megabyte or a list of a million
+numbers: an answer has so many rows, texts of limited length, and so many characters in all. What is
+cut says so. Clients move answers beyond about 50,000 characters into a file, so a longer one has
+fewer items.
 """
 
 from __future__ import annotations

@@ -1,19 +1,13 @@
 """Debug handle maps: the operators behind a delegate's own identifiers.
 
 For each lowered partition, a delegate returns a map from *delegate debug identifier* (int or str,
-its author's choice) to the debug handles of the operators behind it. The JSON of an ETRecord turns
-int identifiers into strings, and so does a CSV. So identifiers are looked up by exact text: 1 never
-matches "10". A debug handle map file distinguishes int from str; there, 10 is looked up before
-"10".
+its author's choice) to the debug handles of the operators behind it. JSON and CSV turn ints into
+strings, so identifiers are looked up by exact text: 1 never matches "10". A debug handle map file
+distinguishes int from str; there, 10 is looked up before "10".
 
-Two backends log more than the identifier in their map, in an unambiguous form:
-
-* Vulkan logs a JSON object; the key is its operator.delegate_node_id. Earlier versions log the
-  shader alone (`shader_of`).
-* QNN logs "<tensor>:OpId_<n> (<unit>)"; the key is the tensor's name.
-
-Some events sum up or enclose others ("QNN accelerator (execute) time (cycles)", "ETVK_EXECUTE").
-They cover the whole call and are in no map.
+Vulkan logs a JSON object; the key is its operator.delegate_node_id. Earlier versions log the shader
+alone (`shader_of`). QNN logs "<tensor>:OpId_<n> (<unit>)"; the key is the tensor's name. Events
+that sum up or enclose others, such as "ETVK_EXECUTE", cover the whole call and are in no map.
 """
 
 from __future__ import annotations

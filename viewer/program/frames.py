@@ -1,9 +1,8 @@
 """Python stack frames, and which of them is the source line of an operator.
 
 A frame of torch or of Python itself is a *library* frame. Every other one is the model's source,
-also in an installed package (torchvision, a team's own), and the innermost of these is the source
-line. If it is in an installed package, the innermost frame of the user's own files is where it was
-called from. This module is the only definition, for records and for profiles with Python stacks.
+also in an installed package, and the innermost of these is the source line. If it is in an
+installed package, the innermost frame of the user's own files is where it was called from.
 
 A path is that of another machine, so it has to prove by itself that it is torch's: it is in the
 installed package, or in a folder `torch` that has what torch's own has at this place. So

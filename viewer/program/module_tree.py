@@ -5,11 +5,6 @@ the model, with one child per method. A module is identified by its path, so one
 twice is one module; so is one that is called forward and backward (`Program.directions`), unless
 the tree is asked to have a method for each. Operators without a module (in branches of control
 flow) have a separate group below their method.
-
-A name of a layer in a runtime has nodes and modules too. Exporters to ONNX name nodes by their
-module, "/stem/conv/Conv". Runtimes name layers after the nodes that they fuse: TensorRT's
-"/stem/conv/Conv + /stem/act/Relu" is two nodes, "{ForeignNode[/attn/q/MatMul.../attn/Softmax]}" all
-from the first to the last.
 """
 
 from __future__ import annotations
@@ -35,7 +30,11 @@ MOST_MODULES, MOST_PATH = 64, 2048
 
 
 def paths_in(name: str) -> list[str]:
-    """Return the paths of nodes in the name of a layer."""
+    """Return the paths of nodes in the name of a layer.
+
+    Exporters to ONNX name nodes by their module. Runtimes name layers after the nodes that they
+    fuse: TensorRT's "/stem/conv/Conv + /stem/act/Relu" is two nodes.
+    """
     return _PATH.findall(name)
 
 

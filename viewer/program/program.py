@@ -1,13 +1,12 @@
 """A program: the exported model, operator by operator, with its dispatches and delegate calls.
 
-An *operator* is one debug handle of one method, that is, one call in the model's source. It
-consists of graph nodes (one to dozens after decomposition). Colors, costs, selection and
-correlation ids are per operator. An MLIR file is also a program; there, an operator is one
-operation of the text.
+An *operator* is one debug handle of one method, that is, one call in the model's source, with one
+to dozens of graph nodes after decomposition. Colors, costs, selection and correlation ids are per
+operator. An MLIR file is also a program; there, an operator is one operation of the text.
 
-The delegate calls that contain an operator are from the ETRecord's maps: a DELEGATE_CALL
-instruction has the debug handles of all its operators, and the map that the delegate returned has
-the identifiers that it logs. If an identifier has several handles, these operators were fused.
+A DELEGATE_CALL instruction has the debug handles of all its operators, and the map that the
+delegate returned has the identifiers that it logs. An identifier with several handles is of
+operators that were fused.
 """
 
 from __future__ import annotations

@@ -1,25 +1,17 @@
 """The source files that profiles and ETRecords name: which are read, where they are, their lines.
 
-A stack trace or a location is untrusted: it may name a password file, a key or a device. Opscope
-reads a file that it names only if it is a regular local file of at most `MAX_SOURCE` bytes whose
-real name, behind all symbolic links, ends with one of `SUFFIXES`, or that is below a folder that
-the user named for files of any kind (`Substitution.any_kind`).
+A recorded path is untrusted: it may name a password file, a key or a device. Only a regular local
+file of at most `MAX_SOURCE` bytes is read, whose real name ends with one of `SUFFIXES`, or that is
+below a folder that the user named for files of any kind: never devices, pipes or network paths.
 
-`Sources` finds them among open files, at paths that the user set, and next to open files.
-
-A recorded path comes from a file and is untrusted. Only plain local files are read, of at most
-`MAX_SOURCE` bytes: never devices, pipes, UNC or network paths. A `Substitution` maps a folder of
-the recording machine to a local one. If none applies and the recorded path does not exist here, the
-longest suffix of it that exists next to the opened files is used, and `SourceFile.is_elsewhere` is
-set. In the parent folders of those (`PARENTS` levels), any file could be named `model.py`, so a
+A `Substitution` maps a folder of the recording machine to a local one. If none applies and the
+recorded path does not exist here, the longest suffix of it that exists next to the opened files is
+used. In the parent folders of those (`PARENTS` levels), any file could be named `model.py`, so a
 file counts there only if the caller confirms that it is the recorded one.
 
-*Quoted lines* are those in stack traces, for a file that is not on this machine. A quoted text is
-untrusted: it may be of any length and contain control characters.
-
-A stack trace contains the text of every line it names. If a local file has other text there, it is
-another version than the ETRecord was made from, and costs would be displayed next to the wrong
-lines.
+A stack trace contains the text of every line it names (*quoted lines*, untrusted). If a local file
+has other text there, it is another version than the ETRecord was made from, and costs would be
+displayed next to the wrong lines.
 """
 
 from __future__ import annotations

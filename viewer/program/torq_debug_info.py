@@ -1,8 +1,7 @@
 """Reads Torq debug info from an MLIR text: actions, NSS jobs and tasks of dispatches.
 
 `torq-compile --torq-debug-info=DIR` writes one `<dispatch>.mlirb` per dispatch: the module after
-all lowering. This module reads it in generic form with locations (see
-`viewer.formats.source.mlir`). Only these attributes and operands of the operations are used:
+all lowering, read here in generic form with locations. Attributes of the operations that count:
 
     "torq-action-id"   on each step of the runtime: memref.alloc, torq_hl.host_copy,
                        torq_hl.start_program, torq_hl.wait_program; a profile's action_id
@@ -12,13 +11,10 @@ all lowering. This module reads it in generic form with locations (see
     "torq-async-duration-cycles"                       on torq_hw.*_start
 
 An action that starts a program names the invocation as its first operand, and so its job. In the
-tasks of a job, in the order in which jobs are started, `torq_hw.dma_in_start` starts work on its
-unit and `torq_hw.dma_in_wait` ends the oldest open work of that unit, possibly in a later task or
-job. The same applies to dma_out, cdma, css, and to each slice unit. Work starts with the task that
-starts it, ends with the task that waits for it, and is ready after its own duration. Cycles exist
-only if the profiling pass ran (`--torq-enable-profiling`).
-
-Any text is accepted: unexpected data is counted, never raised.
+tasks of a job, `torq_hw.dma_in_start` starts work on its unit and `torq_hw.dma_in_wait` ends the
+oldest open work of that unit, possibly in a later task or job; so do dma_out, cdma, css, and each
+slice unit. Cycles exist only if the profiling pass ran (`--torq-enable-profiling`). Unexpected data
+is counted, never raised.
 """
 
 from __future__ import annotations

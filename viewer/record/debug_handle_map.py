@@ -1,15 +1,13 @@
 """Builds and writes debug handle maps: the operators behind each of a delegate's identifiers.
 
-A delegate's `preprocess()` registers, ahead of time, every identifier that it will log, with the
-nodes behind it. The map goes into executorch's `PreprocessResult(debug_handle_map=...)` or into a
-separate file. Methods and results are those of the builder that ExecuTorch documents (devtools,
-delegate debugging), so that either can replace the other. This one needs no torch: torch.fx nodes
-are read through their `meta`, so any object with such a `meta` works: `debug_handle`, and for names
-`nn_module_stack`, `stack_trace` and `torch_fn`, as set by torch.export. `viewer` graph nodes and
-operators have the same information in their fields.
+A delegate's `preprocess()` registers every identifier that it will log, with the nodes behind it.
+Methods and results are those of the builder that ExecuTorch documents (devtools, delegate
+debugging), so that either can replace the other. This one needs no torch: any object with the
+`meta` that torch.export sets is a node (`debug_handle`, and for names `nn_module_stack`,
+`stack_trace` and `torch_fn`), and so are `viewer` graph nodes and operators.
 
-A file explains a delegate's identifiers for any profile. It replaces an ETRecord if there is none,
-for example for the CSV of a simulator. JSON:
+A file explains a delegate's identifiers for any profile, for example for the CSV of a simulator.
+`viewer.formats.executorch.debug_handle_map` reads its JSON:
 
     {"opscope_debug_handle_map": 1,
      "methods": {"forward": {"0": {"delegate": "ToyNpu",
@@ -17,12 +15,10 @@ for example for the CSV of a simulator. JSON:
      "operators": {"1": {"target": "aten.addmm.default", "name": "linear", "module": "head.fc",
                          "file": "/home/user/model.py", "line": 12}}}
 
-For each method, `methods` has delegate instances by the instruction id of their DELEGATE_CALL, or
-by "*" if it is not known or the map applies to all calls. Entries are pairs, because the
-identifiers 10 and "10" differ. `operators` describes the operator of a debug handle, with only the
-known fields: `name` is its display name, `target` the graph node's operator or a list of several,
-`module` the path of the innermost module, `file` and `line` the user's own line. Read by
-`viewer.formats.executorch.debug_handle_map`.
+A method has delegate instances by the instruction id of their DELEGATE_CALL, or by "*" if it is not
+known or the map applies to all calls. Entries are pairs, because the identifiers 10 and "10"
+differ. Of an operator, `name` is its display name, `target` the graph node's operator or a list of
+several, `module` the path of the innermost module, `file` and `line` the user's own line.
 """
 
 from __future__ import annotations

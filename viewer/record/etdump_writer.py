@@ -1,17 +1,15 @@
 """Writes logged events as an ETDump, the profile format of ExecuTorch (.etdp).
 
 devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch specifies the layout, which has not changed
-since release 0.4: a flatbuffer with a size prefix and the identifier "ED00".
-
-The `flatbuffers` package builds the head: the root, the runs, their names and allocators. numpy
-writes the events as records of one shape: for a million events this takes 0.2 s, while the package
-takes 18 s (18 µs per event). References in a flatbuffer point forward, so the order in the file is:
+since release 0.4. The `flatbuffers` package builds the head: the root, the runs, their names and
+allocators. numpy writes the events as records of one shape: for a million events this takes 0.2 s,
+while the package takes 18 s. References in a flatbuffer point forward, so the order is:
 
     head | per run: the number of its events, references to them | vtables | batch | batch ...
 
 A batch has a record of 48 bytes for each of its events, then its texts in the order they were
-logged. A record is an `Event` of 8 bytes and its target, with room for every field; its vtable
-states which fields exist. No event has both a name and an identifier, so these share a field.
+logged. A record has room for every field; its vtable states which exist. No event has both a name
+and an identifier, so these share a field.
 """
 
 from __future__ import annotations

@@ -9,14 +9,12 @@ The methods are those of ExecuTorch's EventTracer (runtime/core/event_tracer.h),
 
 The file format has these limits:
 
-* Only completed events are written. An event that was never ended, or that ended before it started
-  because the clock went backwards, is left out, because its duration is unknown. `write` warns
-  about them.
+* An event that was never ended, or that ended before it started because the clock went backwards,
+  is left out, because its duration is unknown. `write` warns about them.
 * Events are in the order in which they ended, whatever their thread, and readers put an event into
   the next call that ends. So concurrent inferences need one tracer each.
-* A delegate's event belongs to an instruction: that of the call that is open in its thread. A
-  worker thread has no open call and must pass `instruction_id`; otherwise the event is outside any
-  call.
+* A delegate's event belongs to the call that is open in its thread. A worker thread has none and
+  must pass `instruction_id`; otherwise the event is outside any call.
 * Times are integers without a unit, and readers interpret them as ns. Times in `us`, `ms` and `s`
   are converted exactly. Cycles are written unchanged: open such an ETDump with
   `opscope --clock run.etdp=800MHz`, or in the Inspector with both its time scales set to CYCLES.

@@ -1,9 +1,7 @@
 """What is recorded, and the folder it gets into: programs, sessions and files. Runs nothing.
 
-Sessions of A and B run in turn. The next one is of the arm with fewer whole sessions, A first: so
-whole sessions stay in turn, A B A B, also after some failed or the recording was stopped.
-
-`compare`, `fleet build` and the window open the folder as it is:
+Sessions of A and B run in turn, also after some failed: the next one is of the arm with fewer whole
+sessions, A first. `compare`, `fleet build` and the window open the folder as it is:
 
     a/001.etdp  a/001.run.json    a session of A, and how it ran; b/002.etdp ... of B; .csv of Torq
     a/model.pte  a/model.etrecord the program, and its ETRecord if there is one beside it

@@ -1,14 +1,10 @@
 """Reads how a session ran, `NNN.run.json` beside its profile, and places it on the device's clock.
 
-Only what a comparison and the axis of its times need. A file that is missing, damaged or of another
-tool says nothing.
-
 ExecuTorch counts ns of CLOCK_MONOTONIC from the start of its process, so a dump does not say when
 that was. The device's time before an inference is at most that of its start, and the time after it
-at least that of its end. Each gives a bound of the offset between the two clocks; all of them
-together give an interval, which gets narrow with many inferences, as one of them is called and
-returns at once. If the bounds contradict each other, the times are of something else, and nothing
-is stated.
+at least that of its end: bounds of the offset between the two clocks, which get narrow with many
+inferences. If they contradict each other, the times are of something else, and nothing is stated.
+So it is with a file that is missing, damaged or of another tool.
 """
 
 from __future__ import annotations

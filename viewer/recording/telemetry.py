@@ -2,11 +2,8 @@
 
 What a device does not state is None, never 0. Linux and Android state it as small files below /sys
 and /proc. One command prints them all as lines "path:value", and Android's services add what apps
-may not read there.
-
-With `--alongside perfetto`, a whole Android device is traced meanwhile. The commands are of the
-shell there. Perfetto may read no file of the shell, so it gets its configuration through a pipe,
-and it may only write to a folder of its own.
+may not read there. Perfetto on Android (`--alongside perfetto`) may read no file of the shell, so
+it gets its configuration through a pipe, and it may only write to a folder of its own.
 """
 
 from __future__ import annotations

@@ -1,20 +1,12 @@
 """MLIR source locations, in every form that MLIR prints.
 
-`parse_location` reads what `Location::print` writes in full form (no `#loc` aliases):
-
     loc("m.mlir":18:11)   loc("m.mlir":1:2 to 3:4)   loc("m.mlir":1:2 to :9)
     loc(callsite(CALLEE at CALLER))   loc(fused<METADATA>[A, B])   loc("name"(CHILD))   loc(unknown)
+    @L13C10+@L11C10     in Torq's annotated profiles: the file is the compiler's input
 
-and the short form of Torq's annotated profiles, which omits the file, because it is the compiler's
-input: `@L13C10+@L11C10`.
-
-It never raises. Any other text becomes an `UnknownLocation` that contains the text.
-
-An MLIR text may have aliases of locations: `#loc3 = loc("m.mlir":11:10)`, used as `loc(#loc3)`.
-MLIR prints them unless given --mlir-print-local-scope. An alias stands for the contents of the
-`loc(...)` that defines it, which may use other aliases:
-
-    #loc5 = loc(fused[#loc3, callsite(#loc4 at #loc1)])
+Any other text becomes an `UnknownLocation` that contains the text. MLIR prints aliases unless given
+--mlir-print-local-scope. An alias stands for the contents of the `loc(...)` that defines it, which
+may use other aliases: `#loc5 = loc(fused[#loc3, callsite(#loc4 at #loc1)])`.
 """
 
 from __future__ import annotations
