@@ -354,7 +354,6 @@ def write_parquet(table: pa.Table, path: str) -> None:
 
 
 def _array(pa: Any, column: pd.Series[Any]) -> Any:
-    """Return a column as an array of Arrow."""
     values = column.array
     if isinstance(values, pd.Categorical):
         codes = values.codes

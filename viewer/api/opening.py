@@ -170,7 +170,6 @@ def _columns(option: Option) -> list[str]:
 
 
 def _texts(option: Option) -> list[str]:
-    """Return an option as the texts of a command line."""
     if isinstance(option, str):
         return [option]
     if isinstance(option, Mapping):

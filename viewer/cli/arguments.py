@@ -199,8 +199,6 @@ def add_max_memory(parser: argparse.ArgumentParser | argparse._ArgumentGroup) ->
 
 
 class _MaxMemory(argparse.Action):
-    """Sets the limit of the memory budget."""
-
     def __call__(
         self,
         parser: argparse.ArgumentParser,

@@ -74,7 +74,6 @@ def _answer(command: str, arguments: list[str]) -> int:
 
 
 def _place_of(error: Exception) -> str:
-    """The file and the line that raised an error."""
     import traceback
 
     last = traceback.extract_tb(error.__traceback__)[-1]

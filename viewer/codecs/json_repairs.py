@@ -245,7 +245,6 @@ class RepairedObjects:
     """
 
     def __init__(self, before: Objects) -> None:
-        """Repair some objects."""
         self._data: Bytes = before.data[: before.size]
         self._text, self._begin = before.text, before.begin
         self._strings = strings = _Strings(before)

@@ -306,7 +306,6 @@ def _distinct_texts(column: Any) -> Iterable[str]:
 
 
 def _values(column: Any, part: slice) -> list[Any]:
-    """Some values of a list, array or Series."""
     selected = column[part]
     values: list[Any] = selected.tolist() if hasattr(selected, "tolist") else selected
     return values

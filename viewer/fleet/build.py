@@ -210,8 +210,6 @@ def _is_read(lake: Lake, source: str) -> bool:
 
 
 class _Build:
-    """One build of a lake."""
-
     def __init__(self, session: LakeSession, options: BuildOptions, report: Told) -> None:
         self._session, self._lake = session, session.lake
         self._given, self._told = options, report

@@ -363,7 +363,6 @@ def _kind_of(record: Program | Executable) -> str:
 
 
 def _logged_by_scope(trace: Trace) -> dict[int, set[_Token]]:
-    """Return what all runs of each scope logged."""
     tokens: dict[int, set[_Token]] = {}
     for run in signatures(trace):
         tokens.setdefault(run.scope, set()).update(_logged(run.identities))
@@ -371,7 +370,6 @@ def _logged_by_scope(trace: Trace) -> dict[int, set[_Token]]:
 
 
 def _logged(identities: LoggedIdentities) -> Iterator[_Token]:
-    """Yield what a run logged."""
     for instruction, operators in identities.kernels.items():
         yield instruction, _ANY  # a pass may have put another kernel there
         for operator in operators:

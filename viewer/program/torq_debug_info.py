@@ -164,7 +164,6 @@ class _Parts:
 
 
 def _drafts(parts: _Parts) -> list[_Draft]:
-    """Collect the operations of each dispatch; other dialects are skipped."""
     drafts: dict[int, _Draft] = {}  # the line of a function -> its dispatch
     # the innermost task and program around each operation, or the operation itself
     task_of: list[int] = []

@@ -343,8 +343,6 @@ def record(
 
 
 class _Recorder:
-    """One recording."""
-
     def __init__(
         self,
         plan: Plan,

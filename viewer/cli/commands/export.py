@@ -123,7 +123,6 @@ def _export(
     suffixes: tuple[str, ...],
     span: tuple[int, int] | None,
 ) -> int:
-    """Write one file of all inputs."""
     if not chosen.output.lower().endswith(suffixes):
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
     if chosen.raw and not chosen.output.lower().endswith(_TEXT_SUFFIXES):

@@ -51,7 +51,6 @@ def run(arguments: list[str]) -> int:
 
 
 def _report(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
-    """Write the report."""
     output = chosen.output or ""
     markdown = chosen.markdown or output.lower().endswith(_MARKDOWN)
     if not markdown and not output:

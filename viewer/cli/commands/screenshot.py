@@ -66,7 +66,6 @@ def run(arguments: list[str]) -> int:
 
 
 def _save(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
-    """Save the image."""
     try:
         size = _size(chosen.size)
         visible = parse_range(chosen.range) if chosen.range else None

@@ -280,7 +280,6 @@ class SliceArguments:
         self._arguments.append(piece)
 
     def _add_event(self, renamed: Callable[[Codes], Bools] | None) -> None:
-        """Add the original names of slices that are shown under another name."""
         source, slices, rows = self._source, self._slices, self._own
         names, strings = source.trace.strings, self._strings
         if self._stated.event is not None:
@@ -303,7 +302,6 @@ class SliceArguments:
         self._add_where(other, lambda part: Varints(event_iid[slices.name[part]], event_arg))
 
     def _add_label(self) -> bool:
-        """Add the labels of slices that are written under their own names, if there are any."""
         source, slices = self._source, self._slices
         names, labels, of = source.trace.strings, source.label_strings, source.labels
         is_again = bool(source.trace.provenance) and LABEL in slices.columns
@@ -327,7 +325,6 @@ class SliceArguments:
         return True
 
     def _add_run(self) -> None:
-        """Add the number of the inference in which a slice starts."""
         trace = self._source.trace
         if self._stated.run is not None:
             self._arguments.append(self._stated_argument("run", self._stated.run))
@@ -351,7 +348,6 @@ class SliceArguments:
         self._add_where(lambda rows: has_ticks[rows], lambda rows: Varints(ticks(rows), head))
 
     def _add_timing(self) -> None:
-        """Add where the times of slices come from that are not simply measured."""
         timing = timings(self._slices)
         column = Column(timing, timing != 0, TIMING_TEXTS)
         if len(present := with_value(self._own, column)):

@@ -259,7 +259,6 @@ class SlicePackets:
         return self._correlation_id(same) if same else b""
 
     def _correlation_id(self, text: str) -> bytes:
-        """Encode a text as a correlation ID."""
         number = self._strings.correlation(text)
         return bytes(pb.TrackEvent(correlation_id_str_iid=number).SerializeToString())
 

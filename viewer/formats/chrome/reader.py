@@ -163,8 +163,6 @@ def _zeros(integers: Mapping[tuple[str, ...], int]) -> tuple[ClockZero, ...]:
 
 
 class _Reader:
-    """The events of one file, and the slices built from them."""
-
     def __init__(
         self, path: str, source: PackedFile, progress: Progress, cancelled: Cancelled
     ) -> None:
@@ -487,7 +485,6 @@ class _Reader:
         return ns + (ps >= 500)
 
     def _in_whole_ns(self, slices: EventSlices) -> EventSlices:
-        """Slices whose starts and durations are rounded to ns."""
         if self._builder.clock.unit != "ps":
             return slices
         self._builder.clock = Clock(zeros=self._builder.clock.zeros)

@@ -114,8 +114,6 @@ FORMAT = format_of("executorch.debug_handle_map")
 
 
 class _Reader:
-    """Reads one file."""
-
     def __init__(self, path: str, parsed: Parsed, cancelled: Cancelled) -> None:
         self._path = path
         self._cancelled = cancelled

@@ -95,8 +95,6 @@ class _OnlyStatistics(Exception):
 
 
 class _Table:
-    """The rows read so far."""
-
     def __init__(self, path: str, builder: TraceBuilder, names: Sequence[str]) -> None:
         self._path = path
         self._at = {name: i for i, name in enumerate(names)}

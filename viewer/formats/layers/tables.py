@@ -694,7 +694,6 @@ def _rows_of(item: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _cell(value: Any) -> str:
-    """A value of JSON as the text of a cell."""
     if value is None:
         return ""
     if isinstance(value, str):

@@ -305,5 +305,4 @@ def _thread_name(thread: Thread) -> str:
 
 
 def _name_of(stated: Any) -> str:
-    """The name in a ProcessDescriptor."""
     return as_text(stated.process_name or (stated.cmdline[0] if stated.cmdline else ""))

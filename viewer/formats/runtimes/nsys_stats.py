@@ -91,8 +91,6 @@ def _report(cells: Sequence[str]) -> _Report | None:
 
 
 class _Reading:
-    """The rows of all reports of a file."""
-
     def __init__(self, path: str, builder: TraceBuilder, rows: TableRows) -> None:
         self.reports = 0
         self._builder, self._rows = builder, rows
@@ -170,7 +168,6 @@ class _Reading:
 
 
 def _others(report: _Report, row: Sequence[str], used: tuple[int, ...]) -> dict[str, str]:
-    """The cells that are arguments, by their headings."""
     return {
         report.headings[column]: cell
         for column, cell in enumerate(row)

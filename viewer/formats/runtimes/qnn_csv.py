@@ -70,8 +70,6 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 
 class _Events:
-    """The rows so far, as groups."""
-
     def __init__(self, builder: TraceBuilder, rows: TableRows) -> None:
         self.groups: list[Group] = []
         self._builder, self._rows = builder, rows

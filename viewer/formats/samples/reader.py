@@ -76,7 +76,6 @@ _NO_BEGIN = "frame that is closed and not opened: left out"
 
 
 def _read_speedscope(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> None:
-    """Read all profiles of a file. Raises UnreadableFile and ReadCancelled."""
     data = json_of(builder, progress, cancelled)
     profiles = [mapping(entry) for entry in sequence(data.get("profiles"))]
     if not profiles:
@@ -118,8 +117,6 @@ def _counted_clock(unit: str) -> Clock:
 
 
 class _Speedscope:
-    """Adds the slices of one file."""
-
     def __init__(self, builder: TraceBuilder, frames: list[Frame]) -> None:
         self._builder, self._frames = builder, frames
         self._tree = StackTree()
@@ -211,7 +208,6 @@ _NO_TIME = "sample without a time: left out"
 
 
 def _read_cpu_profile(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> None:
-    """Read the samples of a file. Raises UnreadableFile and ReadCancelled."""
     data = json_of(builder, progress, cancelled)
     tree = CpuNodes()
     tree.add(sequence(data.get("nodes")))
@@ -312,7 +308,6 @@ _NO_USABLE_TIME = "sample without a usable time: left out"
 
 
 def _read_firefox(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> None:
-    """Read the samples of all threads. Raises UnreadableFile and ReadCancelled."""
     data = json_of(builder, progress, cancelled)
     shared = mapping(data.get("shared"))
     threads = [mapping(thread) for thread in sequence(data.get("threads"))]
@@ -420,7 +415,6 @@ def _is_collapsed(data: bytes) -> bool:
 
 
 def _read_collapsed(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> None:
-    """Read the stacks of a file. Raises UnreadableFile and ReadCancelled."""
     builder.clock = _counted_clock("sample")
     tree, names = StackTree(), dict[bytes, int]()
     nodes, weights = list[int](), list[int]()

@@ -290,7 +290,6 @@ class PlainRows:
         self.builder.problem(NUL, block.nuls, where)
 
     def _times(self, texts: TextColumn, unit: str) -> Cells:
-        """The times of every row in a column."""
         cells = self._numbers.parse(texts.distinct, unit)
         codes = texts.codes
         return Cells(cells.ns[codes], cells.ps[codes], cells.usable[codes], cells.meaning[codes])
@@ -618,7 +617,6 @@ def _packed(path: str, rows: PlainRows) -> _Parts:
 
 
 def _skip(file: LineFile, rows: PlainRows) -> None:
-    """Read the lines before the first row."""
     nuls = sum(file.readline(_HEADER_LIMIT).count(b"\0") for _ in range(rows.layout.lines))
     rows.builder.problem(NUL, nuls, "before the first row")
 

@@ -346,7 +346,6 @@ class SliceRows:
                 )
 
     def _tracks(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
-        """The track of every row; tracks are numbered by first appearance."""
         process, thread = codes["process"], codes["thread"]
 
         def number(row: int) -> int:

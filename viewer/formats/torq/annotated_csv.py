@@ -353,7 +353,6 @@ class _Rows:
         )
 
     def _keys(self, drawn: _Drawn, names: Sequence[str]) -> Codes:
-        """The key of every slice."""
         has_action, has_job = drawn.has_action.tolist(), drawn.has_job.tolist()
         keys = (
             self._key(
@@ -373,7 +372,6 @@ class _Rows:
         return np.fromiter(keys, np.uint32, len(names))
 
     def _columns(self, drawn: _Drawn, column: dict[str, Codes]) -> dict[str, Column]:
-        """The columns of each slice, from its rows."""
         count = len(drawn.row)
         columns = {
             OPERATIONS: Column.of_texts([", ".join(operation) for operation in drawn.operations]),

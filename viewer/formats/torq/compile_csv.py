@@ -345,7 +345,6 @@ class _Rows:
         return builder.build()
 
     def _block(self, matches: Sequence[tuple[str, ...]]) -> CellBlock:
-        """Convert the pattern's matches to columns."""
         cells = list(zip(*matches, strict=True)) or [()] * 6
         numbers, kind = cells[1:3], None
         if self._has_header:

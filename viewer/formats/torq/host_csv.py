@@ -423,7 +423,6 @@ class _Slices:
         return names[which], keys[which]
 
     def _columns(self, rows: Ints) -> dict[str, Column]:
-        """The columns of some rows."""
         events = self._events
         action = events.action[rows]
         columns = {ACTION_ID: Column(np.maximum(action, 0), action >= 0)}

@@ -179,8 +179,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class _Report:
-    """Prints progress and failures to stderr."""
-
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
         self._line = ProgressLine()

@@ -219,7 +219,6 @@ def _compose(
 def _tracks(
     builder: TraceBuilder, process: str, titles: list[str], lane: Ints, clock: Ints
 ) -> Ints:
-    """The track of every run: one thread per method and clock."""
     of_run = list(zip(lane.tolist(), clock.tolist(), strict=True))
     tracks = {}
     for on, since in sorted(set(of_run)):
@@ -252,7 +251,6 @@ def _gap_keys(
 
 
 def _ordered(column: Column, order: Ints) -> Column:
-    """Reorder a column of the events; the gaps, numbered after them, have no value."""
     is_event = order < len(column.values)
     if is_event.all():
         return column.taken(order)

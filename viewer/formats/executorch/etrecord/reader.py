@@ -90,8 +90,6 @@ FORMAT = format_of("executorch.etrecord.reader")
 
 
 class _Reader:
-    """Reads one ETRecord."""
-
     def __init__(self, path: str, members: Members, cancelled: Cancelled) -> None:
         self._path = path
         self._members = members

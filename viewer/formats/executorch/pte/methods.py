@@ -341,7 +341,6 @@ class _Instructions:
         return [tuple(instructions[a:b]) for a, b in pairwise(ends)]
 
     def _columns(self) -> _Columns:
-        """Read the tables of all instructions."""
         tables, problems = self._tables, self._problems
         stated = self._found.tables.numbers(0, np.uint8, 0).astype(np.int64)
         contents = self._found.tables.targets(1)

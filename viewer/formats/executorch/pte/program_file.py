@@ -96,7 +96,6 @@ def _bundled_program(content: LazyBytes) -> tuple[int, int]:
 
 
 def _with_header(path: str, content: LazyBytes, base: int, size: int) -> Container:
-    """Read the extended header, if there is one."""
     position = _HEADER_AT
     if content.raw(position, position + 4) != _HEADER:
         return Container(content, base, len(content), 0, 0, size)
