@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.builders.equal_traces import differences
-from viewer.codecs.column_file import ColumnFile, DamagedFile, NotStorable, write_columns
-from viewer.codecs.packed_values import Packer, unpacked
+from viewer.codecs.column_file import (
+    ColumnFile,
+    DamagedFile,
+    NotStorable,
+    Packer,
+    unpacked,
+    write_columns,
+)
 
 
 class Color(IntEnum):

@@ -19,8 +19,7 @@ from tests.builders.equal_traces import differences
 from tests.paths import DATA, ROOT, SAMPLES
 from tests.reliability.fuzz.kinds import KINDS
 from tests.reliability.fuzz.values import Dice
-from viewer.codecs.column_file import ColumnFile, DamagedFile, write_columns
-from viewer.codecs.packed_values import Packer
+from viewer.codecs.column_file import ColumnFile, DamagedFile, Packer, write_columns
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, column_cache, head_of, open_file
 from viewer.formats.column_cache import CACHE, trace_in

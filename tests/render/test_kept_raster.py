@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders import many_slices
-from viewer.codecs.column_file import ColumnFile, write_columns
-from viewer.codecs.packed_values import Packer, unpacked
+from viewer.codecs.column_file import ColumnFile, Packer, unpacked, write_columns
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.raster import KeptRaster, RowRaster

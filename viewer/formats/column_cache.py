@@ -168,8 +168,7 @@ class ColumnCache:
         if unsaved is None or not self.folder:
             return False
         from viewer.codecs.atomic_file import WriteCancelled
-        from viewer.codecs.column_file import NotStorable, size_of_columns, write_columns
-        from viewer.codecs.packed_values import Packer
+        from viewer.codecs.column_file import NotStorable, Packer, size_of_columns, write_columns
         from viewer.model.trace import Trace
 
         packer = Packer()
@@ -193,8 +192,7 @@ class ColumnCache:
             opened = self._opened.get(slices)
         if opened is None or name not in opened.file.content:
             return None
-        from viewer.codecs.column_file import DamagedFile
-        from viewer.codecs.packed_values import unpacked
+        from viewer.codecs.column_file import DamagedFile, unpacked
 
         try:
             return unpacked(opened.file, opened.file.content[name], hint)
@@ -285,8 +283,7 @@ CACHE = ColumnCache()
 
 def trace_in(file: ColumnFile) -> Trace:
     """Return the trace in a file of columns that fit one another. Raises DamagedFile."""
-    from viewer.codecs.column_file import DamagedFile
-    from viewer.codecs.packed_values import unpacked
+    from viewer.codecs.column_file import DamagedFile, unpacked
     from viewer.model.trace import Trace
     from viewer.model.trace_checks import require_fitting
 

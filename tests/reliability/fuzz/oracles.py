@@ -33,8 +33,7 @@ from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.groups import GroupKey, groups
 from viewer.analysis.statistics.events import event_statistics
 from viewer.api.session_queries import complaint_of, kept_queries
-from viewer.codecs.column_file import ColumnFile, DamagedFile
-from viewer.codecs.packed_values import unpacked
+from viewer.codecs.column_file import ColumnFile, DamagedFile, unpacked
 from viewer.codecs.reading import UnreadableFile
 from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart
 from viewer.export.perfetto.writer import write_perfetto

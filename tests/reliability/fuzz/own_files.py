@@ -194,8 +194,7 @@ _ALIGNED = 64
 @cache
 def _columns_of(sample: str) -> bytes:
     """Return a profile and its raster as a file of columns."""
-    from viewer.codecs.column_file import write_columns
-    from viewer.codecs.packed_values import Packer
+    from viewer.codecs.column_file import Packer, write_columns
     from viewer.formats import open_file
     from viewer.model.trace import Trace
     from viewer.render.raster import KeptRaster, RowRaster

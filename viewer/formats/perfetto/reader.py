@@ -15,9 +15,8 @@ protos/perfetto/trace/track_event/*.proto:
   below their outermost track; overlapping slices of one track go to lanes (`track_order`);
 * state of packet sequences: interned data, defaults, lost packets;
 * clocks: times are converted if a snapshot relates their clock to that of the trace;
-* samples of stacks (`perf_samples`); of Android and Linux atrace (`atrace`),
-  threads on CPUs and their states (`sched`), stages of GPUs (`gpu_stages`), names of processes and
-  packages;
+* samples of stacks (`perf_samples`); of Android and Linux atrace (`atrace`), threads on CPUs and
+  their states (`ftrace`), stages of GPUs (`gpu_stages`), names of processes and packages;
 * flows: from each event of an id to the next one in time, until an event ends it; from `bind_id`
   with a direction, and from legacy events of phases s, t and f.
 

@@ -15,12 +15,11 @@ from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats.perfetto.assembly import Assembly
 from viewer.formats.perfetto.atrace import Atrace
 from viewer.formats.perfetto.damage import DAMAGED, may_be
-from viewer.formats.perfetto.ftrace import FtraceEvents
+from viewer.formats.perfetto.ftrace import FtraceEvents, cpu_clocks, sched_slices
 from viewer.formats.perfetto.gpu_stages import GpuStages
 from viewer.formats.perfetto.packets import Packets, last, packets_of
 from viewer.formats.perfetto.perf_samples import PerfSamples
 from viewer.formats.perfetto.recording import Recording
-from viewer.formats.perfetto.sched import cpu_clocks, sched_slices
 from viewer.formats.perfetto.sequences import LATEST, as_text, clock_name, parsed, sum_times
 from viewer.formats.perfetto.track_events import TrackEvents
 from viewer.model.trace import Trace

@@ -14,12 +14,17 @@ from viewer.formats.event_pairs import BEGIN, COMPLETE, END, POINT
 from viewer.formats.perfetto.annotations import EVENT, Annotations, codes_of, interned
 from viewer.formats.perfetto.argument_columns import INT, TEXT
 from viewer.formats.perfetto.counters import CounterEvents, EventPlaces
-from viewer.formats.perfetto.flows import FlowIds
-from viewer.formats.perfetto.legacy_events import ASYNC, FLOW, LegacyEvents, LegacyKinds, kinds_of
+from viewer.formats.perfetto.legacy_events import (
+    ASYNC,
+    FLOW,
+    FlowIds,
+    LegacyEvents,
+    LegacyKinds,
+    kinds_of,
+)
 from viewer.formats.perfetto.opscope_exports import RUN_CATEGORY, UNITS, about_flows
 from viewer.formats.perfetto.packets import last
-from viewer.formats.perfetto.recording import Recording
-from viewer.formats.perfetto.relative_times import INSTRUCTIONS, THREAD_TIME, TIME
+from viewer.formats.perfetto.recording import INSTRUCTIONS, THREAD_TIME, TIME, Recording
 from viewer.formats.perfetto.sequences import LEGACY_CLOCK
 from viewer.formats.perfetto.tracks import BUILTIN_COUNTERS
 from viewer.formats.text_rows import GrowingColumn
