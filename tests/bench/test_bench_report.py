@@ -5,10 +5,10 @@ import time
 import pytest
 
 from tests.builders import bench_sizes, many_slices
+from tests.builders.workspaces import export
 from viewer.formats import open_file
 from viewer.html_report.contents import MOST_BYTES
 from viewer.html_report.report import write_report
-from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.nightly

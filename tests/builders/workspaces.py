@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 
 from tests.paths import SAMPLES
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.program import Program
+from viewer.workspace.exports import prepare
 from viewer.workspace.workspace import Workspace
 
 DATA = Path(__file__).parents[1] / "data"
@@ -81,3 +83,8 @@ def handles(workspace: Workspace) -> list[tuple[int, ...]]:
     links = workspace.links(trace).links
     order = np.argsort(trace.slices.source_row)
     return [links[k].handles for k in trace.slices.key[order].tolist()]
+
+
+def export(workspace: Workspace, path: str, **options) -> int:
+    """Write what is open to a file. options: as for `prepare`."""
+    return prepare(workspace, path, **options)(no_progress, never_cancelled)

@@ -14,14 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet as reader
 
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import ROOT
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.export import table_files
 from viewer.export.table_files import write_parquet, write_table
 from viewer.model.trace import Column
 from viewer.tables.columns import RowPlaces, SharedColumn
-from viewer.workspace.exports import export
 
 DATA = ROOT / "tests" / "data"
 ATTENTION = [

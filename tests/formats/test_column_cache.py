@@ -16,6 +16,7 @@ import pytest
 
 import viewer.formats
 from tests.builders.equal_traces import differences
+from tests.builders.workspaces import export
 from tests.paths import DATA, ROOT, SAMPLES
 from tests.reliability.fuzz.kinds import KINDS
 from tests.reliability.fuzz.values import Dice
@@ -25,7 +26,7 @@ from viewer.formats import choose, column_cache, head_of, open_file
 from viewer.formats.column_cache import CACHE, trace_in
 from viewer.model.trace import Trace
 from viewer.model.trace_checks import require_fitting_values
-from viewer.workspace.exports import NothingToExport, export, of_whole_columns, prepare
+from viewer.workspace.exports import NothingToExport, of_whole_columns, prepare
 from viewer.workspace.workspace import Workspace
 
 FILES = sorted(

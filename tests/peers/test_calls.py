@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from tests.builders.call_traces import Paths
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import DATA, ROOT
 from tests.peers.events import name_of_group
 from tests.peers.trace_processor import TraceProcessor
@@ -30,7 +30,6 @@ from viewer.analysis.links.linker import unlinked
 from viewer.formats import open_file
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Trace
-from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow

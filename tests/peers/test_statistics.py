@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import DATA
 from tests.peers.events import name_of_group
 from tests.peers.trace_processor import TraceProcessor
@@ -16,7 +16,6 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.times import tick_to_ns
-from viewer.workspace.exports import export
 
 pytestmark = pytest.mark.slow
 

@@ -5,9 +5,9 @@ import csv
 import pytest
 from pyarrow import parquet
 
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import DATA
-from viewer.workspace.exports import NothingToExport, export
+from viewer.workspace.exports import NothingToExport
 from viewer.workspace.workspace import Workspace
 
 

@@ -11,7 +11,7 @@ from pyarrow import parquet
 import viewer
 from tests.builders.command_line import run
 from tests.builders.profiles import ATTENTION
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import ROOT
 from viewer.fleet import schemas
 from viewer.fleet.rows import ProfileRows, arrow_table
@@ -19,7 +19,6 @@ from viewer.gui.panels.base.group_rows import group_contents
 from viewer.gui.panels.base.table import ColumnKind
 from viewer.tables.catalog import ANSWERS, TABLES
 from viewer.tables.columns import ColumnSpec
-from viewer.workspace.exports import export
 
 sys.path.insert(0, str(ROOT / "packaging"))
 import api_reference

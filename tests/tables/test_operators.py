@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import SAMPLES
 from viewer.analysis.cost.costs import Costs
-from viewer.workspace.exports import NothingToExport, export
+from viewer.workspace.exports import NothingToExport
 
 SAMPLE = SAMPLES / "attention_xnnpack"
 DUMP, RECORD = SAMPLE / "attn_xnnpack_x5.etdp", SAMPLE / "attn_teal_xnnpack.etrecord"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import DATA, ROOT
 from viewer import SCHEMA, __version__
 from viewer.model.times import ticks_to_ns
@@ -28,7 +28,6 @@ from viewer.tables.slices import (
     slice_columns,
     start_fractions,
 )
-from viewer.workspace.exports import export
 
 ATTENTION = ROOT / "resources/samples/attention_xnnpack"
 # A dump with its record, a profile of an NPU, a trace of another tool, and a delegate that has a

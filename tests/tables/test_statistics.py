@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import DATA, SAMPLES
 from viewer.analysis.statistics.group_table import Group, Spreads
 from viewer.model.quantiles import grouped
 from viewer.tables.statistics import group_row
-from viewer.workspace.exports import NothingToExport, export
+from viewer.workspace.exports import NothingToExport
 from viewer.workspace.workspace import Workspace
 
 ATTENTION = [

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import DATA
 from tests.peers.trace_processor import TraceProcessor
 from viewer.analysis.flows.slice_flows import FlowIndex
@@ -23,7 +23,7 @@ from viewer.model.queries import ranks
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Trace
 from viewer.resources import SAMPLES
-from viewer.workspace.exports import TABLES, NothingToExport, export
+from viewer.workspace.exports import TABLES, NothingToExport
 from viewer.workspace.perfetto_export import ExportFlows, perfetto_source
 from viewer.workspace.snapshot import Snapshot, process_name
 from viewer.workspace.workspace import Workspace

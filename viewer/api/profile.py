@@ -362,9 +362,11 @@ class Profile(ProfileTables):
             ValueError: For another suffix, or one of the open files.
         """
         from viewer.api.outputs import output_path
-        from viewer.workspace.exports import PERFETTO_SUFFIXES, export
+        from viewer.codecs.reading import never_cancelled, no_progress
+        from viewer.workspace.exports import PERFETTO_SUFFIXES, prepare
 
-        export(self.workspace, output_path(path, PERFETTO_SUFFIXES, self.files))
+        job = prepare(self.workspace, output_path(path, PERFETTO_SUFFIXES, self.files))
+        job(no_progress, never_cancelled)
 
     def to_parquet(self, folder: str | os.PathLike[str]) -> dict[str, str]:
         """Write every table that has rows to `<folder>/<table>.parquet`.

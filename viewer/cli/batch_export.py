@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from viewer.cli.arguments import internal_error
 from viewer.codecs.atomic_file import remove_parts
 from viewer.codecs.memory_budget import BUDGET
-from viewer.codecs.reading import FileTooLarge, UnreadableFile
+from viewer.codecs.reading import FileTooLarge, UnreadableFile, never_cancelled, no_progress
 from viewer.fleet.engine import LocalProcesses, undivided
 from viewer.fleet.sources import MOST_RECORDS, RecordIndex, find_profiles
 from viewer.formats import open_file
@@ -25,7 +25,7 @@ from viewer.formats.memory import retain_freed
 from viewer.model.trace import Trace
 from viewer.program.executables import Executable
 from viewer.program.program import Program
-from viewer.workspace.exports import NothingToExport, export
+from viewer.workspace.exports import NothingToExport, prepare
 from viewer.workspace.workspace import Workspace
 
 _KEPT_RECORDS = 8  # cache size per process, since the profiles of a folder share them
@@ -106,7 +106,7 @@ def run(
 ) -> list[Outcome]:
     """Write all tasks, `jobs` at a time, and return the outcomes in the order of the tasks.
 
-    table, by, raw: as in `export`. told: called with each outcome as it completes. work: the
+    table, by, raw: as in `prepare`. told: called with each outcome as it completes. work: the
     function that a worker process runs on a task, `write` by default; it must be a module-level
     function.
     """
@@ -162,7 +162,8 @@ def write(task: ExportTask, table: str, by: str | None, raw: bool) -> Outcome:
         if isinstance(trace, Trace):
             warnings += space.warnings(space.traces[0])
         os.makedirs(os.path.dirname(task.target) or ".", exist_ok=True)
-        count = export(space, task.target, table=table, by=by, raw=raw)
+        job = prepare(space, task.target, table=table, by=by, raw=raw)
+        count = job(no_progress, never_cancelled)
     except (UnreadableFile, NothingToExport) as error:
         text = str(error)
         failure = text if text.startswith(task.profile) else f"{task.profile}: {text}"

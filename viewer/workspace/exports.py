@@ -14,7 +14,7 @@ from viewer.analysis.delegates.handle_maps import HandleMaps, recorded_rows
 from viewer.analysis.links.labels import HOW_TO_LOG
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.codecs.atomic_file import NothingToExport as NothingToExport
-from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
+from viewer.codecs.reading import Cancelled, Progress
 from viewer.export.table_files import write_table
 from viewer.formats.column_cache import CACHE
 from viewer.model.trace import Column
@@ -46,36 +46,6 @@ class _Target:
     raw: bool
 
 
-def export(
-    workspace: Workspace,
-    path: str,
-    *,
-    table: str = "slices",
-    by: str | None = None,
-    ns_range: tuple[int, int] | None = None,
-    raw: bool = False,
-    shifts: Mapping[int, tuple[int, str]] = _NOT_ALIGNED,
-    own_names: bool = False,
-    derived: Sequence[DerivedSource] = (),
-    progress: Progress = no_progress,
-    cancelled: Cancelled = never_cancelled,
-) -> int:
-    """Write what is open to `path`, in the format of its suffix; returns slices or rows written.
-
-    table: the kind of table (one of TABLES) for a suffix in TABLE_SUFFIXES. by: the key of
-    statistics, one of `viewer.analysis.statistics.group_keys.KEYS`. ns_range: only slices in this
-    part of the axis of every clock, in ns from its start; slices that cross its edges are exported
-    in full. raw: write texts to .csv and .tsv as they are, also those that a spreadsheet takes for
-    formulas. shifts, own_names, derived: of a Perfetto file, as in `PerfettoOptions`. The file is
-    written completely or not at all. Raises NothingToExport, OSError, WriteCancelled, and
-    ValueError for a suffix that is not in EXPORT_SUFFIXES.
-    """
-    job = prepare(
-        workspace, path, table, by, ns_range, raw, shifts, own_names=own_names, derived=derived
-    )
-    return job(progress, cancelled)
-
-
 def prepare(
     workspace: Workspace,
     path: str,
@@ -88,10 +58,17 @@ def prepare(
     own_names: bool = False,
     derived: Sequence[DerivedSource] = (),
 ) -> ExportJob:
-    """Collect everything that an export needs as frozen data; the job may run on another thread.
+    """Collect all that an export to `path` needs as frozen data, in the format of its suffix.
 
-    Later changes of the workspace do not affect the job, which does not reference it. Raises
-    NothingToExport and ValueError like `export`; the job raises the rest.
+    The job writes the file, completely or not at all, and returns the slices or rows written. It
+    may run on another thread: later changes of the workspace do not affect it. table: the kind of
+    table (one of TABLES) for a suffix in TABLE_SUFFIXES. by: the key of statistics, one of
+    `viewer.analysis.statistics.group_keys.KEYS`. ns_range: only slices in this part of the axis of
+    every clock, in ns from its start; slices that cross its edges are exported in full. raw: write
+    texts to .csv and .tsv as they are, also those that a spreadsheet takes for formulas. shifts,
+    own_names, derived: of a Perfetto file, as in `PerfettoOptions`. Raises NothingToExport, and
+    ValueError for a suffix that is not in EXPORT_SUFFIXES; the job NothingToExport, OSError and
+    WriteCancelled.
     """
     name = path.lower()
     if name.endswith(PERFETTO_SUFFIXES):

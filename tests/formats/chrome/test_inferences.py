@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.chrome_cases import DATA, problems, read, slice_event
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import DATA as ALL_DATA
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.links.labels import slice_labels
@@ -30,7 +30,6 @@ from viewer.model.inference_views import aligned_runs, mean_run, typical_run
 from viewer.model.queries import run_of_slices
 from viewer.model.times import plain_spaces
 from viewer.model.trace import KeyKind, RunKind
-from viewer.workspace.exports import export
 
 STEPS, RUNS = DATA / "torch_training.json.gz", DATA / "onnxruntime_runs.json"
 

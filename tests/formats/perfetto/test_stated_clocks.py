@@ -6,9 +6,9 @@ import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.builders.clocked_traces import clocked_trace, space_of
+from tests.builders.workspaces import export
 from viewer.formats import open_file
 from viewer.model.trace import Clock, ClockZero
-from viewer.workspace.exports import export
 
 EPOCH = 1_700_000_000_000_000_000
 REAL, STEADY, BOOT = 1, 3, 6

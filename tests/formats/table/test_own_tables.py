@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.builders.workspaces import workspace_of
+from tests.builders.workspaces import export, workspace_of
 from tests.paths import DATA
 from viewer.analysis.cost.event_times import ThreadTime
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import Trace
-from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace
 
 

@@ -133,6 +133,7 @@ def _kill_a_writer(writers: tuple[Write, Write], target: Path, how: int, wait: f
 
 def _writers(suffix: str) -> tuple[Write, Write]:
     """Two functions that write files of a kind with different contents."""
+    from tests.builders.workspaces import export
     from viewer.codecs.reading import never_cancelled, no_progress
     from viewer.render.flame_graph.svg import write_svg
     from viewer.reports.calls import CallOptions, flame_graphs
@@ -144,7 +145,6 @@ def _writers(suffix: str) -> tuple[Write, Write]:
         input_of,
     )
     from viewer.view.sessions.session_file import write as write_session
-    from viewer.workspace.exports import export
     from viewer.workspace.workspace import Workspace
 
     old, new = Workspace(), Workspace()

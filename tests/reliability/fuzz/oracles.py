@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.builders.workspaces import export
 from tests.paths import DATA
 from tests.reliability.fuzz.broken import Broken, must
 from tests.reliability.fuzz.inspect_answers import INSPECTED, check_inspect
@@ -69,7 +70,6 @@ from viewer.view.sessions.saved_view import shown_view
 from viewer.view.sessions.session_file import find_inputs
 from viewer.view.sessions.session_file import read as read_session
 from viewer.view.state import ViewState
-from viewer.workspace.exports import export
 from viewer.workspace.link_choices import apply
 from viewer.workspace.workspace import Workspace
 

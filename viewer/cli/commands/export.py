@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from functools import partial
 
 from viewer.analysis.statistics.group_keys import KEYS, key_named
 from viewer.cli.arguments import (
@@ -20,13 +19,14 @@ from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import ProgressLine, output_path
 from viewer.cli.session_files import alignment_of, ran_queries
 from viewer.codecs.atomic_file import is_same_file
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.model.times import counted, parse_range
 from viewer.workspace.exports import (
     EXPORT_SUFFIXES,
     PERFETTO_SUFFIXES,
     TABLE_SUFFIXES,
     TABLES,
-    export,
+    prepare,
 )
 
 _TEXT_SUFFIXES = (".csv", ".tsv")
@@ -141,18 +141,21 @@ def _export(
     failed = failed or not has_all
     for complaint in complaints:
         complain(f"warning: {complaint}")
-    write = partial(
-        export,
-        workspace,
-        chosen.output,
-        table=chosen.table,
-        by=chosen.by,
-        ns_range=span,
-        raw=chosen.raw,
-        shifts=shifts,
-        own_names=chosen.names == "file",
-        derived=[tracks for _, tracks in queries if tracks is not None],
-    )
+
+    def write() -> int:
+        job = prepare(
+            workspace,
+            chosen.output,
+            table=chosen.table,
+            by=chosen.by,
+            ns_range=span,
+            raw=chosen.raw,
+            shifts=shifts,
+            own_names=chosen.names == "file",
+            derived=[tracks for _, tracks in queries if tracks is not None],
+        )
+        return job(no_progress, never_cancelled)
+
     return 1 if not written(chosen.output, write) or failed else 0
 
 
