@@ -17,7 +17,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, lists_by_key
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.reading import Cancelled, UnreadableFile, never_cancelled, stop_if
 
@@ -166,10 +166,7 @@ def equal_ranges(
 
 def _groups(keyed: Iterable[tuple[Hashable, int]]) -> list[list[int]]:
     """Those with equal keys, at least two each, in order; keys that are None are left out."""
-    by_key: dict[Hashable, list[int]] = {}
-    for key, i in keyed:
-        if key is not None:
-            by_key.setdefault(key, []).append(i)
+    by_key = lists_by_key((key, i) for key, i in keyed if key is not None)
     return [group for group in by_key.values() if len(group) > 1]
 
 

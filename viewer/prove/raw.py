@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, lists_by_key
 from viewer.model.inference_views import thread_of_rows
 from viewer.model.queries import counted_slices, execute_keys, foreign, tree, unfinished
 from viewer.model.recorded_names import SAMPLES
@@ -427,10 +427,7 @@ def add_medians(
     derived: dict[int, Derived], sums: Sequence[tuple[int, int, int]], inferences: int
 ) -> None:
     """Fill in the medians of inferences; sums: group, inference and ticks, of others 0."""
-    of_group: dict[int, list[int]] = {}
-    for g, _, ticks in sums:
-        of_group.setdefault(g, []).append(int(ticks))
-    for g, ticks_of in of_group.items():
+    for g, ticks_of in lists_by_key((g, int(ticks)) for g, _, ticks in sums).items():
         ordered = sorted([*ticks_of, *[0] * (inferences - len(ticks_of))])
         middle = ordered[(inferences - 1) // 2] + ordered[inferences // 2]
         derived.setdefault(g, Derived()).twice_each = middle

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, lists_by_key
 from viewer.model.recorded_names import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Unit
 from viewer.prove.raw import (
@@ -72,9 +72,7 @@ def check_rows(
     order = sorted(listed)
     if not in_order:
         order.sort(key=lambda g: (-(listed[g].wall or 0), -listed[g].self_ticks, -listed[g].total))
-    waiting: dict[str, list[Derived]] = {}
-    for g in order:
-        waiting.setdefault(labels[g], []).append(listed[g])
+    waiting = lists_by_key((labels[g], listed[g]) for g in order)
     before = 0  # the wall time of the rows above
     for row in rows:
         figure = f"{name}: {row['label']}"

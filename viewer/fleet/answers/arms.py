@@ -18,7 +18,7 @@ import numpy as np
 
 from viewer.analysis.comparison.sessions import Conditions
 from viewer.analysis.comparison.spread import WallRate
-from viewer.arrays import Floats
+from viewer.arrays import Floats, lists_by_key
 from viewer.model.text import natural, one_line
 
 if TYPE_CHECKING:
@@ -247,10 +247,7 @@ class LakeTimes:
             GROUP BY grp, arm, coalesce(method, ''), level, id ORDER BY ALL
             """
         ).fetchall()
-        found: dict[Side, list[LakePart]] = {}
-        for group, arm, *rest in rows:
-            found.setdefault((group, arm), []).append(LakePart(*rest))
-        return found
+        return lists_by_key(((group, arm), LakePart(*rest)) for group, arm, *rest in rows)
 
     def conditions(self) -> dict[str, Conditions]:
         """Return how every profile was recorded, by its key."""
@@ -326,10 +323,7 @@ class LakeTimes:
             FROM timed JOIN chosen USING (key) ORDER BY ALL
             """
         ).fetchall()
-        found: dict[Side, list[SessionId]] = {}
-        for group, arm, key, session in rows:
-            found.setdefault((group, arm), []).append((key, session))
-        return found
+        return lists_by_key(((group, arm), (key, session)) for group, arm, key, session in rows)
 
     def inferences(self) -> dict[Side, dict[SessionId, dict[str, float]]]:
         """Return the median inference of every session in ns, by method.
@@ -366,12 +360,10 @@ class LakeTimes:
             ORDER BY ALL
             """
         ).fetchall()
-        rates: dict[Side, list[WallRate]] = {}
-        for group, arm, count, busy, idle, gap in rows:
-            wall = busy + idle
-            rate = WallRate(1e9 * count / wall, float(gap), idle / wall)
-            rates.setdefault((group, arm), []).append(rate)
-        return rates
+        return lists_by_key(
+            ((group, arm), WallRate(1e9 * count / (busy + idle), float(gap), idle / (busy + idle)))
+            for group, arm, count, busy, idle, gap in rows
+        )
 
     def medians(
         self,

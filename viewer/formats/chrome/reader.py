@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.profiled_program.program import with_call_sites
-from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at
+from viewer.arrays import Bools, Codes, Ints, flags_at, lists_by_key, numbers_at
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.json_values import mapping, sequence
 from viewer.codecs.memory_budget import allowance
@@ -555,9 +555,9 @@ class _Reader:
                 number[i] = builder.track(with_rank(GLOBAL, self._rank), "instants")
             elif is_used[i]:
                 of_process.setdefault(pid, []).append((kind, name, detail))
-        counted: dict[str, list[tuple[str, Ints, NDArray[Any]]]] = {}
-        for pid, name, tick, value in self._counted:
-            counted.setdefault(pid, []).append((name, tick, value))
+        counted = lists_by_key(
+            (pid, (name, tick, value)) for pid, name, tick, value in self._counted
+        )
         for pid, process in names.processes({**of_process, **dict.fromkeys(counted)}).items():
             for name, tick, value in counted.get(pid, ()):
                 builder.counter(stated_counter(process, name, tick, value))

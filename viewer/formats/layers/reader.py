@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from viewer.arrays import lists_by_key
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
 from viewer.formats import HEAD_SIZE, format_of
 from viewer.formats.json_objects import is_json
@@ -211,10 +212,7 @@ class Blocks:
             return
         for part in parts:
             starts: dict[int, int] = {}
-            threads: dict[str, list[_Bar]] = {}
-            for bar in part:
-                if self._fits(bar, is_timed):
-                    threads.setdefault(bar.thread, []).append(bar)
+            threads = lists_by_key((bar.thread, bar) for bar in part if self._fits(bar, is_timed))
             for thread, bars in threads.items():
                 where = f"placed · {thread or what}{means}"
                 track = self._builder.track(self._process, where)
