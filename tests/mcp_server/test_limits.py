@@ -22,7 +22,7 @@ def test_rows_are_limited_with_their_number():
 
 
 def test_rows_are_limited_for_each_file():
-    found = limited_by_file({"rows": ROWS}, "rows", 1)
+    found = limited_by_file({"rows": ROWS}, 1)
     assert found == {"rows": [ROWS[0], ROWS[2]], "total": 3, "shown": 2}
 
 

@@ -184,12 +184,7 @@ _OPTIONS = (
 def _add_options(parser: argparse._ArgumentGroup) -> None:
     for name, metavar, help in _OPTIONS:
         parser.add_argument(name, action="append", default=[], metavar=metavar, help=help)
-    add_max_memory(parser)
-
-
-def add_max_memory(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Add the option that limits the memory of this process; it applies as soon as it is parsed."""
-    parser.add_argument(
+    parser.add_argument(  # applies as soon as it is parsed
         "--max-memory",
         action=_MaxMemory,
         metavar="SIZE",

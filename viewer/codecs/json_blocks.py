@@ -188,7 +188,8 @@ class Blocks:
             if mark == b"[":
                 return True
             self._at -= 1
-            self._hold(_LOOKED_AT)
+            while len(self._data) - self._at < _LOOKED_AT and self._more():
+                pass
             # Many objects without events are garbage.
             is_garbage = len(self.unread) >= _MOST_KEYS
             if mark != b"{" or is_garbage or is_event_at(self._data, self._at):
@@ -200,11 +201,6 @@ class Blocks:
                 return True
             self.unread.append((begin, self.position - begin))
         return False
-
-    def _hold(self, size: int) -> None:
-        """Read on until `size` bytes are held, or the file ends."""
-        while len(self._data) - self._at < size and self._more():
-            pass
 
     def _enter_object(self) -> bool:
         """Move into the array of events of an object that was just opened; False if it has none."""

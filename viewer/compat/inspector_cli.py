@@ -94,8 +94,8 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         sheet, facts = (_official if chosen.compat else _right)(chosen, complain)
         results = _results(chosen)
     except (UnreadableFile, InspectorError) as error:
-        remedy = "; without --compat opscope inspect answers" if _is_theirs(error) else ""
-        complain(f"{error}{remedy}")
+        is_theirs = isinstance(error, InspectorError) and error.text != MIXED
+        complain(f"{error}{'; without --compat opscope inspect answers' * is_theirs}")
         return 1
     if chosen.json:
         stated = facts()
@@ -315,10 +315,6 @@ def _check_readable(path: str) -> None:
             pass
     except (OSError, ValueError) as error:
         raise UnreadableFile(path, getattr(error, "strerror", None) or str(error)) from error
-
-
-def _is_theirs(error: Exception) -> bool:
-    return isinstance(error, InspectorError) and error.text != MIXED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from viewer.analysis.comparison.evidence import without_address
 from viewer.analysis.comparison.levels import NAME
 from viewer.analysis.comparison.rollups import AND, rolled_times
-from viewer.analysis.comparison.sessions import MethodTimes, PartId, Session, sessions_of
+from viewer.analysis.comparison.sessions import MethodTimes, Session, sessions_of
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.link_table import LinkTable
@@ -193,7 +193,10 @@ class ProfileRows:
         chosen, count = part.tolist(), len(part)
         nothing: list[Any] = [None] * count
         labels = [part.name if level == "calls" else part.id.group[0] for part in times.parts]
-        ids = [_part_id(part.id) for part in times.parts]
+        ids = [
+            AND.join(part.id.group) if part.id.group else f"instruction {part.id.instruction}"
+            for part in times.parts
+        ]
         return {
             **self._inference_texts(session, row),
             "level": [level] * count,
@@ -311,10 +314,6 @@ class ProfileRows:
         calls = slices.sum(axis=0) / np.maximum((slices > 0).sum(axis=0), 1)
         grain: Floats = ticks * np.maximum(calls, 1) * float(self.rate.ns_per_tick)
         return measured, grain
-
-
-def _part_id(part: PartId) -> str:
-    return AND.join(part.group) if part.group else f"instruction {part.instruction}"
 
 
 def problem_rows(problems: Sequence[tuple[str, str, Problem]]) -> Rows:

@@ -103,17 +103,9 @@ def find_profiles(
     *,
     records: str | None = None,
     leave_out: str | None = None,
-    is_present: Callable[[str], bool] = lambda _: False,
 ) -> Found:
-    """Return all profiles in folders, files and URLs, sorted by path.
-
-    records: a folder or URL whose ETRecords are for all profiles, instead of those next to each.
-    leave_out: a folder to ignore. is_present: whether a path is known to be a profile: its first
-    bytes are not read. Raises NoSource.
-    """
-    return joined(
-        found_profiles(sources, records=records, leave_out=leave_out, is_present=is_present)
-    )
+    """Return all profiles in folders, files and URLs, sorted by path; as for `found_profiles`."""
+    return joined(found_profiles(sources, records=records, leave_out=leave_out))
 
 
 def joined(parts: Iterable[Found]) -> Found:
@@ -134,10 +126,12 @@ def found_profiles(
     leave_out: str | None = None,
     is_present: Callable[[str], bool] = lambda _: False,
 ) -> Iterator[Found]:
-    """Yield all profiles, those of some folders at once; as for `find_profiles`.
+    """Yield all profiles, those of some folders at once, as what belongs together is in one folder.
 
-    What belongs together is in one folder. Of several sources, all are one part: a file of one may
-    belong to a profile of another. Raises NoSource.
+    Of several sources, all are one part: a file of one may belong to a profile of another. records:
+    a folder or URL whose ETRecords are for all profiles, instead of those next to each. leave_out:
+    a folder to ignore. is_present: whether a path is known to be a profile: its first bytes are not
+    read. Raises NoSource.
     """
     record_files = None if records is None else _given_records(records)
     if len(sources) == 1:

@@ -312,10 +312,10 @@ def limited(facts: Facts, name: str, limit: int) -> Facts:
     return {**facts, name: rows, "total": len(facts[name]), "shown": len(rows)}
 
 
-def limited_by_file(facts: Facts, name: str, limit: int, of: str = "file") -> Facts:
-    """Return the same with at most `limit` rows of each file, which the rows name as `of`."""
-    rows = _first_of_each(facts[name], [row[of] for row in facts[name]], limit)
-    return {**facts, name: rows, "total": len(facts[name]), "shown": len(rows)}
+def limited_by_file(facts: Facts, limit: int) -> Facts:
+    """Return the same with at most `limit` rows of each file."""
+    rows = _first_of_each(facts["rows"], [row["file"] for row in facts["rows"]], limit)
+    return {**facts, "rows": rows, "total": len(facts["rows"]), "shown": len(rows)}
 
 
 def _first_of_each(rows: Sequence[Any], files: Sequence[str], limit: int) -> list[Any]:

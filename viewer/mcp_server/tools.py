@@ -114,7 +114,7 @@ def statistics(
     """Return times grouped by a key, most expensive first."""
     space = opened.only(profile)
     facts = stats(space, by, inference=inference)
-    return limited_by_file(facts, "rows", of_each(limit, len(space.traces)))
+    return limited_by_file(facts, of_each(limit, len(space.traces)))
 
 
 def search(opened: OpenFiles, query: str, profile: str | None, order: str, limit: int) -> Facts:

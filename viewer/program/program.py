@@ -177,7 +177,9 @@ class GraphNode:
     @property
     def type(self) -> str:
         """The short name of the source call that it came from: "convolution", "linear"."""
-        return _operator_type(self.source_op or base_name(self.op))
+        name = self.source_op or base_name(self.op)
+        # The three convolutions and their transposes are one operator of the edge dialect.
+        return "convolution" if _CONVOLUTION.fullmatch(name) else name
 
     @property
     def module_path(self) -> str:
@@ -505,11 +507,6 @@ class Program:
 def type_of(part: Operator | GraphNode) -> str:
     """The operator type of an operator or node: "convolution", "linear", "tosa.add"."""
     return part.op if isinstance(part, Operator) else part.type
-
-
-def _operator_type(name: str) -> str:
-    # The three convolutions and their transposes are one operator of the edge dialect.
-    return "convolution" if _CONVOLUTION.fullmatch(name) else name
 
 
 def base_name(op: str) -> str:

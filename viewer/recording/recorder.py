@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from viewer.codecs.reading import UnreadableFile
+from viewer.codecs.reading import UnreadableFile, never_cancelled
 from viewer.formats import open_file
 from viewer.model.times import counted
 from viewer.model.trace import Trace
@@ -67,7 +67,7 @@ def run_session(
     write_log(f"{command.text}\n{ended.output}\n{ended.how}\n")
     if ended.code is None:  # what was ended here may still run there
         for more in optional(target.end_session()):
-            asked(more, _never)
+            asked(more, never_cancelled)
     if not ended.is_good:
         raise fault_of("the runner", ended)
     after = state_now(target, is_stopped)
@@ -132,10 +132,6 @@ def state_now(target: Target, is_stopped: Callable[[], bool]) -> State:
     if target.state is None:
         return UNKNOWN
     return state_of(asked(target.state, is_stopped).output)
-
-
-def _never() -> bool:
-    return False
 
 
 def _without_profile(ended: Ended, format: str) -> Fault:

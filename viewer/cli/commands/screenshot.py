@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from viewer.cli.arguments import (
     Parser,
@@ -86,15 +87,13 @@ def _save(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
         visible=visible,
         theme=chosen.theme or ("dark" if chosen.output.lower().endswith(".png") else "light"),
         warm_up=chosen.include_warmup,
-        report_most_expensive=_print_most_expensive if chosen.select_most_expensive else None,
+        report_most_expensive=partial(print, "Selected the most expensive operator:")
+        if chosen.select_most_expensive
+        else None,
     )
     for failure in failures:
         complain(failure)
     return 1 if failures else 0
-
-
-def _print_most_expensive(what: str) -> None:
-    print(f"Selected the most expensive operator: {what}")
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -472,12 +472,9 @@ def _builds(name: str, trends: Sequence[Trend]) -> str:
         rows.append(
             Row([*cells, Cell(group_digits(sessions), sessions), Cell(trend.device or NOT_KNOWN)])
         )
-    titles = [*(_build_text(build) for build in builds), "Sessions", "Device"]
+    titles = [f"Build {build}" if build.isdecimal() else build or NOT_KNOWN for build in builds]
+    titles += ["Sessions", "Device"]
     return table(f"Median inference of {name}", titles, rows, left=1, sortable=False)
-
-
-def _build_text(build: str) -> str:
-    return f"Build {build}" if build.isdecimal() else build or NOT_KNOWN
 
 
 def _noise(noise: Sequence[DeviceNoise]) -> str:
@@ -512,7 +509,9 @@ def _problems(contents: _Contents) -> str:
              Cell(os.path.basename(file or ""))])
         for kind, count, profiles, file in problems
     ]  # fmt: skip
-    reasons = Counter(_without_path(reason, source) for source, reason in contents.failures)
+    reasons = Counter(  # without paths, so that equal ones are counted together
+        reason.removeprefix(source).removeprefix(": ") for source, reason in contents.failures
+    )
     failures = [
         Row([Cell(group_digits(count), count), Cell(reason)])
         for reason, count in reasons.most_common(_MOST_FAILURES)
@@ -532,8 +531,3 @@ def _problems(contents: _Contents) -> str:
         ),
         rest_note(len(contents.problems) - len(problems), "more kind"),
     )
-
-
-def _without_path(reason: str, source: str) -> str:
-    """A reason without the path of its file, so that equal ones are counted together."""
-    return reason.removeprefix(source).removeprefix(": ")

@@ -11,7 +11,6 @@ is not stated: 1 GHz is assumed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -21,7 +20,7 @@ from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.formats import format_of
 from viewer.formats.chrome import reader
-from viewer.model.trace import Clock, Column, Problem, Trace
+from viewer.model.trace import Clock, Problem, Trace
 
 _MARK = re.compile(rb'"artifact_type"\s*:\s*"OP_TRACE"|"QNN Op Name"\s*:|"HTP Op Type"\s*:')
 _DURATION = "Duration (cycles)"
@@ -59,7 +58,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             slices,
             start=cycles(slices.start),
             end=cycles(slices.end),
-            columns=_without_stated(slices.columns),
+            columns={name: c for name, c in slices.columns.items() if name != _DURATION},
         ),
         counters=tuple(replace(counter, tick=cycles(counter.tick)) for counter in trace.counters),
         runs=tuple(
@@ -80,11 +79,6 @@ def _is_in_us(trace: Trace, per_unit: int) -> bool:
     has = has & (column.values > 0)
     agrees = (column.values == length // per_unit) & (length % per_unit == 0)
     return bool(has.any()) and int((agrees & has).sum()) * 2 < int(has.sum())
-
-
-def _without_stated(columns: Mapping[str, Column]) -> dict[str, Column]:
-    """The columns besides the duration, which the slices have."""
-    return {name: column for name, column in columns.items() if name != _DURATION}
 
 
 FORMAT = format_of("runtimes.qnn_optrace")

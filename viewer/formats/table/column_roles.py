@@ -503,15 +503,10 @@ def _known(layout: Layout, by_role: dict[str, list[int]], stated: StatedColumns)
             for what in EVERYTHING
             if what != VALUE
             and answers.get(what)
-            and (what in stated_names(stated) or answers[what] in layout.names)
+            and (what in dict(stated.given) or answers[what] in layout.names)
         )
         + values
     )
-
-
-def stated_names(stated: StatedColumns) -> tuple[str, ...]:
-    """What is stated."""
-    return tuple(what for what, _ in stated.given)
 
 
 def _answered(stated_columns: StatedColumns, missing: Sequence[str]) -> StatedColumns:
