@@ -91,7 +91,6 @@ class Format:
 
 PLAIN_CSV, JSON_TABLE, LAYER_TABLE = "Plain CSV", "JSON table", "Layer table"
 LOG, PACKED = "Log with a profile", "Packed file"
-PARTITION_LOG = "Partitioner log"
 # Tables of any tool, whose columns a user can state.
 WITH_COLUMNS = frozenset((PLAIN_CSV, JSON_TABLE, LAYER_TABLE))
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
@@ -112,7 +111,7 @@ _FORMATS = {
     "runtimes.qnn_csv": ("QNN profile", (".csv",), "trace"),
     "runtimes.qnn_viewer_text": ("QNN viewer text", (".txt",), "trace"),
     "runtimes.snpe_diagview": ("SNPE profile", (".csv", ".txt"), "trace"),
-    "executorch.partition_log": (PARTITION_LOG, (".txt", ".log"), "program"),
+    "executorch.partition_log": ("Partitioner log", (".txt", ".log"), "program"),
     # Before texts that are recognized by any line: a log around them is removed first.
     "in_log": (LOG, (".txt", ".log"), "trace"),
     "runtimes.tflite_benchmark": ("LiteRT benchmark", (".txt", ".csv"), "trace"),

@@ -24,7 +24,6 @@ _LOOKED_AT = 40
 # Bytes of memory for each byte of a JSON text that is read whole. Not measured.
 _MEMORY = 12
 _NO_LINE = "line that is no JSON: left out"
-_NOT_UTF8 = "invalid UTF-8: replaced"
 
 
 def is_json(head: bytes) -> bool:
@@ -67,7 +66,7 @@ def read_json(
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("utf-8-sig", "replace")
-        problem(_NOT_UTF8, text.count("\ufffd"), "")
+        problem("invalid UTF-8: replaced", text.count("\ufffd"), "")
     if not _LINES.match(text):
         try:
             return json.loads(text, parse_float=parse_float)

@@ -16,8 +16,6 @@ from viewer.program.mlir.operations import OperationReader, OperationText
 from viewer.program.program import Dispatch, GraphNode, Method, Operator, Program
 from viewer.program.torq_debug_info import MARK, read_dispatches
 
-MODULE_METHOD = "(module)"
-
 _BYTECODE_MAGIC = b"ML\xefR"
 _CHUNK = 4 << 20
 _OPERATIONS_PER_CHECK = 2000
@@ -84,7 +82,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
     index = 0
     for operation_texts in (*by_function.values(), outside):
         if operation_texts:
-            name = operation_texts[0].func if operation_texts is not outside else MODULE_METHOD
+            name = operation_texts[0].func if operation_texts is not outside else "(module)"
             operators = tuple(
                 _operator(index + i, name, path, lines, operation)
                 for i, operation in enumerate(operation_texts)

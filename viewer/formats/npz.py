@@ -24,7 +24,6 @@ from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats import head_of, within_memory
 
 SUFFIX = ".npz"
-_MEMBER = ".npy"
 _HEADER_END = 1 << 16  # bytes of a member that its header has at most
 _MAGIC, _LONGEST_HEADER, _LONGEST_TYPE = b"\x93NUMPY", 10_000, 60
 _LOCAL_HEADER, _LOCAL_MAGIC = 30, b"PK\x03\x04"
@@ -64,7 +63,7 @@ class NpzFile:
         try:
             self._archive = zipfile.ZipFile(path)
             self._members = {
-                info.filename.removesuffix(_MEMBER): info for info in self._archive.infolist()
+                info.filename.removesuffix(".npy"): info for info in self._archive.infolist()
             }
             self._file = FileBytes(path)
         except _DAMAGED as error:

@@ -21,10 +21,8 @@ Facts = Mapping[str, Any]
 Part = tuple[str, int, str | None, int | None]
 OTHER_LEVEL = "rows of groups of slices are derived only once"
 OTHER_METHODS = "not every session ran the same methods"
-FEW_RUNS = "a session has too few inferences of a method"
 _SIX_DIGITS = 6e-6
 _GRAINS, _LEAST_HALVED = 2, 4
-_DIFFERENT_CLOCKS = "different clocks"
 
 # The slices of calls, and of events inside them, each with its number in its inference.
 _TIMES = f"""
@@ -108,7 +106,7 @@ def check_compare(verdict: Verdict, name: str, facts: Facts, arms: tuple[ArmOf, 
 def _check_change(
     verdict: Verdict, figure: str, row: Facts, a: float | None, b: float | None
 ) -> None:
-    is_of_time = row["reason"] != _DIFFERENT_CLOCKS
+    is_of_time = row["reason"] != "different clocks"
     verdict.checked += 1
     change = b / a - 1 if a and b and is_of_time else None
     if change is None or row["change"] is None:
@@ -179,7 +177,7 @@ def _check_drifts(verdict: Verdict, name: str, facts: Facts, arms: tuple[ArmOf, 
         for session, half in zip(arm.sessions, halves[side], strict=True)
     ]
     if any(own and own != every for own, every in zip(halved, methods, strict=True)):
-        verdict.skip(f"{name}: inference: drift", FEW_RUNS)
+        verdict.skip(f"{name}: inference: drift", "a session has too few inferences of a method")
         return
     whole = [
         [tuple(_inference(session, half[k]) for k in (0, 1))

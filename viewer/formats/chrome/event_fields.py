@@ -132,7 +132,6 @@ _LENIENT = json.JSONDecoder(strict=False)
 _NULL = b"null"
 _NOT_FINITE = frozenset(text.encode() for pair in NOT_FINITE.items() for text in pair)
 _NO_NUMBER = "argument that is not a finite number among numbers: left out"
-_LEFT_OUT = "argument left out: there are already 256 others"
 _TOO_MANY = "argument of few events left out to limit memory"
 
 
@@ -299,7 +298,7 @@ class ArgumentColumns:
         argument = self._arguments.get(name)
         if argument is None:
             if len(self._arguments) >= MAX_COLUMNS:
-                self._problem(_LEFT_OUT, count)
+                self._problem("argument left out: there are already 256 others", count)
                 return None
             argument = self._arguments[name] = _Argument()
         return argument

@@ -168,7 +168,6 @@ def _identity(value: Any) -> Name:
 UNREADABLE = "event that cannot be read: left out"
 COMMAS = "comma that is missing or doubled between events: the events were read"
 STRAY = "bracket or text that belongs to no event: skipped"
-NO_EVENT = "value that is no event: left out"
 BEHIND = "data after the end of the events, {:,} bytes: not read"
 _REST = "the rest of the file, {:,} bytes, is not read"
 # What an event's text says, and what was odd; no event if it cannot be read.
@@ -463,7 +462,7 @@ class EventScanner:
                 if not is_end:
                     return self._damaged(position, position)
             if scalar[1] != b"null":
-                self._count(NO_EVENT, 1, self._offset + position)
+                self._count("value that is no event: left out", 1, self._offset + position)
             self.follows = True
             return scalar.end()
         word = _WORD.match(self._data, position)

@@ -75,7 +75,6 @@ _NO_VALUE = "counter without a number: left out"
 # events 190 of 52, counters 193 of 63, async events 424 of 77, of which half have an id of their
 # own; 801 of 125 with two texts of its own each (500,000 events each).
 _EVENT_MEMORY, _BYTES_MEMORY, _TEXT_MEMORY = 120, 3, 250
-_UNFINISHED = "the file ends inside an event: left out"
 _NOT_CLOSED = "the file ends before its list of events: the events before the end were read"
 SLICES = frozenset("XBE")
 INSTANTS = frozenset("iIR")
@@ -179,7 +178,7 @@ class EventColumns:
             self._count(BEHIND.format(size), len(parts.unread), parts.unread[0][0])
         if parts.arrays and not parts.closed and not source.fault and not is_partial():
             if parts.left:
-                self._count(_UNFINISHED, 1, parts.position)
+                self._count("the file ends inside an event: left out", 1, parts.position)
             elif not parts.is_bare:
                 self._count(_NOT_CLOSED, 1, source.unpacked)
         self._tell(source)

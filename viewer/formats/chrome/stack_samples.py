@@ -31,9 +31,7 @@ FRAMES, SAMPLES = "stackFrames", "samples"
 V8_START, V8_PART = "Profile", "ProfileChunk"
 MOST_SHOWN = 64
 NO_FRAMES = "stack frame that stackFrames does not define: left out"
-_UNREADABLE = "{} next to the events cannot be read: left out"
 _NO_TIME = "sample without a usable time or thread: left out"
-_NO_START = "part of a CPU profile whose start is missing: left out"
 _BLOCK = 1 << 21
 Thread = tuple[Name, Name]
 
@@ -100,7 +98,7 @@ def value_at(path: str, span: tuple[int, int], name: str, builder: TraceBuilder)
         value = None
     if isinstance(value, list if name == SAMPLES else dict):
         return value
-    builder.problem(_UNREADABLE.format(name))
+    builder.problem(f"{name} next to the events cannot be read: left out")
     return None
 
 
@@ -195,7 +193,7 @@ def of_v8(
             profile.samples += sequence(inner.get("samples"))
             profile.deltas += sequence(data.get("timeDeltas"))
         else:
-            builder.problem(_NO_START)
+            builder.problem("part of a CPU profile whose start is missing: left out")
     thread_samples = []
     for profile in profiles.values():
         time = times_of_deltas(builder, profile.deltas, profile.start)

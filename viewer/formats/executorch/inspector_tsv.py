@@ -50,8 +50,6 @@ _ROWS_AT_ONCE = 4096
 _SLICE_MEMORY = 400
 _SEVERAL = "event of several runs: the table has start times but no durations: left out"
 _OWN_CLOCK = "event timed by a separate delegate clock: left out"
-_ODD_ROW = "row without usable times: left out"
-_ODD_START = "start that is no time: left out"
 _REMEDY = (
     "Open the ETDump instead, which has each start and duration; `opscope inspect` prints such a "
     "table of an ETDump"
@@ -133,9 +131,9 @@ class _Table:
         least = self._duration(extremes[0])
         most = least if extremes[1] == extremes[0] else self._duration(extremes[1])
         if not starts or least is None or most is None:
-            self._builder.problem(_ODD_ROW, 1, f"row {number}")
+            self._builder.problem("row without usable times: left out", 1, f"row {number}")
             return
-        self._builder.problem(_ODD_START, odd, f"row {number}")
+        self._builder.problem("start that is no time: left out", odd, f"row {number}")
         if least != most:
             self._builder.problem(_SEVERAL, 1, f"row {number}")
             self._unknown += 1

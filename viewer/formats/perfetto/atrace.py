@@ -33,7 +33,6 @@ _ASYNC = re.compile(r"([SF])\|(\d{1,10})\|(.*)\|(-?\d{1,19})", re.DOTALL)
 _ON_TRACK = re.compile(r"([GHN])\|(\d{1,10})\|([^|]*)\|(.*)", re.DOTALL)
 _COUNTER = re.compile(r"C\|(\d{1,10})\|(.*)\|(-?\d{1,18})(?:\|.*)?", re.DOTALL)
 _END = re.compile(r"E(?:\|(\d{0,10}))?")
-_SYNC_MARK = "trace_event_clock_sync:"
 _NO_NAME = "(unnamed)"
 _NO_END = (
     "atrace begin event without an end event: drawn to the last print, and lasts at least so long"
@@ -74,7 +73,7 @@ def mark_of(text: str) -> _Mark:
         return _Mark(_GROUP, kind, pid, name or _NO_NAME, (pid, track, cookie))
     if match := _COUNTER.fullmatch(text):
         return _Mark(_VALUE, 0, int(match[1]), match[2] or _NO_NAME, value=int(match[3]))
-    return _Mark(_IGNORED if text.startswith(_SYNC_MARK) else _OTHER)
+    return _Mark(_IGNORED if text.startswith("trace_event_clock_sync:") else _OTHER)
 
 
 class Atrace:

@@ -38,7 +38,6 @@ _SILENT = frozenset(
 
 
 _OF_PROCESSES = (_TRACK, _THREAD, _PROCESS, _PROCESS_TREE)
-_DAMAGED_FIELDS = "fields that no packet has: left out"
 _MOST_NAMES = 5
 # What an event takes at the peak, besides 1.4 times its bytes in the file. Measured with RSS, in
 # bytes a slice, which has two events: 131 of 39 in the file without arguments, 199 of 67 with two
@@ -101,7 +100,7 @@ class _Reading:
             number = tag >> 3
             if len(field) and not may_be(tag):
                 place = packets.byte(int(field.owner.min()))
-                self._recording.problem(_DAMAGED_FIELDS, len(field), place)
+                self._recording.problem("fields that no packet has: left out", len(field), place)
             elif tag & 7 == LENGTH_DELIMITED and number not in _SILENT and len(field):
                 place = f"packet {self._packets + int(field.owner.min())}"
                 count, first = self._skipped.get(number, (0, place))

@@ -24,7 +24,6 @@ from viewer.model.trace import Clock, Problem, Trace
 
 _MARK = re.compile(rb'"artifact_type"\s*:\s*"OP_TRACE"|"QNN Op Name"\s*:|"HTP Op Type"\s*:')
 _DURATION = "Duration (cycles)"
-_FRACTION = "time with a fraction of a cycle: rounded down"
 CLOCK = Clock("cycle", Fraction(1), assumed=True)
 
 
@@ -43,7 +42,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     uneven = int(((slices.start % per_cycle) != 0).sum() + ((slices.end % per_cycle) != 0).sum())
     problems = trace.problems
     if uneven:
-        problems = (*problems, Problem(_FRACTION, uneven, ""))
+        problems = (*problems, Problem("time with a fraction of a cycle: rounded down", uneven, ""))
 
     def cycles(ticks: Ints) -> Ints:
         counts = ticks // per_cycle

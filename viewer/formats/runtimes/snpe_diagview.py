@@ -52,7 +52,6 @@ _NO_VALUE = re.compile(
 _ODD_LINE = "line that is no layer or total with a time: left out"
 _TOTAL = re.compile(r"([A-Z][^:]{1,80}): ([0-9]{1,18}) (us|cycles)$")
 _UNITS = {"US": US, "MICROSECONDS": US, "CYCLES": CYCLES}
-_NOT_TIMES = "value that is no time, such as a count: not drawn"
 # These take part in no execution.
 _CREATION = re.compile(r"(?i)load|deserialize|create|init|de-init")
 
@@ -105,7 +104,7 @@ def _of_csv(
         unit = _UNITS.get(cells.get(_UNIT, "").upper())
         amount = ticks_of(cells.get(_TIME, ""), 1)
         if unit is None:
-            builder.problem(_NOT_TIMES, 1, f"line {line}")
+            builder.problem("value that is no time, such as a count: not drawn", 1, f"line {line}")
             continue
         if amount is None:
             builder.problem(NO_TIME, 1, f"line {line}")

@@ -46,7 +46,6 @@ _STATED = {
     "Inference (avg)": "Inference (mean)",
 }  # fmt: skip
 _TITLE = re.compile(r"=====+ *([^=]{1,80}?) *=====+")
-_RUN_ORDER = "Run Order"
 # Their rows are those of "Run Order", or totals of them.
 _OTHER_TITLES = ("Top by Computation Time", "Top by Memory Use", "Summary by node type")
 _SECTION = re.compile(
@@ -135,7 +134,7 @@ class _Tables:
                 self._graph = section[3] or section[4]
         elif any(text.startswith(other) for other in _OTHER_TABLES):
             self._header, self._is_other = (), True
-        elif text.startswith((_TABBED, f"{_CSV},")) and self._title in ("", _RUN_ORDER):
+        elif text.startswith((_TABBED, f"{_CSV},")) and self._title in ("", "Run Order"):
             self._start(number, text)
         elif not text:
             self._is_ended = True

@@ -68,7 +68,6 @@ _COUNTED = {"none": "sample", "bytes": "byte"}
 _SAMPLE_NS = 1_000_000
 _OTHER_UNIT = "profile in a unit without a common clock: left out"
 _NOT_USABLE = "time or weight that is no usable number: left out"
-_NEGATIVE = "negative weight: counted as 0"
 _UNEQUAL = "samples without a weight, or weights without a sample: left out"
 _NO_FRAME = "frame number that the file does not define: left out"
 _NO_END = "frame that is opened and not closed: drawn to the end of its profile"
@@ -170,7 +169,7 @@ class _Speedscope:
         self._builder.problem(_UNEQUAL, max(len(samples), len(weights)) - count)
         weight, usable = ticks_of(weights[:count], factor)
         self._builder.problem(_NOT_USABLE, int((~usable).sum()))
-        self._builder.problem(_NEGATIVE, int((weight < 0).sum()))
+        self._builder.problem("negative weight: counted as 0", int((weight < 0).sum()))
         weight = np.maximum(weight, 0)
         (start,), _ = ticks_of([profile.get("startValue")], factor)
         if abs(float(start)) + weight.sum(dtype=np.float64) > TIME_LIMIT:
@@ -304,7 +303,6 @@ _FIREFOX = re.compile(
     rb'|\A\s*\{\s*"meta"\s*:\s*\{[^{}]{0,400}"(?:interval|processType)"'
 )
 _MS = 10**6
-_NO_USABLE_TIME = "sample without a usable time: left out"
 
 
 def _read_firefox(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> None:
@@ -356,7 +354,7 @@ def _add_thread(builder: TraceBuilder, track: int, thread: dict[str, Any]) -> No
     node = whole_numbers(sequence(samples.get("stack")), count)
     time, usable = _times_of_samples(samples)
     rows = np.flatnonzero(usable[: len(node)])
-    builder.problem(_NO_USABLE_TIME, len(node) - len(rows))
+    builder.problem("sample without a usable time: left out", len(node) - len(rows))
     order = rows[np.argsort(time[rows], kind="stable")]
     end, is_apart = until_the_next(time[order])
     slices = SampledSlices(builder, frame_list, parent, np.maximum(of_stack, 0))

@@ -37,7 +37,6 @@ from viewer.formats.table.stated_columns import ColumnsNeeded, stated_columns
 from viewer.model.trace import Problem, Trace
 
 _LINE = re.compile(r"\bline ([0-9]+)")
-_NO_OBJECT = "item that is no object: left out"
 
 
 def sniff(head: bytes) -> bool:
@@ -111,7 +110,7 @@ def _rows(path: str) -> tuple[list[dict[str, Any]], list[Problem]]:
             path, "it has no list of objects with a name, a start and a duration or an end"
         )
     if others:
-        problem(_NO_OBJECT, others, "")
+        problem("item that is no object: left out", others, "")
     return rows, list(problems.values())
 
 

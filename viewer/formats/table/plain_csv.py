@@ -73,7 +73,6 @@ from viewer.model.building.builder import BACKWARDS, TraceBuilder
 from viewer.model.trace import Clock, Trace
 from viewer.model.trace_attributes import Counter, stated_counter
 
-_LONE_BEGIN = "start without an end: drawn as an instant"
 _NO_BEGIN = "end without a start: left out"
 _BACKWARDS = "end before its start: drawn as an instant"
 _COUNTERS = "counters"
@@ -99,7 +98,7 @@ def joined_pairs(
     nameless = slices.code("name", "")
     is_end = phase == END
     pairs = paired_by_name(stack[events], time[events], is_end[events], name[events], nameless)
-    builder.problem(_LONE_BEGIN, len(pairs.lone_begin))
+    builder.problem("start without an end: drawn as an instant", len(pairs.lone_begin))
     builder.problem(_NO_BEGIN, len(pairs.lone_end))
     end = time.copy()
     begin, last = events[pairs.begin], events[pairs.end]
@@ -164,7 +163,6 @@ def _counter(process: str, name: str, tick: Ints, value: NDArray[np.float64]) ->
 
 
 _UNUSABLE = "row without usable times: left out"
-_SURPLUS = "row with more cells than the header"
 _NO_END = "slice without an end: drawn as an instant"
 _NO_NUMBER = "value that is not a number: left out"
 _NO_PHASE = "row without a known phase: left out"
@@ -253,7 +251,7 @@ class PlainRows:
         comment = ~usable
         if comment.any():
             comment &= self._is_no_row(block)
-        self._count(_SURPLUS, np.where(comment, 0, surplus))
+        self._count("row with more cells than the header", np.where(comment, 0, surplus))
         self._count(UNCLOSED_ROW, block.faults == UNCLOSED)
         bad = ~(start_ok & last_ok) & is_whole & ~comment
         if bad.any():

@@ -294,7 +294,6 @@ CLOCK = Clock("us", Fraction(1000), domain="torq host")
 _QUEUE_EXECUTE, _HAL_CALL = "__HAL_QUEUE_EXECUTE__", "HAL_CALL"
 _INIT, _DISPATCH = "INIT", "DISPATCH"
 _SCOPES = frozenset((_INIT, _DISPATCH, _HAL_CALL))
-_HW_OPEN = "DISPATCH_HW_OPEN"
 _NO_END, _NO_BEGIN = "begin event without an end event", "end event without a begin event"
 _INFERENCE = "inference"
 
@@ -469,7 +468,7 @@ class _Slices:
         has_action = having(events.action >= 0)
         is_init = having(events.is_named(_INIT)) & ~having(events.is_named(_DISPATCH))
         kind = np.where(having(hal), 2, np.where(is_init & ~has_action, 1, 0))
-        return kind, having(events.is_named(_HW_OPEN)) & ~has_action
+        return kind, having(events.is_named("DISPATCH_HW_OPEN")) & ~has_action
 
     # -- NSS jobs ----------------------------------------------------------------------------
 
