@@ -28,7 +28,7 @@ from viewer.formats.perfetto.opscope_exports import (
 from viewer.formats.perfetto.perf_samples import PerfSamples
 from viewer.formats.perfetto.recording import Recording
 from viewer.formats.perfetto.track_events import TrackEvents
-from viewer.formats.perfetto.track_order import tracks_in_order
+from viewer.formats.perfetto.tracks import tracks_in_order
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import ns_to_tick
 from viewer.model.timing import Timing

@@ -12,7 +12,7 @@ protos/perfetto/trace/track_event/*.proto:
 * counters (int and double, unit, multiplier, incremental, of thread times and instructions), also
   as further values of any event;
 * tracks: a thread in its process (`processes`); other tracks by their path below their process or
-  below their outermost track; overlapping slices of one track go to lanes (`track_order`);
+  below their outermost track; overlapping slices of one track go to lanes (`tracks`);
 * state of packet sequences: interned data, defaults, lost packets;
 * clocks: times are converted if a snapshot relates their clock to that of the trace;
 * samples of stacks (`perf_samples`); of Android and Linux atrace (`atrace`), threads on CPUs and
