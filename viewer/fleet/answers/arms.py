@@ -222,11 +222,7 @@ class LakeTimes:
             for arm, keys in enumerate(group.keys)
             for key in keys
         ]
-        connection.execute("CREATE OR REPLACE TABLE chosen (key VARCHAR, grp INTEGER, arm INTEGER)")
-        connection.execute(
-            "INSERT INTO chosen SELECT unnest(?), unnest(?), unnest(?)",
-            [list(column) for column in zip(*chosen, strict=True)],
-        )
+        self._fill("chosen", "key VARCHAR, grp INTEGER, arm INTEGER", chosen)
         # Opscope writes no others, but a lake can come from anybody.
         connection.execute(
             """
@@ -234,6 +230,14 @@ class LakeTimes:
             WHERE session IS NOT NULL AND level IS NOT NULL AND id IS NOT NULL AND label IS NOT NULL
             """
         )
+
+    def _fill(self, table: str, columns: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Create a table with some rows."""
+        self._connection.execute(f"CREATE OR REPLACE TABLE {table} ({columns})")
+        if rows:
+            cells = ", ".join(["unnest(?)"] * len(rows[0]))
+            values = [list(column) for column in zip(*rows, strict=True)]
+            self._connection.execute(f"INSERT INTO {table} SELECT {cells}", values)
 
     def parts(self) -> dict[Side, list[LakePart]]:
         """Return the parts of every arm."""
@@ -376,32 +380,21 @@ class LakeTimes:
         rows: the row of each part of each arm. counts: the number of rows of each arm. NaN where a
         session does not have a row.
         """
-        connection = self._connection
-        connection.execute(
-            "CREATE OR REPLACE TABLE row_of (grp INTEGER, arm INTEGER, method VARCHAR, "
-            "level VARCHAR, id VARCHAR, row_number INTEGER)"
-        )
         found = {side: np.full((len(own), counts[side]), np.nan) for side, own in sessions.items()}
         if not rows:
             return found
-        columns = [(*side, part.method, part.level, part.id, number) for side, part, number in rows]
-        connection.execute(
-            "INSERT INTO row_of SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), "
-            "unnest(?)",
-            [list(column) for column in zip(*columns, strict=True)],
-        )
-        connection.execute(
-            "CREATE OR REPLACE TABLE place_of (grp INTEGER, arm INTEGER, key VARCHAR, "
-            "session BIGINT, place INTEGER)"
+        self._fill(
+            "row_of",
+            "grp INTEGER, arm INTEGER, method VARCHAR, level VARCHAR, id VARCHAR, "
+            "row_number INTEGER",
+            [(*side, part.method, part.level, part.id, number) for side, part, number in rows],
         )
         places = [
             (*side, *session, i) for side, own in sessions.items() for i, session in enumerate(own)
         ]
-        connection.execute(
-            "INSERT INTO place_of SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)",
-            [list(column) for column in zip(*places, strict=True)],
-        )
-        made = connection.execute(
+        columns = "grp INTEGER, arm INTEGER, key VARCHAR, session BIGINT, place INTEGER"
+        self._fill("place_of", columns, places)
+        made = self._connection.execute(
             """
             SELECT grp * 2 + arm AS side, place, row_number, median(ns) AS ns FROM (
                 SELECT grp, arm, key, session, t.method, inference, row_number,
