@@ -496,9 +496,10 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         except UnreadableFile as error:
             reason = f"the {inside.format.name} in this log: {error.reason}"
             raise UnreadableFile(path, reason, where=error.where, remedy=error.remedy) from error
-    fault = (Problem(file.fault, 1, "the lines before it were read"),) if file.fault else ()
+    fault = file.source.fault
+    faults = (Problem(fault, 1, "the lines before it were read"),) if fault else ()
     stated = {**trace.stated, "Taken from a log": inside.what}
-    return replace(trace, path=path, stated=stated, problems=(*fault, *trace.problems))
+    return replace(trace, path=path, stated=stated, problems=(*faults, *trace.problems))
 
 
 _CUT = "Save the part of the log that is the profile as a file of its own, or attach the profile"

@@ -30,7 +30,7 @@ def test_every_encoding_gives_the_same_lines(tmp_path, encoding, pack, step):
     with TextLines(str(path)) as file:
         assert file.readline() == b"name,start_us,dur_us\n"
         assert b"".join(iter(lambda: file.read(step), b"")).decode() == TEXT.split("\n", 1)[1]
-        assert file.share == 1
+        assert file.source.share == 1
     assert head_text(pack(data)).lstrip("\ufeff") == TEXT
     assert is_direct(data) == encoding.startswith("utf-8")
 

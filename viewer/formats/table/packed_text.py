@@ -111,12 +111,15 @@ def is_direct(head: bytes) -> bool:
 
 
 class TextLines:
-    """A text as UTF-8 bytes with LF at line ends (or CR LF), read in order like a binary file."""
+    """A text as UTF-8 bytes with LF at line ends (or CR LF), read in order like a binary file.
+
+    source: the file, with its size, how much of it was read, and why not to its end.
+    """
 
     def __init__(self, path: str) -> None:
         """Open it. Raises OSError."""
-        self._source = PackedFile(path)
-        first = self._source.read(_HEAD)
+        self.source = PackedFile(path)
+        first = self.source.read(_HEAD)
         encoding = encoding_of(first)
         self.encoding = encoding.name
         self._cr = encoding.lines_end_with_cr
@@ -129,26 +132,6 @@ class TextLines:
         self._at = 0  # in `_waiting`
         self._held = b""  # a line whose end is not read yet
         self._waiting = self._whole(self._text(first[encoding.mark :]))
-
-    @property
-    def share(self) -> float:
-        """How much of the file was read, 0 to 1."""
-        return self._source.share
-
-    @property
-    def ratio(self) -> float:
-        """Unpacked bytes per byte of the file, so far."""
-        return self._source.ratio
-
-    @property
-    def size(self) -> int:
-        """The size of the file in bytes."""
-        return self._source.size
-
-    @property
-    def fault(self) -> str:
-        """Why it could not be unpacked to its end; "" if it could."""
-        return self._source.fault
 
     def read(self, most: int) -> bytes:
         """The next `most` bytes; fewer only at the end."""
@@ -179,13 +162,13 @@ class TextLines:
 
     def tell(self) -> int:
         """The number of bytes unpacked so far, for messages."""
-        return self._source.unpacked
+        return self.source.unpacked
 
     def _fill(self) -> bool:
         """Read the next block; returns whether there is one. Only when all before it was read."""
         if self._ended:
             return False
-        raw = self._source.read(_BLOCK)
+        raw = self.source.read(_BLOCK)
         self._ended = not raw
         self._waiting, self._at = self._whole(self._text(raw)), 0
         return not self._ended or bool(self._waiting)
@@ -198,7 +181,7 @@ class TextLines:
         text = self._held + text
         if self._ended:
             self._held = b""
-            return text[: text.rfind(b"\n") + 1] if self.fault or is_partial() else text
+            return text[: text.rfind(b"\n") + 1] if self.source.fault or is_partial() else text
         end = text.rfind(b"\n") + 1
         if not end and len(text) > LONGEST_LINE:
             end = len(text)  # `rest_of_line` refuses it
@@ -214,4 +197,4 @@ class TextLines:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._source.close()
+        self.source.close()

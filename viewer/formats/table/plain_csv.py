@@ -513,8 +513,8 @@ def layout_in(path: str) -> Layout:
     else:
         with TextLines(path) as packed:
             sample = packed.read(_SAMPLE)
-            if not sample and packed.fault:
-                raise UnreadableFile(path, packed.fault, remedy="Copy or record it again")
+            if not sample and packed.source.fault:
+                raise UnreadableFile(path, packed.source.fault, remedy="Copy or record it again")
     text = sample.decode("utf-8-sig", "replace").replace("\0", " ")
     layout = table_of(text, stated_columns(), whole=len(sample) < _SAMPLE)
     if layout is None:
@@ -601,17 +601,17 @@ def _direct(path: str, rows: PlainRows) -> _Parts:
 def _packed(path: str, rows: PlainRows) -> _Parts:
     """The rows of another text, like `_direct`."""
     with TextLines(path) as file:
-        rows.size = file.size
+        rows.size = file.source.size
         if file.encoding == WINDOWS:
             rows.builder.problem("text that is not UTF-8: read as Windows-1252", 1, "")
         _skip(file, rows)
         with closing(blocks(file, path, rows.shape)) as parts:
             for block, position in parts:
                 # Blocks after this one were read already.
-                share = file.share * position / max(file.tell(), position, 1)
-                yield block, position, max(share, 1e-9), file.ratio
-        if file.fault and not is_partial():
-            rows.builder.problem(file.fault, 1, "the rows before it are shown")
+                share = file.source.share * position / max(file.tell(), position, 1)
+                yield block, position, max(share, 1e-9), file.source.ratio
+        if file.source.fault and not is_partial():
+            rows.builder.problem(file.source.fault, 1, "the rows before it are shown")
 
 
 def _skip(file: LineFile, rows: PlainRows) -> None:
