@@ -3,8 +3,6 @@
 Damage says nothing about where it ends: a lost quote turns strings and the text between them
 around. What lies between two events cannot be told by brackets then, but the next event can be
 found: an object that begins with a key of events, where an object of the array may begin.
-
-Faults in the strings and numbers of objects are repaired in many at once.
 """
 
 from __future__ import annotations

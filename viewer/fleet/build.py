@@ -2,9 +2,7 @@
 
 The driver alone writes to the manifest. It publishes a batch when it has the result, so whatever is
 killed costs at most the batches that run at that moment.
-
-A compaction leaves out rows of profiles that are outdated. A new file is complete before the
-manifest states that it replaces others; see the README of this package.
+The README of this package says what a compaction does.
 """
 
 from __future__ import annotations

@@ -175,10 +175,7 @@ class _Sorted:
 
 
 class Snapshot:
-    """A snapshot that is read. The methods raise DamagedSnapshot.
-
-    files: by path.
-    """
+    """A snapshot that is read; its files by path. The methods raise DamagedSnapshot."""
 
     def __init__(self, folder: LakeFolder | BucketFolder, name: str) -> None:
         """Read a snapshot, without its large parts. Raises DamagedSnapshot."""

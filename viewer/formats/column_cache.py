@@ -78,10 +78,7 @@ class _Opened:
 
 
 class ColumnCache:
-    """The files of columns in one folder. Thread-safe.
-
-    folder: "" if nothing is kept.
-    """
+    """The files of columns in one folder, which is "" if nothing is kept. Thread-safe."""
 
     def __init__(self) -> None:
         self.folder = ""

@@ -53,8 +53,7 @@ the `Unit`. Arguments of a slice, each only if known:
 
 The input's own columns follow under their own names; a column with the name of an argument above is
 written as "column <name>". A trace that was read from such a file, or from another tool's file with
-categories, is written unchanged (`arguments.py`). Texts are numbered in the order in which slices
-use them, so equal slices give equal bytes, whatever the tables of a reader.
+categories, is written unchanged (`arguments.py`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Reads Chrome trace events into columns, whatever their phase.
 
-Most events are read as columns (`pieces`). Other events are parsed a block at a time into structs
-that keep times and arguments as raw JSON; times are then parsed exactly and arguments as columns.
-Events that this cannot parse go one by one to Python's JSON parser, which accepts NaN, Infinity and
-values of unusual types (`parsed_event`). What it cannot parse is damaged, and `event_scanner` finds
-where the events go on.
+Most events are read as columns (`pieces`), others a block at a time into structs that keep times
+and arguments as raw JSON. Events that this cannot parse go one by one to Python's JSON parser
+(`parsed_event`). What that cannot parse is damaged, and `event_scanner` finds where events go on.
 """
 
 from __future__ import annotations
