@@ -41,7 +41,7 @@ class ProfileTables:
         """
         from viewer.api.frames import frame_of_slices
 
-        return frame_of_slices(self._slice_tables)
+        return frame_of_slices(self.sliced)
 
     def slices_with(self, *columns: str) -> pd.DataFrame:
         """Return all slices with only some columns, in this order.
@@ -57,22 +57,22 @@ class ProfileTables:
         """
         from viewer.api.frames import frame_of_slices
 
-        known = dict.fromkeys(name for table in self._slice_tables for name in table.names)
+        known = dict.fromkeys(name for table in self.sliced for name in table.names)
         for name in columns:
             if name not in (known or set(TABLES["slices"].names)):
                 raise KeyError(f"slices have no column {name!r}; they have {', '.join(known)}")
-        return frame_of_slices(self._slice_tables, columns)
+        return frame_of_slices(self.sliced, columns)
 
     @cached_property
     def operators(self) -> pd.DataFrame:
         """The operators of the models with their cost, or without one if no profile is open."""
         from viewer.tables.operators import costed_operator_columns, operator_columns
 
-        linked = [one for one in self._snapshot.traces if one.table.program is not None]
+        linked = [one for one in self.linked if one.table.program is not None]
         tables: list[dict[str, Any]] = [
             dict(costed_operator_columns(one.table, one.rate.ns_per_tick)) for one in linked
         ]
-        if not self._snapshot.traces:
+        if not self.linked:
             tables = [
                 {"record": [program.path] * len(program.operators), **operator_columns(program)}
                 for program in self._snapshot.programs
@@ -129,7 +129,7 @@ class ProfileTables:
         """The values of counters, a row where one changes: those of files and those of units."""
         from viewer.api.frames import frame_of_counters
 
-        return frame_of_counters(self.workspace, self._snapshot.traces)
+        return frame_of_counters(self.workspace, self.linked)
 
     @cached_property
     def flows(self) -> pd.DataFrame:
@@ -140,7 +140,7 @@ class ProfileTables:
         """
         from viewer.api.frames import frame_of_flows
 
-        return frame_of_flows(self._snapshot.traces)
+        return frame_of_flows(self.linked)
 
     def info(self) -> Facts:
         """Return what `opscope info --json` prints: the files, their links and their problems.
@@ -161,25 +161,21 @@ class ProfileTables:
         """The open profiles with their links and clocks; not public."""
         return self._snapshot.traces
 
-    @property
-    def sliced(self) -> Sequence[SliceTable]:
-        """The slices of each of them; not public."""
-        return self._slice_tables
-
     @cached_property
     def _snapshot(self) -> Snapshot:
         return Snapshot.of(self.workspace)
 
     @cached_property
-    def _slice_tables(self) -> Sequence[SliceTable]:
+    def sliced(self) -> Sequence[SliceTable]:
+        """The slices of each of them; not public."""
         from viewer.workspace.exports import slice_tables
 
-        return slice_tables(self._snapshot.traces)
+        return slice_tables(self.linked)
 
     @cached_property
     def _costs(self) -> list[tuple[LinkedTrace, CostTable]]:
         """The profiles with operators, and the cost of these in each whole profile."""
-        linked = [one for one in self._snapshot.traces if one.table.program is not None]
+        linked = [one for one in self.linked if one.table.program is not None]
         return [(one, Costs(one.table).table()) for one in linked]
 
     def _cost_rows(

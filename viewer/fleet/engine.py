@@ -112,9 +112,10 @@ class LocalProcesses:
         while True:
             for task in islice(rest, _AHEAD * self.jobs - len(running)):
                 try:
-                    pool = self._pool_of_all()
+                    if self._pool is None:
+                        self._pool = self._new(self.jobs)
                     with _without_signals():
-                        running[pool.submit(work, task)] = task
+                        running[self._pool.submit(work, task)] = task
                 except BrokenProcessPool:
                     suspects.append(task)
                     break
@@ -168,11 +169,6 @@ class LocalProcesses:
                 yield task, result
         _end(self._alone)
         self._alone = None
-
-    def _pool_of_all(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            self._pool = self._new(self.jobs)
-        return self._pool
 
     def _new(self, count: int) -> ProcessPoolExecutor:
         spawn = multiprocessing.get_context("spawn")  # forking with Qt or threads is unsafe

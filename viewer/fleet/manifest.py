@@ -354,7 +354,9 @@ class ManifestReader:
                 if not self._is_started:
                     self._start()
                 if isinstance(self._folder, BucketFolder):
-                    self._read_numbered(self._folder)
+                    paths = map(numbered, range(self.number + 1, sys.maxsize))
+                    for data in self._folder.read_first(paths):
+                        self.take(self.number + 1, data)
                 else:
                     self._read_files()
                 self.manifest.settle()
@@ -434,17 +436,9 @@ class ManifestReader:
             self.positions[name] = 0
         elif name.endswith(".jsonl") and size > self.positions.get(name, 0):
             with self._folder.read(f"{FOLDER}/{name}") as file:
-                self._read_file(name, file)
-
-    def _read_file(self, name: str, file: BinaryIO) -> None:
-        place = self.positions.get(name, 0)
-        file.seek(place)
-        self.positions[name] = place + self._add(_lines_of(file), place)
-
-    def _read_numbered(self, folder: BucketFolder) -> None:
-        paths = map(numbered, range(self.number + 1, sys.maxsize))
-        for data in folder.read_first(paths):
-            self.take(self.number + 1, data)
+                place = self.positions.get(name, 0)
+                file.seek(place)
+                self.positions[name] = place + self._add(_lines_of(file), place)
 
     def _add(self, lines: Iterable[bytes], place: int) -> int:
         """Add lines, up to one without an end; returns the bytes of those that were read."""

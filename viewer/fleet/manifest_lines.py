@@ -67,7 +67,6 @@ _PARTITION = rf"(?:(?:{'|'.join(PARTITIONS)})=[A-Za-z0-9_.~%-]{{1,200}}/)?"
 _PATH = rf"table=({_TABLE})/schema=([1-9][0-9]{{0,3}})/{_PARTITION}({_NAME})\.parquet"
 _IS_PATH = re.compile(_PATH)
 _IS_PART = re.compile(rf"{PARTS}/{_ID}/({_NAME})\.({_TABLE})\.parquet")
-BUILD_NAME = re.compile(_ID)
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*\Z")]
 _Path = Annotated[str, msgspec.Meta(pattern=rf"\A(?:{_PATH})\Z")]

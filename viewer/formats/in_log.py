@@ -22,6 +22,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import cast
 
 from viewer.codecs.memory_budget import BUDGET, allowance
@@ -555,7 +556,7 @@ def _text_in(lines: Sequence[str], source: str) -> _Inside | None:
     recognize comes first.
     """
     shapes: set[str] = set()
-    ends = _end_positions(lines)
+    ends = list(accumulate(len(line) + 1 for line in lines))
     table: _Inside | None = None
     last_of_head = len(lines)
     for index, line in enumerate(lines):
@@ -583,15 +584,6 @@ def _text_in(lines: Sequence[str], source: str) -> _Inside | None:
                 return inside
             table, last_of_head = inside, last
     return table
-
-
-def _end_positions(lines: Sequence[str]) -> list[int]:
-    """How many characters end with each line."""
-    ends, total = [], 0
-    for line in lines:
-        total += len(line) + 1
-        ends.append(total)
-    return ends
 
 
 def _format_of(head: bytes) -> Format | None:

@@ -230,11 +230,6 @@ class OpenFiles:
         """The handle of each open file by its path."""
         return file_handles(self.workspace)
 
-    @property
-    def has_program_file(self) -> bool:
-        """Whether a program file is open, which has a memory plan."""
-        return bool(self.workspace.executables)
-
     @cached_property
     def tables(self) -> Profile:
         """The tables of the open files, each made once."""

@@ -121,8 +121,7 @@ def search(opened: OpenFiles, query: str, profile: str | None, order: str, limit
     """Return the slices that match a query, in short rows."""
     chosen = opened.chosen(profile)
     of_profile = of_each(limit, len(chosen))
-    facts = search_facts(chosen, parse(query), of_profile, order, opened.searched)
-    return facts
+    return search_facts(chosen, parse(query), of_profile, order, opened.searched)
 
 
 def one_slice(
@@ -542,4 +541,4 @@ TOOLS = (
 
 def tools_for(opened: OpenFiles) -> tuple[Tool, ...]:
     """Return the tools that have something to report about the open files."""
-    return tuple(one for one in TOOLS if opened.has_program_file or not one.needs_program)
+    return tuple(one for one in TOOLS if opened.workspace.executables or not one.needs_program)

@@ -403,8 +403,7 @@ class SliceArguments:
 
 def _table(used: Sequence[int], size: int, number: Callable[[int], int]) -> Ints:
     """Return a table with number(code) for every used code, -1 elsewhere."""
-    table = numbers_at(size, used, [number(code) for code in used], -1)
-    return table
+    return numbers_at(size, used, [number(code) for code in used], -1)
 
 
 def _set(argument: Any, value: int | str, strings: InternedStrings) -> None:

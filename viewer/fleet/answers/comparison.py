@@ -331,7 +331,11 @@ def compare_groups(
     times = LakeTimes(connection, groups)
     parts, operators, clocks = times.parts(), times.operators(), times.clocks()
     inferences, rates = times.inferences(), times.rates()
-    sessions = _all_sessions(len(groups), times.sessions(), inferences)
+    of_rows = times.sessions()
+    sessions = {
+        side: sorted({*of_rows.get(side, ()), *inferences.get(side, {})})
+        for side in [(number, arm) for number in range(len(groups)) for arm in (0, 1)]
+    }
     rows_of_groups: list[tuple[Row, ...]] = []
     for number in range(len(groups)):
         sides = (number, 0), (number, 1)
@@ -424,16 +428,6 @@ def _sums(medians: Floats, rows: Sequence[Sequence[int]]) -> Floats:
         has = np.isfinite(own).any(axis=1)
         found[has, number] = np.nansum(own[has], axis=1)
     return found
-
-
-def _all_sessions(
-    count: int,
-    of_rows: Mapping[Side, list[SessionId]],
-    inferences: Mapping[Side, Mapping[SessionId, object]],
-) -> dict[Side, list[SessionId]]:
-    """Per arm the sessions that have rows or inferences."""
-    sides = [(number, arm) for number in range(count) for arm in (0, 1)]
-    return {side: sorted({*of_rows.get(side, ()), *inferences.get(side, {})}) for side in sides}
 
 
 def _inference_times(

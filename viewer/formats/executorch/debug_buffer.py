@@ -196,14 +196,9 @@ def buffers_next_to(path: str) -> list[tuple[str, ...]]:
         inside = sorted(os.listdir(folder or "."))
     except OSError:
         return []
-    paths = [os.path.join(folder, other) for other in inside if is_buffer_name(other)]
+    paths = [os.path.join(folder, other) for other in inside if other.lower().endswith(SUFFIX)]
     tiers = (
         tuple(file for file in paths if os.path.basename(file) in likely_names),
         tuple(file for file in paths if "debug" in os.path.basename(file).lower()),
     )
     return [files for tier in tiers if (files := tuple(filter(is_debug_buffer, tier)))]
-
-
-def is_buffer_name(name: str) -> bool:
-    """Whether a file is named as debug buffers are."""
-    return name.lower().endswith(SUFFIX)

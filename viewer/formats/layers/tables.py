@@ -186,13 +186,6 @@ def _is_border(line: str, position: int, rows: Sequence[str]) -> bool:
     )
 
 
-def splitters(line: str) -> Sequence[Barred | Spaced]:
-    """What can split a line that is no CSV."""
-    text = line.strip()
-    barred = [Barred(bar) for bar in BARS if text.startswith(bar)]
-    return [*barred, Spaced()]
-
-
 NOT_RUN = frozenset(("not_run", "optimized_out", "not run", "optimized out", "skipped"))
 # `[11/28/2026-10:00:00] [I] ` of TensorRT's log, `D RKNN: [10:00:00.000] ` of RKNN's.
 _PREFIX = re.compile(r"(?:\[[0-9][^\]\n]{4,40}\] )?\[[VIWEF]\] |[DIWE] RKNN: \[[0-9:.]{5,20}\] ")
@@ -289,9 +282,7 @@ def start_of(lines: Sequence[str]) -> Start | None:
         if is_rule(text):
             continue
         below = _below(lines, index)
-        for splitter in splitters(text):
-            if isinstance(splitter, Spaced):
-                break
+        for splitter in [Barred(bar) for bar in BARS if text.strip().startswith(bar)]:
             if (columns := header_of(splitter.header(text, below))) and _fit(
                 columns, map(splitter.row, below)
             ):

@@ -110,7 +110,8 @@ class _Reading:
         flags |= last(fields, _CLEARED, n)
         state = self._states(packets, sequence, (flags & np.uint64(1)) != 0)
         times, clock, too_late = self._incremental_times(packets, sequence, state)
-        self._reach(times, clock)
+        builtin_times = times[clock == 0] if clock.any() else times
+        self._latest = max(self._latest, int(builtin_times.max(initial=0)))
         bundles = fields.get(_FTRACE, LENGTH_DELIMITED).sorted()
         if len(bundles):
             first = f"packet {self._packets + int(bundles.owner.min())}"
@@ -276,11 +277,6 @@ class _Reading:
         latest = np.maximum.accumulate(np.where(is_timed, times, self._latest))
         stated: Ints = np.where(is_timed, times, latest)
         return stated
-
-    def _reach(self, times: Ints, clock: Ints) -> None:
-        """Note the latest time of a block on the clock of the trace."""
-        builtin_times = times[clock == 0] if clock.any() else times
-        self._latest = max(self._latest, int(builtin_times.max(initial=0)))
 
     def _incremental_times(
         self, packets: Packets, sequence: Any, state: Ints

@@ -264,7 +264,9 @@ class SliceRows:
             strings = {name: originals(texts) for name, texts in strings.items()}
         track = self._tracks(codes, strings)
         names = strings["name"] if self._is_changed else self._tables["name"]
-        name = self._names_of(codes["name"], names)
+        numbers = self.builder.intern_all(names)  # a new builder numbers them like the texts
+        name = codes["name"]
+        name = name if np.array_equal(numbers, np.arange(len(numbers))) else numbers[name]
         key = self._keys(codes, strings, name)
         self._runs(track, start, end, codes, strings)
         inferred = {INFERENCE, TIMING} if self._is_own else set()
@@ -354,11 +356,6 @@ class SliceRows:
             )
 
         return numbers_of([process, thread], number)
-
-    def _names_of(self, codes: Codes, texts: tuple[str, ...] | dict[str, int]) -> Codes:
-        """The name number of every row; a new builder numbers the names like the texts."""
-        names = self.builder.intern_all(texts)
-        return codes if np.array_equal(names, np.arange(len(names))) else names[codes]
 
     def _keys(
         self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]], name: Codes

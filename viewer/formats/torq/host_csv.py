@@ -343,7 +343,11 @@ class _Slices:
     def __init__(self, builder: TraceBuilder, events: HostEvents, has_dispatch: bool) -> None:
         self._builder, self._events, self._has_dispatch = builder, events, has_dispatch
         self._process = os.path.basename(builder.path)
-        self._scopes = self._scope_numbers()
+        host_scope = builder.scope("host")  # runs and the HAL share it
+        self._scopes = [
+            host_scope if is_hal(name) or not has_dispatch else builder.scope(name)
+            for name in events.dispatches
+        ]
         self._scope_kind, self._is_load = self._kinds_of_scopes()
         self._begin, self._end = pairs(events)
 
@@ -444,14 +448,6 @@ class _Slices:
         return columns
 
     # -- scopes ------------------------------------------------------------------------------
-
-    def _scope_numbers(self) -> list[int]:
-        """The builder's scope of each dispatch; runs and the HAL share a separate one."""
-        host_scope = self._builder.scope("host")
-        return [
-            host_scope if is_hal(name) or not self._has_dispatch else self._builder.scope(name)
-            for name in self._events.dispatches
-        ]
 
     def _kinds_of_scopes(self) -> tuple[Ints, Bools]:
         """The kind of each scope, and whether it is a DISPATCH that only loads.

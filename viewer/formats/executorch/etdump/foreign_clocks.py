@@ -94,8 +94,7 @@ class Foreign:
         is_foreign = flags_at(count, self.at)
 
         def spread(values: Ints) -> Ints:
-            column = numbers_at(count, self.at, values)
-            return column
+            return numbers_at(count, self.at, values)
 
         units = spread(self.unit).astype(np.uint32)
         return {

@@ -190,8 +190,7 @@ def _mentioned(lists: Lists, values: Children) -> Bools:
     """Which values of all methods are in the lists of their methods."""
     method = lists.parent
     exists = (lists.values >= 0) & (lists.values < values.count[method])
-    is_mentioned = flags_at(len(values), values.bounds[method[exists]] + lists.values[exists])
-    return is_mentioned
+    return flags_at(len(values), values.bounds[method[exists]] + lists.values[exists])
 
 
 def _split(columns: Tensors, bounds: Ints) -> Iterator[Tensors]:
