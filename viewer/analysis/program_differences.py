@@ -1,15 +1,12 @@
 """What differs between two program files: parts that belong together, and rows of numbers.
 
-Nothing is measured: these are facts of the files. Numbers of calls, nodes and bytes are added up
-over all methods; planned memory is per method.
+Nothing is measured. Numbers are added up over all methods; planned memory is per method. Parameters
+belong together by their paths; all else by its users, then by kind, role and shape. Nothing is
+paired by its size.
 
-Parameters belong together by their paths; all else by its users, then by kind, role and shape. What
-is left over is in one file only: nothing is paired by its size.
-
-With the ETRecords of both, users are operators, paired as in a comparison of profiles. Otherwise,
-users are the kernel calls, delegate calls and nodes of XNNPACK of methods with the same name,
-paired in the order in which they run, by what they are. Modules of two ETRecords belong together by
-the operators inside that do.
+With the ETRecords of both, users are operators, paired as in a comparison of profiles. Otherwise
+they are the kernel calls, delegate calls and nodes of XNNPACK of methods with the same name, paired
+in the order in which they run, by what they are.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The main figures of a trace in one scope, or of a model without a profile.
 
-No figure is defined here. Costs are those of `viewer.analysis.cost.costs`, the delegated share is
-that of `viewer.analysis.delegates`, names without operators and findings are those of
-`viewer.analysis.findings`, and medians are those of `viewer.model.inference_views`.
+No figure is defined here: they are those of costs, delegation, findings and inference views.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """What costs time and memory, as sections of a report: operators, source lines, delegates, memory.
 
-The tables of operators and modules have the rows of `opscope stats`, largest first. Time that
-several source lines share is not divided: it is listed with each of them as shared. Lines are
-quoted only if the file is the recorded version. Delegation has the time in delegates and outside of
-them, and why slices are not linked; memory plans have the bytes in use at every instruction.
+Time that several source lines share is listed with each of them as shared. Lines are quoted only if
+the file is the recorded version.
 """
 
 from __future__ import annotations

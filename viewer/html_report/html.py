@@ -1,10 +1,8 @@
 """Pieces of HTML from texts of strangers: everything is escaped here, and nowhere else.
 
 A name is shown on one line, with control characters and overrides of the direction as escapes, and
-limited in length. The page has no inline styles and no event attributes, which its policy forbids.
-
-The document of a report has a head, links to its sections, and the sections. Its policy allows no
-network, and only the one script and the one style sheet in it, by their hash.
+limited in length. The policy of a page forbids inline styles, event attributes and the network. It
+allows only the one script and the one style sheet in it, by their hash.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What a report is about: key figures, warnings, findings, a comparison, and their sources.
 
-The comparison has its answer in a sentence, where the change comes from, and rows. The provenance
-has files, hashes, clocks, and what is not measured.
+The provenance has files, hashes, clocks, and what is not measured.
 """
 
 from __future__ import annotations

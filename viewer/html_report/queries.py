@@ -1,7 +1,6 @@
 """Tracks and charts of queries in a report: their SQL, a picture, and their rows.
 
-A chart is bars, a line or points as a static picture, as in the window. Of what falls on one pixel,
-the extremes are drawn.
+Of what falls on one pixel of a chart, the extremes are drawn, as in the window.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Writes a report: as one HTML file, as Markdown, or as a notebook shows it.
 
-The file needs nothing else and has at most `MOST_BYTES`. If it would be too large, everything in it
-is halved until it fits. Markdown is for tickets and pull requests: the main figures, findings and
-tables. A notebook keeps the HTML of an answer, so that is small and without a script. Names come
-from files of strangers, and are escaped everywhere.
+If the file would have more than `MOST_BYTES`, everything in it is halved until it fits. Markdown is
+for tickets and pull requests. A notebook keeps the HTML of an answer, so that is small and without
+a script. Names come from files of strangers, and are escaped everywhere.
 """
 
 from __future__ import annotations

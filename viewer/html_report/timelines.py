@@ -2,9 +2,8 @@
 
 The script replaces the picture; Opscope reads the data when it opens a report again. Times are
 ticks of each profile, as differences: how long after the box before it on its row a box starts, and
-how long it is. So numbers are short, exact, and smaller than 2**53 in any usual trace. A box is a
-slice, or a group of several that says how many they are and how long they last together.
-`viewer.formats.opscope_report` reads what `timeline_data` writes; `VERSION` changes with the form.
+how long it is. So numbers are short, exact, and smaller than 2**53 in any usual trace. `VERSION`
+changes with the form, which `viewer.formats.opscope_report` reads.
 """
 
 from __future__ import annotations

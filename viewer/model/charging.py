@@ -1,14 +1,12 @@
 """Charges the time of slices to groups, and adds the time of groups up.
 
 The time of a slice without its children goes to the innermost slice around it, or itself, that has
-a group. This gives two figures:
+a group. Its two figures are the same where no lanes of a thread overlap:
 
-self    the durations of a group's slices less nested slices of other groups. Slices that overlap
-        without nesting are on different lanes of a thread, and take nothing from one another.
-wall    each instant of a thread once: of lanes, to the slice that started last. So the wall times
-        of all groups and the time in no group are the busy time of all threads.
-
-Both are the same where no lanes of a thread overlap.
+    self    the durations of a group's slices less nested slices of other groups. Slices that
+            overlap without nesting take nothing from one another.
+    wall    each instant of a thread once: of lanes, to the slice that started last. So the wall
+            times of all groups and the time in no group are the busy time of all threads.
 """
 
 from __future__ import annotations

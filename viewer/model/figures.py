@@ -1,16 +1,10 @@
 """Figures: the time that they cover, what they are per, and the words for them.
 
 A run is on one track and excludes concurrent slices of other tracks, unless it covers all tracks
-(`Run.all_tracks`); a range covers all tracks. Both include everything in them. Figures of the whole
-trace leave out inferences that did not finish, and those of one inference also the warm-up
-(`viewer.model.warm_up`).
-
-Of several inferences of one phase, figures are the mean per inference, so that rows add up; of
-several phases they are sums, as no inference has the time of both. Every face that shows a figure
-of a row takes its time and its title from here.
-
-Every table and report takes the title and meaning of Total, Self, Count and the like from here, so
-that a title means the same everywhere.
+(`Run.all_tracks`); a range covers all tracks. Figures of the whole trace leave out inferences that
+did not finish. Of several inferences of one phase, figures are the mean per inference, so that rows
+add up; of several phases they are sums, as no inference has the time of both. All tables and
+reports take titles and meanings from here, so that a title means the same everywhere.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """Views of the inferences of a trace, and which of these are of the same logged method.
 
-Each view is a trace with the same keys, so links, colors and costs apply to it too. A view leaves
-out loads, slices outside inferences, events without a time, and flows between inferences; the mean
-has no flows. The typical one and the mean also leave out inferences that warm up or did not finish
-(`viewer.model.warm_up`). A trace with fewer than two inferences has no such views.
+Each view is a trace with the same keys, so links, colors and costs apply to it too. It leaves out
+loads, slices outside inferences, events without a time, and flows between inferences; the mean has
+no flows. The typical one and the mean also leave out inferences that warm up or did not finish.
 
 The runtime logs no method, so inferences of one process and scope count as one method, unless
-several methods with the same instructions were loaded (`Run.load`). Then only those that are known
-to be of one of them count as a series. What may be of several methods is in no series: no median,
-warm-up or comparison mixes it with anything. Each phase of a method is a series of its own.
+several methods with the same instructions were loaded (`Run.load`). Then what may be of several
+methods is in no series: no median, warm-up or comparison mixes it with anything. Each phase of a
+method is a series of its own.
 """
 
 from __future__ import annotations

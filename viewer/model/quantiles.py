@@ -1,18 +1,14 @@
 """Medians and percentiles: every one that is printed comes from here.
 
-The *median* of some values is the middle one, or halfway between the middle two, as
-`statistics.median` and DuckDB's `median` have it. A percentile is interpolated between its two
-neighbors (numpy's "linear", DuckDB's `quantile_cont`).
-
-A median need not be one of the values. Where one value has to stand for all, such as an inference
-to show, it is the *typical* one, the nearest to the median: the middle one in order of size, or the
-smaller of the middle two. So of two inferences it is the shorter one, which is rarely the one that
+The *median* of two middle values is halfway between them, as `statistics.median` and DuckDB's
+`median` have it. A percentile is interpolated between its two neighbors (numpy's "linear", DuckDB's
+`quantile_cont`). Where one value has to stand for all, such as an inference to show, it is the
+*typical* one, the nearest to the median: of two, the shorter one, which is rarely the one that
 warms up. Equal values keep their order.
 
-`grouped` has these and other statistics of many groups. Every number is bit for bit what
-numpy computes for the group alone: groups of equal size are stacked and passed to numpy together,
-so no sum changes its order. There are at most about sqrt(2 n) different sizes, so there are few
-numpy calls however many groups there are.
+Of groups, every number is bit for bit what numpy computes for the group alone: groups of equal size
+are stacked, so no sum changes its order. There are at most about sqrt(2 n) different sizes, so
+there are few numpy calls however many groups there are.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Queries about a trace: the tree of its slices, self time, and the cost of groups of slices.
 
-All are array operations on frozen columns and may run off the GUI thread. Times are ticks.
-
-What is computed track by track, such as the tree of calls, needs a dozen arrays per slice. Of ten
-million slices at once, each of these comes from main memory; of a block, from the cache. That takes
-a third of the time, and the blocks run on two threads, as numpy releases the GIL.
+All are array operations on frozen columns and may run off the GUI thread. Times are ticks. What is
+computed track by track, such as the tree of calls, needs a dozen arrays per slice. Of ten million
+slices at once, each comes from main memory; of a block, from the cache. That takes a third of the
+time, and the blocks run on two threads, as numpy releases the GIL.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
 """Names that runtimes, compilers and profilers give their own scopes, events and columns.
 
-Those of ExecuTorch are in every ETDump and in tables made from one. They are from
-runtime/executor/method.cpp and program.cpp of ExecuTorch, its code that registers kernels, and
-XNNPACK's profiler (backends/xnnpack/runtime/profiling/XNNProfiler.cpp).
-
-Those of the Torq compiler and runtime are in profiles and in debug info. The readers name columns
-and tracks this way, and code that looks for actions, jobs and tasks uses the same names.
-
-Columns that say what a layer is are groups of statistics. Readers name columns so whatever the tool
-calls them, and layers that differ in one of them have keys of their own.
+Those of ExecuTorch are from runtime/executor/method.cpp and program.cpp, its code that registers
+kernels, and XNNPACK's profiler (backends/xnnpack/runtime/profiling/XNNProfiler.cpp). Those of the
+Torq compiler and runtime are in profiles and in debug info. Columns that say what a layer is have
+these names whatever the tool calls them, and layers that differ in one of them have keys of their
+own.
 """
 
 from __future__ import annotations

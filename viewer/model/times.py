@@ -1,8 +1,7 @@
 """Converts between ticks and nanoseconds, and formats and parses times. The only place that does.
 
 A tick is the unit in which a file counts. `Clock.ns_per_tick` is exact, so a conversion floors once
-and never drifts. A formatted duration has three decimals, and the unit that suits it. A formatted
-position has as many decimals as the view resolves.
+and never drifts. A formatted duration has three decimals, and the unit that suits it.
 """
 
 from __future__ import annotations

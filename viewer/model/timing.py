@@ -1,18 +1,10 @@
 """How times were measured: by which clock, in which unit, and whether they are exact.
 
-A time is measured, rounded, placed, estimated, derived, sampled or unfinished. Readers state it per
-slice (`Slices.timing`); `timings` answers for the slices of any trace. The texts are those of
-tables and exports; several are joined: "placed, rounded".
-
-Delegates log on clocks of their own: times, counts of ticks, and values. Each slice with a
-`native_dur` has a `native_unit`:
-
-* A unit of time (`NS_PER`) needs no rate.
-* Cycles and ticks have no known length until the user states a rate.
-* Any other unit, such as bytes, is that of a value. It has no duration at all.
-
-A name may state its unit in parentheses at its end: "Accelerator (execute) time (us)",
-"DSP:after_context_freed (bytes)".
+Readers state a `Timing` per slice (`Slices.timing`); the texts are those of tables and exports.
+Delegates log on clocks of their own. Each slice with a `native_dur` has a `native_unit`: a unit of
+time (`NS_PER`); cycles and ticks, of no known length until the user states a rate; any other unit,
+such as bytes, is that of a value, which has no duration. A name may state its unit at its end:
+"Accelerator (execute) time (us)", "DSP:after_context_freed (bytes)".
 
 Clocks of an operating system have the names of Linux, without the prefix CLOCK_.
 """

@@ -1,9 +1,7 @@
 """A trace: named intervals ("slices") on tracks, as frozen parallel arrays.
 
-One file becomes one `Trace`. Only `viewer.model.building.builder.TraceBuilder` creates traces, and
-they never change: links, clock rates and offsets are stored separately, in the workspace.
-
-Vocabulary: a *track* is one thread of one process. A *row* is one horizontal line of it, identified
+One file becomes one `Trace`, which never changes: links, clock rates and offsets are stored in the
+workspace. A *track* is one thread of one process. A *row* is one horizontal line of it, identified
 by (track, lane, depth). A *lane* is a properly nested subset of a track; slices that overlap
 without nesting go to different lanes, with their times unchanged. A *key* is what the file states
 about a slice's identity (instruction, delegate debug identifier, location); all slices with the

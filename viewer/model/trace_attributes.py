@@ -1,17 +1,11 @@
 """What a trace states next to its slices: counters, calls around them, its unit of work, origin.
 
-Counters are step functions of time, stored where the value changes.
+Texts are written for inferences; `WorkUnit.worded` says them with the noun of a file, which no
+other module decides. The Python functions and modules around an operator of a PyTorch profile state
+which module and line it belongs to.
 
-A PyTorch profile records the Python functions and modules that were active around an operator. So
-it states, without a model file, which module and line an operator belongs to.
-
-What a file calls one pass of its work is an inference, a step of a training, an iteration. Texts
-are written for inferences; `WorkUnit.worded` says them with the noun of a file. No other module
-decides which noun that is.
-
-Files that Opscope exported have metadata (`Trace.provenance`). Exporter and reader share the names.
-Facts about the file have plain names ("origin_ns"); facts about its n-th source start with
-"source<n>." ("source1.file"). In a Perfetto file, all names start with `PREFIX`.
+Files that Opscope exported have metadata (`Trace.provenance`): facts about the file ("origin_ns")
+and about its n-th source ("source1.file"). In a Perfetto file, all names start with `PREFIX`.
 """
 
 from __future__ import annotations

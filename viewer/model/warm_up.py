@@ -2,8 +2,7 @@
 
 Caches, allocators and delegates settle in them. Figures per inference (costs of operators and
 modules, medians, findings) leave them out unless the user includes them; statistics of slices keep
-them. This module is the only place that decides which they are, once, when a trace is built
-(`Run.warms_up`), and which inferences count.
+them. No other module decides which inferences warm up, and which count.
 """
 
 from __future__ import annotations

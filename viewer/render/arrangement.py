@@ -1,14 +1,9 @@
 """The tracks of the open traces, and which of them are visible, in which order. No Qt.
 
-A `TrackTable` has the rows, tracks and processes of one trace as columns and is built once, outside
-the GUI thread for large traces. `TrackList` joins the tables of all open traces; it is independent
-of what the user folded, hid or moved.
-
-`TrackView` is the user's choice, an immutable value in the undo history. `arrange` applies it to a
-`TrackList`. A pinned track moves from its process to the section on top, so no slice is ever drawn
-twice. It stays there whatever is filtered or folded below, until it is hidden itself.
-
-`HeaderBands` maps bands to processes and tracks, and finds the bands that name one.
+`TrackList` joins the `TrackTable`s of all open traces, independent of what the user folded, hid or
+moved. `arrange` applies the `TrackView`, an immutable value in the undo history. A pinned track
+moves from its process to the section on top, so no slice is ever drawn twice. It stays there
+whatever is filtered or folded below, until it is hidden itself.
 """
 
 from __future__ import annotations

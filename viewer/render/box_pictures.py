@@ -4,11 +4,8 @@ One array gives the colors and what is below the mouse. The cost follows the pix
 operation on the lines that it covers, and those of one pixel take one for all of them. Small boxes
 are drawn last, so that large ones never hide them.
 
-In a memory plan, time goes across and offsets upward. A band is one memory, whose first byte is at
-the bottom. A gap separates boxes with room for it.
-
-In a squarified treemap, areas are sizes, and a group is around its members. Members that would be
-smaller than a few pixels are one box, and nothing inside a small group is placed.
+In a memory plan, time goes across and offsets upward, in a band for each memory. In a squarified
+treemap, a group is around its members. Members that would be smaller than a few pixels are one box.
 """
 
 from __future__ import annotations

@@ -2,22 +2,18 @@
 
 A *scheme* assigns a *class* to every slice: its operator, its module, its duration. A class has a
 title and a palette index (`viewer.render.palette`), and is the same class in every file with that
-title. The class depends on a key, a name or a duration: nothing is done per slice but a lookup.
+title. It depends on a key, a name or a duration: nothing is done per slice but a lookup.
 
-Colors depend on the class. They are the same in every panel, in all open files, and after reopening
-them: operators and modules cycle through the colors in the order of their program; operator types
-and backends have a fixed color, or one from a hash of their name, like names. The 12 colors repeat
-after 12 classes: the most expensive names, operators and modules of a file take turns that differ
-(`Turns`), neighbors differ, and the label and the legend resolve the rest. Durations are the
-exception: their ramp covers everything that is open.
-Runtime scopes, shared slices and unknown ones are gray in every scheme except link state, whose
-subject they are.
+Colors depend on the class, so they are the same in every panel, in all open files, and after
+reopening them. Operators and modules cycle through the colors in the order of their program;
+operator types and backends have a fixed color, or one from a hash of their name, like names. The 12
+colors repeat after 12 classes: the most expensive names, operators and modules of a file take turns
+that differ (`Turns`), neighbors differ, and the label and the legend resolve the rest. The ramp of
+durations covers everything that is open. Runtime scopes, shared slices and unknown ones are gray in
+every scheme except link state, whose subject they are.
 
-An argument of slices has one color for each text, and a ramp for numbers. What it has over all open
-traces is its `ArgumentRange`, so that a color means the same in each. The most frequent texts have
-different colors; of the others, several can have the same.
-
-If a scheme cannot distinguish anything in a trace, `why_not` says why: it is colored by name.
+An argument of slices has one color for each text, and a ramp for numbers, over all open traces. The
+most frequent texts have different colors; of the others, several can have the same.
 """
 
 from __future__ import annotations

@@ -1,25 +1,17 @@
 """The time of each class in a color scheme, and the colors of the most expensive names.
 
 Time is wall time (`viewer.model.charging`), so that a call, the kernel in it and the scope around
-both do not count three times, nor slices that overlap on a thread twice, and the shares of all
-classes add up to the whole.
-Slices on foreign clocks have no time, and neither do derived slices inside other slices, whose time
-the file already has in the enclosing slice.
+both do not count three times, and the shares of all classes add up to the whole. Slices on foreign
+clocks have no time, and neither do derived slices inside other slices. If classes are operators,
+events without an operator inside a linked call count as that call, as in all other panels. They are
+still listed, as slices. Shares are relative to the time that panels cover, without inferences that
+did not finish. A trace that does not support the scheme is colored by name: its classes come after
+all others, with shares of their own total.
 
-If classes are operators, events without an operator inside a linked call count as that call, which
-matches the times in all other panels. They are still listed, as slices. In a plain profile every
-instant of a thread counts once (`viewer.analysis.cost.thread_time`).
-
-Without a selected run, time is that of the inferences that panels cover, so that shares are
-relative to `Method::execute`, like those of operators; loads are included only if the runtime logs
-no such scope. Inferences that did not finish have no time then. A trace that does not support the
-scheme is colored by name: its classes come after all others, and their shares are relative to their
-own total.
-
-A name has the color of its hash, an operator or a module that of its place in the program. Of ten
-such, several usually have the same one. So those that take the most time in a file choose first:
-each keeps its color unless a more expensive one has it, and then takes the free one that differs
-most from the others. All open files agree: a name has one color. Cheaper names keep theirs.
+A name has the color of its hash, an operator or a module that of its place in the program, so of
+ten several usually have the same one. So those that take the most time in a file choose first: each
+keeps its color unless a more expensive one has it, and then takes the free one that differs most
+from the others. All open files agree. Cheaper names keep theirs.
 """
 
 from __future__ import annotations

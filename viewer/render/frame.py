@@ -1,12 +1,8 @@
 """Frames of a timeline: rows of several traces in their colors, counters, and marks as diamonds.
 
-The rasters draw cells (`viewer.render.raster`); here they become pixels, over ground and grid
-lines. All that a frame needs of a trace is drawn together: its slices, those that stand out, and
-marks.
-
-Rows of the last frame are not drawn again. A row has the same pixels as long as its trace, colors,
-columns and times are the same. That is so when a view scrolls up or down, and when it is painted
-again because the mouse moved.
+The rasters draw cells; here they become pixels, over ground and grid lines. Rows of the last frame
+are not drawn again, if their trace, colors, columns and times are the same: when a view scrolls up
+or down, or the mouse moved.
 
 A counter is a step area, computed per column and never per change. In a column the area extends to
 the time-weighted mean of the values, and a paler area above it to their maximum. So every value is

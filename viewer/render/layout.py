@@ -1,9 +1,8 @@
 """Positions on the canvas: rows as lines, and logical pixels as device pixels. Pure and exact.
 
-All drawing, labeling and hit testing uses `TimelineLayout`, so that a slice and its label always
-align. Rows are rasterized in device pixels, so that slices stay sharp at 125 or 200 %. Texts and
-outlines are painted in logical pixels, which Qt scales. `Canvas` converts between the two: a column
-is a device pixel.
+Drawing, labeling and hit testing use `TimelineLayout`, so that a slice and its label always align.
+Rows are rasterized in device pixels, so that slices stay sharp at 125 or 200 %. Texts and outlines
+are painted in logical pixels, which Qt scales.
 """
 
 from __future__ import annotations

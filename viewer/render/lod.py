@@ -1,11 +1,9 @@
 """Data that the raster reads instead of every slice: slices by row, and mipmaps of crowded rows.
 
-`DrawnSlices` separates slices with a length from zero-length ones, row by row; it does not depend
-on colors and is built once per trace (or per set of search hits). `RowMip` divides the time of a
-crowded row into cells of 2**shift ticks, one or two per slice, and halves their number per level.
-Every cell has its covered share of time and the color of its longest slice, so a pixel costs two
-reads whatever is below it. Mipmaps contain colors, so a new scheme builds new ones; this can happen
-outside the GUI thread because nothing is changed in place.
+`DrawnSlices` does not depend on colors and is built once per trace (or per set of search hits).
+`RowMip` divides the time of a crowded row into cells of 2**shift ticks, one or two per slice, and
+halves their number per level. So a pixel costs two reads whatever is below it. Mipmaps contain
+colors, so a new scheme builds new ones, which can happen outside the GUI thread.
 """
 
 from __future__ import annotations

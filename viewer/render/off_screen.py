@@ -1,9 +1,8 @@
 """What blank tracks hold out of view: how many slices before and after it, and when. No Qt.
 
 A track is blank if none of its rows shows a slice or a zero-length mark in the visible range, but
-some have slices outside of it. The rows are sorted by start, so each takes one or two binary
-searches, whatever the number of slices. Only tracks in view are looked at, and in each process only
-down to the first blank one with room for a chip.
+some have slices outside of it. Each row takes one or two binary searches. Only tracks in view are
+looked at, and in each process only down to the first blank one with room for a chip.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The palette of slice colors, shared by all schemes, and its conversion to pixels.
 
 A scheme (`viewer.render.color_schemes`) gives every slice a palette index (uint8, below 64):
+
     0..11   operators: position in the program mod 12     14   linkable but not linked (hatched)
     12      slab: shared by several operators             15   plain: no operator expected
     13      frame: a runtime scope                        16..27  kernel variants of 0..11
@@ -9,13 +10,12 @@ A scheme (`viewer.render.color_schemes`) gives every slice a palette index (uint
     41, 42  slower and faster: changes between two arms
 
 The raster draws *cells*, not colors: uint16 = shade << 8 | part << 6 | palette index. Shade 0 is
-empty, 255 is full, and values between are the covered share of a shared pixel's time. `cell_colors`
-converts cells to 0xffRRGGBB for one theme and emphasis, so a change of theme or selection changes
-no cell. The fills of operators are of similar lightness (62 to 79 in CIELAB), so that none looks
-emphasized, and all pairs are distinguishable in normal vision and simulated protanopia,
-deuteranopia and tritanopia. The ramp runs from blue to yellow, and
-its lightness increases with every step, so it works for all color vision; in the light theme it is
-reversed, so that high values always stand out most.
+empty, 255 is full, and values between are the covered share of a shared pixel's time. So a change
+of theme or selection changes no cell. The fills of operators are of similar lightness (62 to 79 in
+CIELAB), so that none looks emphasized, and all pairs are distinguishable in normal vision and
+simulated protanopia, deuteranopia and tritanopia. The ramp runs from blue to yellow with increasing
+lightness, so it works for all color vision; in the light theme it is reversed, so that high values
+always stand out most.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Rows as pixels: the content of a timeline frame, computed per pixel and never per slice.
 
-The pixels of a row are defined exactly. A slice with a length fills the columns from floor(x of its
-start) to floor(x of its end), at least one. A column in which several slices start is shared: it
-has the color of the longest one, and the share of its time that they cover as its shade. A slice
-wider than 3 px leaves its last column empty as a gap, and has sides. Three methods produce these
-pixels:
+A slice with a length fills the columns from floor(x of its start) to floor(x of its end), at least
+one. A column in which several slices start is shared: it has the color of the longest one, and the
+share of its time that they cover as its shade. A slice wider than 3 px leaves its last column empty
+as a gap, and has sides. Three methods produce these pixels:
 
 * at most as many slices in view as columns, or twice as many without a mipmap that is fine enough:
   computed slice by slice, all rows in one batch;
@@ -12,9 +11,6 @@ pixels:
   painted over it exactly; the others are within one column of their exact position;
 * more, in a burst that is finer than the mipmap: binary search for each column's edges. A column
   shared by more than 8 slices gets the color of the longest of a sample.
-
-Zero-length slices are not drawn here: `zero_marks` returns the positions of their marks. A file of
-columns keeps what rasters read, with the palette that it was made for (`KeptRaster`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Stacks the visible parts into the bands of a `TimelineLayout`.
 
-The section of the pinned tracks comes first, with its own header. Then, for each process: a header,
-the rows of its tracks with strips for zero-length slices, and its counters. Below the rows of a
-track of measured jobs is one with the plans of these jobs.
+Pinned tracks come first, below a header. Then, for each process: a header, the rows of its tracks
+with strips for zero-length slices, the plans of a track of measured jobs, and its counters.
 """
 
 from __future__ import annotations

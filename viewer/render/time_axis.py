@@ -1,22 +1,16 @@
 """The horizontal axis: times as columns of pixels, gaps, the lines of the ruler. Pure and exact.
 
 All drawing, labeling and hit testing uses `XMap`, so that a slice, its label and the ruler line
-above it always align.
+above it always align. The axis of a clock counts integer nanoseconds, to which the `Axis` of a file
+maps its ticks. Column p shows the times [edge p, edge p + 1). The edges are exact fractions, and
+the column of a tick is always floor(x).
 
-The axis of a clock counts integer nanoseconds. A file counts ticks of its own; its `Axis` maps them
-to the axis of its clock. Column p shows the times [edge p, edge p + 1). The edges are exact
-fractions, and `XMap.edges` has the first integer tick at or after each. The column of a tick is
-always floor(x). With `Gaps` in the axis, a range is of places on screen: times with the gaps
-before them.
+Gaps are empty room on screen. A comparison puts them before the calls of each arm, so that paired
+calls begin at the same place. With them, a range is of places on screen: times with the gaps before
+them. A moment at which a gap is has two places: what begins then is after the gap, what ends then
+is before it.
 
-Gaps are empty room on screen, so that something else begins further right. A comparison puts them
-before the calls of each arm, so that paired calls begin at the same place. Times and durations stay
-what they are: only their place on screen moves. A moment at which a gap is has two places: what
-begins then is after the gap, what ends then is before it.
-
-Steps of the ruler are 1, 2 or 5 times a power of ten. The unit follows the visible range, the
-number of labels their width. A `Scale` says what is counted and from where: normally ns from the
-start of the trace.
+Steps of the ruler are 1, 2 or 5 times a power of ten, as many as the width of labels allows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The output of `opscope calls`: the call tree of the open profiles, as data, text or stacks.
 
-The data is a stable contract for scripts; the text and the stacks are derived from it. Every
-profile is reported in ticks of its own clock, and in nanoseconds (rounded down, at the workspace's
-rate); nothing is summed over files. `--svg` has a flame graph of each profile, or of each of its
-inferences. No Qt.
+The data is a stable contract for scripts. Every profile is reported in ticks of its own clock, and
+in nanoseconds (rounded down, at the workspace's rate); nothing is summed over files. No Qt.
 """
 
 from __future__ import annotations

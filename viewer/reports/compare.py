@@ -1,8 +1,7 @@
 """The output of `opscope compare`: two arms, the change of every row, and what is proven. No Qt.
 
-The data is a stable contract for scripts; the text is derived from it. Times are whole ns; a change
-is the ratio of B to A, less 1.
-A file with the noise of a device is what `opscope compare --null` writes.
+The data is a stable contract for scripts. Times are whole ns; a change is the ratio of B to A, less
+1. A file with the noise of a device is what `opscope compare --null` writes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A comparison in words: as text for a terminal, as Markdown, and in sentences. No Qt.
 
-Markdown is for pull requests. The sentences have the answer first, then the rows that explain it.
-The changes of call paths are words, and a flame graph to save.
+The sentences have the answer first, then the rows that explain it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """What compilers planned next to what ran: `opscope delegation` and `opscope estimates`. No Qt.
 
-The first has delegates, what was not delegated, links and handle maps; for ETRecords alone, where
-nothing ran, every time is null. The second has estimates of the Torq compiler and measurements. The
-data is a stable contract for scripts; the text is derived from it. Every profile is reported in
-ticks of its own clock, and in nanoseconds (rounded down, at the workspace's rate).
+For ETRecords alone, where nothing ran, every time is null. The data is a stable contract for
+scripts. Every profile is reported in ticks of its own clock, and in nanoseconds (rounded down).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The output of `opscope numbers`: logged values, and their gap to references. No Qt.
 
-The data is a stable contract for scripts; the text is derived from it. A figure that is not known
-or not finite is null. `nan` and `inf` count values of the profile, `nan_with` and `inf_with` those
-of the reference.
+The data is a stable contract for scripts. A figure that is not known or not finite is null. `nan`
+and `inf` count values of the profile, `nan_with` and `inf_with` those of the reference.
 """
 
 from __future__ import annotations

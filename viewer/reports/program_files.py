@@ -1,8 +1,7 @@
 """The output of `opscope sizes` and `opscope memory`, as data and as text. No Qt.
 
-The data is a stable contract for scripts; the text is derived from it. Sizes are bytes. The sizes
-of the parts of a file add up to the file. Memory plans are those in the program file, which the
-runtime allocates when it loads the program.
+The data is a stable contract for scripts. Sizes are bytes; those of the parts of a file add up to
+the file. Memory plans are those in the program file, which the runtime allocates when it loads it.
 """
 
 from __future__ import annotations

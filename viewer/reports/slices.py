@@ -1,12 +1,10 @@
 """Single slices as rows, and a part of a source file with the cost of its lines. No Qt.
 
 A slice has a number: its position among the slices of its profile, from 0. A row has the columns of
-the exported tables (`viewer.tables.slices`), with lists where these have JSON lists. Its
-`start_ns` is a time of the axis of its clock, as those of inferences in `opscope info --json`.
-
-A line's `self_ns` is the time of operators on this line alone. Time that several lines share is
-listed once with all of them (`shared`) and never divided. Which file is read for a recorded path,
-and whether, `viewer.program.sources` decides; only paths that the open files record are looked up.
+`viewer.tables.slices`, with lists where these have JSON lists; its `start_ns` is a time of the axis
+of its clock. Of a source line, `self_ns` is the time of operators on this line alone, and `shared`
+what several lines share, once and never divided. Only paths that the open files record are looked
+up.
 """
 
 from __future__ import annotations

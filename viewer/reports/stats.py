@@ -1,8 +1,7 @@
 """The output of `opscope stats`: statistics of the open profiles by one key, as data and text.
 
-The data is a stable contract for scripts; the text is derived from it. Every profile is reported in
-ticks of its own clock, and in nanoseconds (rounded down, at the workspace's rate); nothing is
-summed over files. No Qt.
+The data is a stable contract for scripts. Every profile is reported in ticks of its own clock, and
+in nanoseconds (rounded down, at the workspace's rate); nothing is summed over files. No Qt.
 """
 
 from __future__ import annotations

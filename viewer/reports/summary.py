@@ -1,10 +1,9 @@
 """The main figures of every profile, how its phases change over time, and its findings. No Qt.
 
-The figures are those of the Summary panel (`viewer.analysis.summary`) and the ranked findings are
-the output of `opscope findings`: data that is a stable contract for scripts, and the text derived
-from it. Times are whole ns, rounded down; findings also have ticks of the profile's clock. `ns` of
-whole, delegation, most expensive, modules and directions are what `ns_is` says: a sum, if several
-inferences are in scope. Next to it is the mean, as the panel shows it, if there is one.
+The data is a stable contract for scripts. Times are whole ns, rounded down; findings also have
+ticks of the profile's clock. `ns` of whole, delegation, most expensive, modules and directions are
+what `ns_is` says: a sum, if several inferences are in scope. Next to it is the mean, if the panel
+shows one.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """What a table and its columns are, as specifications and as typed columns of values.
 
-A `ColumnSpec` defines a column once, in the module of its table: name, dtype, unit, meaning and
-value. Commands, their JSON, CSV, Parquet, DataFrames, reports, lakes and the help use it.
-
-A `Column` of the model has one type whatever its values: text, int64, float64 or bool, each with
-nulls. So a column has the same type in every file, also if it is empty. A `SharedColumn` has values
-that many rows have in common once, and is spread over rows a block at a time.
+A `ColumnSpec` defines a column once: commands, their JSON, CSV, Parquet, DataFrames, reports, lakes
+and the help use it. A `Column` of the model has one type whatever its values: text, int64, float64
+or bool, each with nulls. So a column has the same type in every file, also if it is empty.
 """
 
 from __future__ import annotations

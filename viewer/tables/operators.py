@@ -2,12 +2,11 @@
 
 `self` is the time of slices linked to one operator, line or module alone. `shared` is the time of
 slices that several share, repeated in the row of each operator and line, and stated once for the
-deepest module around them. So self times add up, shared times do not: `shared_groups` identifies
-what is repeated, and shared times add up over the distinct groups of a file. Nothing is divided.
+deepest module around them. So shared times add up only over the distinct groups of a file, which
+`shared_groups` identifies.
 
-Operators and nodes are in graph order. Of handle maps, there is one row per identifier of a
-delegate instance, or per debug handle without an identifier. Their times are sums over all events,
-rounded down to ns; empty if it was not logged on the profile's clock.
+Of handle maps, there is one row per identifier of a delegate instance, or per debug handle without
+one. Their times are sums over all events; empty if not logged on the profile's clock.
 """
 
 from __future__ import annotations

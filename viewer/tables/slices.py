@@ -1,13 +1,10 @@
 """Slices, and events without a time, as rows: the tables that have the columns of files.
 
 The columns of `SLICES` are a stable contract for scripts: every file has all of them, in this
-order, with the same types; what is not known is null. The file's own columns follow. One with a
-name of the contract is written as "column <name>". A table opens again as a plain profile CSV.
-
-`start_ns` is a position for drawing where `timing` has "placed". If files of several clocks are in
-one table, it counts from the first slice of each clock and compares only within it.
-
-Files whose ticks are no whole ns also have `start_ns_fraction` and `dur_ns_fraction`.
+order, with the same types; what is not known is null. The file's own columns follow; one with a
+name of the contract is "column <name>". A table opens again as a plain profile CSV. `start_ns` is a
+position for drawing where `timing` has "placed". If files of several clocks are in one table, it
+counts from the first slice of each clock. Files whose ticks are no whole ns also have fractions.
 
 `UNTIMED` has one row per allocation or debug event, in file order, which is all that is known of
 their times: `event` is the position in the file, `after` the preceding slice.

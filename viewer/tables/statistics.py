@@ -1,22 +1,13 @@
 """Statistics by one key as rows: `opscope export --table statistics` and `opscope stats`.
 
-One row per group: total, self and wall time, the share of wall time, and the durations of its
-slices. Times are ticks of the profile's own clock, and ns rounded down; wall times so that those of
-all rows add up to that of the whole. The ungrouped part of the whole is a last row with a self and
-a wall time: "(no operator)", "(no location)".
+Times are ticks of the profile's own clock, and ns rounded down; wall times so that those of all
+rows add up to that of the whole. The ungrouped part of the whole is a last row: "(no operator)". By
+two keys, the rows are those of the first key divided by the second, `then`, and add up to its row.
 
 A group with events on a delegate's own clock, of which the user stated the rate, has the durations
-of its slices in ns alone, and the sum of those events as `delegate_ns`, which no total includes.
-Other profiles have no such column.
-
-By `kernel`, a row on another clock has the columns of `OTHER_CLOCKS`. If its unit is ns, `total_ns`
-is its sum too. Otherwise the row has no time, and lengths in that unit. Self times, shares and the
-whole never include such a row.
-
-Per inference, rows also have the columns of `PER_INFERENCE`.
-
-By two keys, the rows are those of the first key divided by the second, which is `then`. Their times
-are rounded so that those of a group add up to its row.
+of its slices in ns alone, and the sum of those events as `delegate_ns`, which no total includes. By
+`kernel`, a row on another clock has the columns of `OTHER_CLOCKS`. If its unit is ns, `total_ns` is
+its sum too. Self times, shares and the whole never include such a row.
 """
 
 from __future__ import annotations

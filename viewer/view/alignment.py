@@ -1,8 +1,7 @@
 """Alignment of clock groups: what their anchors are, and the view with anchors at one place. No Qt.
 
 Times of different clocks cannot be compared, so groups are aligned only on request, at something
-that both have: an inference, an operator, a bookmark, or a place that the user chose by hand. Pure
-functions; the session applies their results.
+that both have: an inference, an operator, a bookmark, or a place that the user chose by hand.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Clock groups: the open traces by the clock that timed them, and how their ranges are tied.
 
-No Qt. Traces of one clock share an axis, which starts at 0 with the earliest of them. So do those
-that the user put on one axis (`viewer.workspace.shared_clocks`). Times of different groups cannot
-be compared, so each group has an axis, a visible range and a ruler of its own. The key of a group
-is the domain of the clock of its first trace, or the path of that trace.
+No Qt. Traces of one clock, and those that the user put on one axis, share an axis, which starts at
+0 with the earliest of them. Times of different groups cannot be compared, so each group has an
+axis, a visible range and a ruler of its own. Its key is the domain of the clock of its first trace,
+or the path of that trace.
 
-Tied groups zoom together: their spans stay in proportion. Groups whose ties also have an anchor are
-aligned: their anchors are at the same place on screen, so that they pan together, too. Ranges are
-(t0, t1) in ns of the axis of their group with its gaps. The arithmetic is exact up to one rounding
-to whole ns.
+Tied groups zoom together: their spans stay in proportion. Groups whose ties also have an anchor pan
+together, too. Ranges are (t0, t1) in ns of the axis of their group with its gaps.
 """
 
 from __future__ import annotations

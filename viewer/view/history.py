@@ -1,11 +1,9 @@
 """History of the view: every change can be undone, and visited places can be revisited.
 
-Two lists, as in an editor. Undo reverts any change: a color, a folded track, a bookmark. Back
-returns to the previous place (range and selection), and leaves everything else as it is.
-
-States refer to the open files by position, so a reload starts a new history. The old contents of
-the reloaded files and their history are one `Version`, next to the first undo step. Only the last
-reload can be undone: the versions of earlier ones are freed.
+Undo reverts any change: a color, a folded track, a bookmark. Back returns to the previous place
+(range and selection), and leaves everything else as it is. States refer to the open files by
+position, so a reload starts a new history. The old contents of the reloaded files and their history
+are one `Version`. Only the last reload can be undone: the versions of earlier ones are freed.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """A comparison of open profiles, what changed in it, and its view with one strip above the other.
 
-No Qt. Everything is computed from a workspace and frozen columns, so that it can be computed off
-the GUI thread. Of changed slices, only the outermost of a row count, because the kernel of a call
-changed as much as its call.
+No Qt. Everything is computed from a workspace and frozen columns, off the GUI thread if need be. Of
+changed slices, only the outermost of a row count: the kernel of a call changed as much as its call.
 
-The view shows the strips of a typical inference of each arm, at one scale and aligned at the starts
-of the inferences. If both inferences are in one clock group, its strip shows both. Gaps stretch
+The view shows a typical inference of each arm, at one scale and aligned at the starts. Gaps stretch
 them so that each paired call begins at the same place: between the beginnings of two pairs, each
-inference gets as much room on screen as the longer one takes; the shorter one has a gap before the
-later pair. Nothing is scaled, so a call keeps the width of its duration. Pairs in another order
-than most cannot begin together, and are left out.
+inference gets as much room as the longer one takes; the shorter one has a gap before the later
+pair. A call keeps the width of its duration. Pairs in another order than most are left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Operations on the selected slices, and the scope of the costs that panels show. No Qt.
 
-Slices can be extended, have a span, and are what an area selects. The scope of costs is a range, a
-run, or everything. Functions are pure, except for a cache of the last span. The cost depends on the
-number of slices: a million take some tens of ms, so nothing here runs in every frame.
+Functions are pure, except for a cache of the last span. The cost depends on the number of slices: a
+million take some tens of ms, so nothing here runs in every frame.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """The user-changeable view as one immutable value; the undo history is a list of these.
 
-No Qt. Times are ns of the axis of a clock group (see `viewer.view.clock_groups`), which is named by
-its key. Visible ranges are places on screen: times with the gaps before them that a comparison has
-put there (`viewer.render.time_axis`); without gaps, both are the same. Slices, tracks and runs
-refer to the position of their trace among the open ones, so a state is only valid for the currently
-open files.
-
-The arms of a comparison name profiles by path, so a choice stays valid when other files are opened
-or closed. Strips name groups by their keys; keys of closed groups are ignored.
+No Qt. Times are ns of the axis of a clock group, which is named by its key. Visible ranges are
+places on screen: times with the gaps before them that a comparison has put there. Slices, tracks
+and runs refer to the position of their trace among the open ones, so a state is only valid for
+these. The arms of a comparison name profiles by path, so a choice stays valid when other files are
+opened or closed. Strips name groups by their keys; keys of closed groups are ignored.
 """
 
 from __future__ import annotations

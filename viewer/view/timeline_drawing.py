@@ -1,16 +1,12 @@
 """The timeline of open traces as boxes and as one SVG of limited size, without script. No Qt.
 
-The longest slices are drawn exactly, and groups of others. A group is one or more neighbors on a
-row that are too short to be drawn alone. It never reaches over a slice that is drawn exactly, and
-its figures are exact: its first start, its last end, how many slices it has, and how long they last
-together. Nothing is done per slice but array operations. Rows of a clock group are stacked as in
-the window. Only the first rows are kept if there are very many, and it is counted how many are left
-out.
+The longest slices are drawn exactly. Neighbors on a row that are too short are groups, which never
+reach over an exact slice, and whose figures are exact. Nothing is done per slice but array
+operations. Rows of a clock group are stacked as in the window; those left out are counted.
 
-The SVG has the ruler, the titles of processes and tracks, and the boxes of `TimelineBands` in the
-colors of the window, light or dark as the reader prefers. Colors are rules of a style sheet, so
-that the SVG can be part of a page that allows no inline styles; `style=True` puts the sheet inside.
-Names come from files of strangers: they are on one line, escaped, and limited in length.
+The SVG has the colors of the window, light or dark as the reader prefers. They are rules of a style
+sheet, so that the SVG can be part of a page that allows no inline styles. Names come from files of
+strangers: they are on one line, escaped, and limited in length.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """The tick lengths of open traces, and which of them are on one axis. No Qt.
 
-On one axis are the traces of one clock domain, and those that the user put there. Nothing is put on
-one axis silently. The user states that files share a clock, or asks to place files by the time of
-day that they state. A recording states which system trace it made meanwhile. Two files share a
-system clock if both state its time at their tick 0 (`Clock.zeros`). A file that states none is
-taken to count the steady clock of the other one, as runtimes do, else from the same zero as that.
-All arithmetic is exact: shifts are ns as Python integers, and only their differences matter.
+Nothing but the traces of one clock domain is put on one axis silently. The user states that files
+share a clock, or asks to place files by the time of day that they state. A recording states which
+system trace it made meanwhile. Two files share a system clock if both state its time at their tick
+0 (`Clock.zeros`). A file that states none is taken to count the steady clock of the other one, as
+runtimes do, else from the same zero as that. Shifts are exact: ns as Python integers.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Finds the MLIR texts that a profile was compiled from, to open them automatically. No Qt.
 
-The locations of a Torq profile name their file. If it is next to the profile, or where a path
-substitution points, it is opened too. A location is untrusted data and may name anything: only its
-last component is looked up next to the profile, only a few names are looked up at all, and only a
-plain local file of limited size with MLIR text is accepted.
+The locations of a Torq profile name their file. A location is untrusted data and may name anything:
+only its last component is looked up next to the profile, or where a path substitution points, only
+a few names are looked up at all, and only a plain local file of limited size with MLIR text is
+accepted.
 """
 
 from __future__ import annotations

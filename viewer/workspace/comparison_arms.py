@@ -1,14 +1,11 @@
 """Makes the arms of a comparison from profiles or some of their inferences, and finds their order.
 
-Inferences are chosen by number, by method or by time. What several choices include is `all_of`
-them.
-
 If all sessions of one arm were recorded before all of the other, heat, or whatever else changed
 meanwhile, may look like a change of the program. Profiles on one clock, those that state the time
-of day, and those that `opscope record` made state their order. Another ETDump does not: it has no
-date, and the clock of its runtime starts with the process or the device. The modification time of
-its file is a hint only, as copying changes it. It is taken if a recording fits between each file
-and the one before, which copies of files do not leave room for.
+of day, and those that `opscope record` made state their order. Another ETDump does not: the clock
+of its runtime starts with the process or the device. The modification time of its file is taken
+only if a recording fits between each file and the one before, which copies of files do not leave
+room for.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The link options of a command line or session file, and how they are applied to a workspace.
 
 `--method` and `--phases` are written [FILE:]RUNS[:NUMBERS]=NAME. Names of files, runs and methods
-may contain ":" and "=". So a text is read with the open files: FILE counts only if it is one of
-them, RUNS only if a profile has such runs. "Execute 1" is the first inference of the runs
-"Execute", and "Execute · run 1 of 4", as `opscope info` lists it, too, unless there are runs of
-this name.
+may contain ":" and "=". So FILE counts only if it is an open file, RUNS only if a profile has such
+runs. "Execute 1" is the first inference of the runs "Execute", and "Execute · run 1 of 4", as
+`opscope info` lists it, too, unless there are runs of this name.
 """
 
 from __future__ import annotations

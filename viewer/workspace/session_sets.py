@@ -1,8 +1,8 @@
 """Sets of sessions: the open profiles that are recordings of one program, as one object.
 
 Profiles are of one program if they belong to the same ETRecord, or else if the same instructions or
-names ran in them. What `opscope record` wrote states the program itself. Profiles that ran at the
-same time, such as the ranks of a job, are parts of one session.
+names ran in them. Those that ran at the same time, such as the ranks of a job, are parts of one
+session.
 """
 
 from __future__ import annotations

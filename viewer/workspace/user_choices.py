@@ -1,11 +1,8 @@
 """The user's choices in a workspace, and what inferences have by them. No Qt.
 
-`Choices` in `link_choices` is the request of a command line or a session file, which may apply to
-all open files or to none. These are the choices in effect, file by file, as one immutable value.
-
-The user chooses the methods of single inferences where their instructions are the same;
-`viewer.analysis.links.split_scopes` derives the trace that has them. The phases of a method are
-chosen where its input sizes can vary.
+`Choices` in `link_choices` is the request of a command line or a session file. These are the
+choices in effect, file by file, as one immutable value. The methods of single inferences can be
+chosen where their instructions are the same, the phases of a method where its input sizes can vary.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The open files and how they belong together: traces, programs, links, clocks. No Qt.
 
-The window and the command line are two front ends of one `Workspace`: whatever one can show or
-export, the other can too. A workspace decides which ETRecord belongs to which ETDump by their
-match, in any order of opening. An explicit choice takes precedence. Without a decision, the trace
-stays unlinked and says why.
+The window and the command line are two front ends of one `Workspace`. It decides which ETRecord
+belongs to which ETDump by their match, in any order of opening. An explicit choice takes
+precedence. Without a decision, the trace stays unlinked and says why.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The nodes of a call tree as columns: subtrees, search, order. Times are ticks.
 
-Nodes are numbered level by level, and put in preorder. A node is a pair of a
-parent and a label. Nothing recurses, and every step handles one level of a tree, so the cost is
-that of sorting the nodes, whatever their depth.
+A node is a pair of a parent and a label. Nothing recurses, and every step handles one level of a
+tree, so the cost is that of sorting the nodes, whatever their depth.
 """
 
 from __future__ import annotations

@@ -1,27 +1,18 @@
 """The aggregated call tree: slices with the same path, from process and thread down, as one node.
 
-By name, the path of a slice is the names from the outermost slice of its thread to itself. So
-nested slices of one name (a recursion) are nodes inside one another. By operator, module or type,
-a slice without a group belongs to the nearest enclosing slice that has one, and so does a slice of
-the same group: a call and its kernel are one occurrence. A slice without a group, inside none that
-has one, has its name.
+By name, the path of a slice is the names from the outermost slice of its thread to itself, so a
+recursion is nodes inside one another. By operator, module or type, a slice without a group, or with
+the same one, is part of the nearest enclosing slice that has it: a call and its kernel are one
+occurrence. Inside none, it has its name.
 
-Lanes of a thread nest by themselves, and add up. In no node are slices on a delegate's own clock,
-those that the reader derived from others (`viewer.analysis.cost.event_times.made_of_others`), and
-those that mark unattributed time: their time is self time of what encloses them. A slice that
-crosses an edge of the scope counts with its part inside.
+Lanes of a thread nest by themselves, and add up. Slices on a delegate's own clock, derived ones
+(`event_times.made_of_others`), unattributed time, and in a PyTorch profile the profiler's span and
+annotations on a lane of their own are in no node: their time is self time of what encloses them. A
+slice that crosses an edge of the scope counts with its part inside. A slice without an end counts
+nowhere, as its duration is only a bound; what it has inside counts.
 
-In a PyTorch profile, the profiler's own span is in no node either, and no annotation
-(`record_function`, steps) on a lane of its own: it overlaps the Python calls of its thread without
-nesting, because it starts and ends inside other calls. Its time is theirs.
-
-A slice without an end counts nowhere: its duration is only a bound. What it has inside counts.
-
-A sampled slice counts as often as it has samples: how many calls it stands for, nobody saw.
-
-The whole trace leaves out inferences that did not finish, and in a scope without warm-up also those
-that warm up (`viewer.model.queries.counted_slices`). What counts inside a slice that does not, as
-on a worker thread, is also total of the latter's node.
+The whole trace has what `viewer.model.queries.counted_slices` counts. What counts inside a slice
+that does not, as on a worker thread, is also total of the latter's node.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
 """An arm of a comparison: sessions of one program, with the time of any group of its parts.
 
-The inference that shows an arm best is the one whose parts all take about as long as usual. The one
-of median duration is no good choice: where processes are interrupted, most inferences have one call
-that takes much too long, and the median one has such a call too.
-
 The noise of a device is how much session medians of one unchanged program vary. A comparison of one
 or two sessions says nothing about its own noise. What was measured before, on the same device,
 gives its changes an interval, though no verdict. In 400 random choices of sessions of
@@ -383,9 +379,10 @@ def shared_inferences(a: Arm, b: Arm) -> int:
 def typical_run(arm: Arm, method: str = "") -> tuple[Session, Run] | None:
     """Return the session and the run; None for an arm without runs.
 
-    Its parts, and the time between its calls, differ least from the medians of the arm, in sum.
-    method: only runs of it, if it has any; else of the method that takes longest. An arm of files
-    without methods has the run whose duration is nearest to the median.
+    Its parts, and the time between its calls, differ least from the medians of the arm, in sum. The
+    run of median duration is no good choice: where processes are interrupted, most runs have one
+    call that takes much too long, and so has that one. method: only runs of it, if it has any; else
+    of the method that takes longest. An arm of files without methods has that one after all.
     """
     usual = median_of_sessions(arm.medians([[i] for i in range(len(arm.parts))]))
     gap = _usual_gap(arm)

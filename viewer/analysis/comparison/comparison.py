@@ -1,14 +1,13 @@
 """A comparison of two arms: rows with their times, changes and verdicts, and where the time went.
 
-Four verdicts: *slower* and *faster* are proven, *no change* means that the whole interval is inside
-the threshold, and everything else is *cannot tell*, with its reason. That nothing is significant
-does not mean that nothing changed.
+*Slower* and *faster* are proven, *no change* means that the whole interval is inside the threshold,
+and everything else is *cannot tell*: that nothing is significant does not mean that nothing
+changed.
 
-The steps from an inference of A to one of B are one per changed row, and one for each kind of rest.
-They start and end with the times that the headline states, and add up exactly. Events inside
-delegate calls have no step, as their calls have one. What no row has is the last step: the time
-between calls, and single calls that ran long, which a median of a row leaves out and a median of
-totals does not.
+The steps from an inference of A to one of B add up exactly to the times that the headline states.
+Events inside delegate calls have no step, as their calls have one. The last step is what no row
+has: the time between calls, and single calls that ran long, which a median of a row leaves out and
+a median of totals does not.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """What operators and modules of two methods have in common: the evidence on which they are paired.
 
-Every kind of evidence is a column of codes, equal codes in A and B for what is equal. So any two
-operators are compared by comparing numbers, a whole row of candidates at a time.
+Every kind of evidence is a column of codes, equal in A and B for what is equal, so a whole row of
+candidates is compared at a time. A name is evidence only if it is about the same module. So names
+of A are first put into those of B, by the operators that are paired.
 
-A name is evidence only if it is about the same module. So names of A are first put into those of B,
-by the operators that are paired.
-
-Sequences are aligned in order. If several alignments are best, the pairs come as early in both
-sequences as possible: of three equal calls and four equal calls, the first three are paired.
+If several alignments of sequences are best, the pairs come as early in both as possible: of three
+equal calls and four equal calls, the first three are paired.
 """
 
 from __future__ import annotations

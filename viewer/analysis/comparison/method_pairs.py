@@ -1,10 +1,8 @@
 """Pairs the operators of two methods by evidence, the strongest first.
 
 1. Constants: an operator is the one that has its weights, if no other one has them.
-2. Shapes, data types and data flow: the one with the same neighbors, up to those that are paired.
-   Names decide between several.
-3. What is left between pairs, in order: the alignment with the highest sum of what agrees, of
-   shapes, data types, neighbors, source lines and names.
+2. Shapes, data types and data flow: the one with the same neighbors. Names decide between several.
+3. What is left between pairs, in order: the alignment with the highest sum of what agrees.
 4. What runs in another order: by the names and lines that only one operator on each side has.
 
 Only what is certain is paired: an operator that could as well be paired with another one is not.

@@ -1,23 +1,18 @@
 """The changes of operators, modules and delegates, as the panels of a model show them.
 
-The rows by call are sets of operators, and the time of a set is never divided. So an operator has
-the change of the row that has no other operator, and that of rows which it shares with others.
-Events inside delegate calls are left out, as their calls have rows. An operator that A does not run
-has the row in which B runs its pair.
+The time of a set of operators is never divided. So an operator has the change of the row that has
+no other operator, and that of rows which it shares with others. Events inside delegate calls are
+left out, as their calls have rows. An operator that A does not run has the row in which B runs its
+pair.
 
-The change of a module is that of all that is in it. A row of the comparison by module is counted in
-the module of A that it is in, and in all modules around that one. A row whose operators lie in
-several modules, in A, is counted in the smallest that contains them all, so its time is never
-divided. A row that only B has is counted in the module of A with its path, or in the one around it
-that A has. So both times of a module are of the same operators.
+A row of the comparison by module is counted in all modules around it. A row whose operators lie in
+several modules of A is counted in the smallest that contains them all, and a row that only B has in
+the module of A with its path, or in the one around it that A has. So both times of a module are of
+the same operators, and sums of medians (see `rollups`). Modules that contain the same time, such as
+the only module in another, count once in their family of tests.
 
-The times of a row are sums of medians (see `rollups`), and so are those of a module. Modules are
-tested as one family; those that contain the same time, such as the only module in another, count
-once.
-
-A delegate call shares its time among its operators, so what moved has only the time that it took
-outside delegates, in the arm that runs it there. What its delegate call takes in the other arm is
-the time of a row by call, which compares all of both sides.
+What moved out of a delegate call, or into one, has only the time that it took outside, because the
+call shares its time among its operators. A row by call compares all of both sides.
 """
 
 from __future__ import annotations

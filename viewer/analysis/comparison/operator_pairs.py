@@ -2,14 +2,12 @@
 
 Two programs with the same operators under the same debug handles are one: the handle decides.
 Otherwise operators are paired by evidence (`method_pairs`), and what became several, or was
-several, is a group. What several could be stays unpaired. Groups are:
+several, is a group, which is one row of a comparison:
 
 * several of a type that take the same, one of that type that computes all of their results: linear
   layers for queries, keys and values in one
 * several that together are one operator of another type: attention by hand
 * a batch norm that is folded into the convolution or linear layer whose result it takes
-
-What belongs together, by pairs, is one row of a comparison.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """The changes of call paths between two arms: the call trees of both, joined by path.
 
-A path is the names of the calls from the outermost to the innermost (`path_names`), over all
-processes and threads. Its self time is what is in no other path below it, and its total is the sum
-of the self times of its subtree (`path_times`). So totals add up, and time is never divided. Paths
-that only one arm runs are kept.
-
-Totals are tested as one family, with the whole inference. Paths with the same times, such as a call
-and the only one in it, count once.
+A path is the names of the calls from the outermost to the innermost, over all processes and
+threads. Its total is the sum of the self times of its subtree. So totals add up, and time is never
+divided. Totals are tested as one family, with the whole inference. Paths with the same times, such
+as a call and the only one in it, count once.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """The times of sessions by graph node, line, module, type, operator or name, instead of by call.
 
-Costs are the self times of the cost panels, of the graph nodes that ran. Time that several groups
-share is a group of its own, such as "blocks.0 + blocks.1", and never divided. Traces without an
-ETRecord are grouped by the names of their slices, with their self time.
-
-The time of a location, action, job or task of Torq is the length of the union of its slices, so
-units that work for it at once count once. So is that of a unit that the file of a runtime states.
+Costs are the self times of the graph nodes that ran. Time that several groups share is a group of
+its own, such as "blocks.0 + blocks.1". Traces without an ETRecord are grouped by the names of their
+slices. The time of a location, action, job, task or unit of an NPU is the length of the union of
+its slices, so units that work for it at once count once.
 """
 
 from __future__ import annotations

@@ -5,19 +5,16 @@ temperature and the placement of threads vary, and more inferences do not even t
 
 * The effect is the difference of the mean log session medians, so it is a ratio, and swapping the
   arms only changes its sign.
-* Few sessions say little about their own spread. As all rows of a level share the device, their
-  variances are moderated: each is the average of its own and of a prior that the variances of all
-  rows state (Smyth 2004, limma), weighted by degrees of freedom, but never less than its own. On
-  the 28 recorded sessions of tests/data/compare, 3 + 3 sessions then find 74 % (portable) and
-  53 % (XNNPACK) of operators at +30 %, Welch's test 45 % and 31 %; 7 + 7 find 94 % and 80 %.
-  Without a change, 0 to 3 % of comparisons raise an alarm, 7 % for XNNPACK at 3 + 3.
+* As all rows of a level share the device, their variances are moderated: each is the average of its
+  own and of a prior that the variances of all rows state (Smyth 2004, limma), weighted by degrees
+  of freedom, but never less than its own. On the 28 recorded sessions of tests/data/compare, 3 + 3
+  sessions then find 74 % (portable) and 53 % (XNNPACK) of operators at +30 %, Welch's test 45 % and
+  31 %; 7 + 7 find 94 % and 80 %. Without a change, 0 to 3 % of comparisons raise an alarm, 7 % for
+  XNNPACK at 3 + 3.
 * Over the rows of a level, the p-values are corrected by Benjamini and Hochberg.
 
-A row is slower or faster if that is significant and it changed by more than `THRESHOLD`.
-
-Probabilities and quantiles of the t distribution need the regularized incomplete beta function,
-which numpy does not have. It is evaluated as a continued fraction (Lentz's method; Press et al.,
-Numerical Recipes, 6.4).
+The t distribution needs the regularized incomplete beta function, which numpy does not have: a
+continued fraction (Lentz's method; Press et al., Numerical Recipes, 6.4).
 """
 
 from __future__ import annotations

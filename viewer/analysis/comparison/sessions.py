@@ -1,16 +1,13 @@
 """The sessions of an arm: the time of every part of the program in each inference, and conditions.
 
 A *part* is the finest piece that can be compared: an instruction of a method (a kernel call or a
-call of a delegate), or one event inside a delegate call. The same part has the same identity in
-every session of an arm.
+call of a delegate), or one event inside a delegate call. It has the same identity in every session
+of an arm. Parts that do not run in an inference, such as those of a branch, have no time there,
+which is not 0.
 
-Inferences that warm up or did not finish are left out, as in all figures per inference. Parts that
-do not run in an inference, such as those of a branch, have no time there, which is not 0.
-
-Conditions may explain a change as well as the program does. Heat and the clock of the CPUs change
-every time. If they differ between the arms, and hardly within each, the sessions cannot tell them
-from a change of the program: the two are confounded. What was set before a session counts, not what
-the program did to it: so the temperature is that before.
+Conditions may explain a change as well as the program does. If they differ between the arms, and
+hardly within each, the two are confounded. What was set before a session counts, not what the
+program did to it: so the temperature is that before.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """What sessions of one program take: the median over them, its spread, and inferences per second.
 
 Each session counts once, by the median of its inferences: sessions differ by more than their
-inferences do, so all inferences in one median would state a spread that is too small.
-
-A comparison of inferences does not see what the host does between them, so rates are of wall time.
+inferences do. Rates are of wall time, as what the host does between inferences is in no inference.
 A session of several methods or phases has no rate, because they share the wall time.
 """
 

@@ -4,14 +4,13 @@ A rate is only correct if its time and its work cover exactly the same thing. A 
 
 * for a run, if all instructions that the ETRecord maps to the operator ran, each equally often, and
   none of them also did work of other operators. A delegate call shared by several operators is
-  ignored if the delegate reports the operator separately: it logged all of the operator's
-  identifiers, and each of them maps to this operator alone;
+  ignored if its events time the operator separately;
 * for one slice, if it is clear which nodes of the operator it executed: by its kernel's name, or
   because no other slice of the run belongs to the operator.
 
-The time is the union of these slices: a call and the kernel inside it count once, and so do NPU
-units that are active at the same time. Otherwise a reason is given. Host slices of an NPU run are
-never used: the host only starts the work and waits for it.
+The time is the union of these slices, so a call and the kernel inside it count once, and so do NPU
+units that are active at the same time. Host slices of an NPU run are never used: the host only
+starts the work and waits for it.
 """
 
 from __future__ import annotations

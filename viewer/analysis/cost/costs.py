@@ -1,13 +1,11 @@
 """The cost of operators: time is charged to the innermost linked slice around it.
 
-An OPERATOR_CALL and the kernel inside it count once, not twice. A slice with several operators is
-charged once to the set of them: its time is shared, never divided. A set has self and wall time
-(`viewer.model.charging`), which differ only where lanes of a thread overlap. The wall times of
-operators and shared sets and the time without an operator add up to the total. The total is the
-time of `Method::execute` where the file has it (loading is excluded), otherwise the busy time of
+An OPERATOR_CALL and the kernel inside it count once. A slice with several operators is charged to
+the set of them: its time is shared, never divided. Self and wall time (`viewer.model.charging`)
+differ only where lanes of a thread overlap. Wall times and the time without an operator add up to
+the total: `Method::execute` where the file has it (loading is excluded), otherwise the busy time of
 all tracks. A run that failed logs no `Method::execute`; then its total is the instructions that it
-reached, and the figures of the whole trace leave it out (`viewer.model.queries.counted_slices`),
-and in a `STEADY` scope also the inferences that warm up.
+reached.
 """
 
 from __future__ import annotations

@@ -1,25 +1,19 @@
 """The time of events, each instant counted once: by event on each thread, or by kind of work.
 
 Plain profiles (PyTorch, Perfetto, CSV) have no timed inferences and no linked operators: their
-whole is the time in which a thread is busy. Two things would count a thread twice. Slices that
-overlap without nesting are on different lanes of one track; here an instant belongs to the slice
-that started last on any lane. And a span may cover all of the trace, on a track of its own, such as
-a profiler's own span. It shows that something was recorded, not what it took. If other events cover
-at least half of it, its remaining time does not count as busy time; otherwise nothing else accounts
-for that time, so it stays in the whole. The steps of a PyTorch profile are such spans too, and so
-are the copies of scopes that it draws on a GPU; they are judged together, so that all steps count
-alike. Only this module decides which slices are such scopes.
+whole is the time in which a thread is busy. Two things would count a thread twice. Where lanes
+overlap, an instant belongs to the slice that started last. And a span on a track of its own may
+cover all of the trace, such as a profiler's own: it shows that something was recorded, not what it
+took. If other events cover at least half of it, its remaining time is not busy time; otherwise
+nothing else accounts for that time. So it is with the steps of a PyTorch profile and the copies of
+scopes that it draws on a GPU, which are judged together, so that all steps count alike. A span that
+covers its own thread, such as a script's main function, is busy time, but never the most expensive
+event.
 
-A span that covers its own thread, such as a script's main function, is busy time where nothing runs
-inside. But it is never the most expensive event, as little as the scopes are.
-
-Work is every event that is not a scope of a runtime: calls of operators and delegates, kernels,
-delegate events, jobs and actions, and all slices of a plain profile. Events belong to one *thing*
-if they have the same operators or, without a link, the same label on screen. A delegate call is a
-separate thing from the events in it, which take their time from it; so is the call around a kernel
-without a link, whose label is the same. The groups of a thing are its copies
-(`viewer.analysis.workload.node_traffic`), one per kind, and the rest. Unlike
-`viewer.analysis.cost.costs` it needs no ETRecord.
+Work is every event that is not a scope of a runtime. Events belong to one *thing* if they have the
+same operators or, without a link, the same label on screen. A delegate call is a separate thing
+from the events in it, which take their time from it; so is the call around a kernel without a link,
+whose label is the same.
 """
 
 from __future__ import annotations

@@ -1,22 +1,15 @@
 """The cost of places in the source: the lines of a file, and modules.
 
-A set of operators is charged to its lines. If all operators of a set are on one line, its time is
-that line's self time. If they are on several lines, its time is shared by them and never divided.
-So the wall times of lines and shared parts add up to the total cost of the file's operators. Where
-it is known which graph nodes of an operator ran, the line is theirs.
+A set of operators is charged to its line, or shared by its lines, and to the deepest module that
+contains it. Where it is known which graph nodes of an operator ran, their lines and modules count:
+export puts the nodes that quantize a value under the debug handle of a neighbor, which may be in
+another module.
 
-A set of operators is charged to the deepest module that contains it. Where it is known which graph
-nodes of an operator ran, their modules count: export puts the nodes that quantize a value under the
-debug handle of a neighbor, which may be in another module.
-
-`self_ticks` is the time of sets whose operators are all directly in a module. `shared` is the time
-of sets that span several modules of which it is the deepest common ancestor; no part of it is
-assigned to one of them. `total` is both, for the module and all its descendants. `wall` is the wall
-time of what is in the total. So the root's wall time and the time without an operator add up to the
-total of the cost table, in ticks.
-
-Time that a module shares with modules outside it (`outside`) is in none of its other numbers; it is
-in the total of the modules that contain both. One set may count as outside of several modules.
+Of a module, `self_ticks` is the time of sets whose operators are all directly in it, `shared` that
+of sets that span several modules inside it and no deeper one, and `total` is both, with all
+descendants. `wall` is the wall time of what is in the total: that of the root and the time without
+an operator add up to the total of the cost table. Time shared with modules outside it (`outside`)
+is in none of its other numbers, and may count in several modules.
 """
 
 from __future__ import annotations

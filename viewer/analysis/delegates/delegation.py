@@ -1,18 +1,15 @@
 """Delegation: what ran in delegates and for how long, what was not delegated, what has no link.
 
 A *delegate instance* is one DELEGATE_CALL instruction of a method: one lowered partition of the
-graph. Every instant of a track is charged once, as in `viewer.analysis.cost.costs`: to the instance
-whose call is active, else to the operators that ran outside, else to neither. So the three add up
-to the total, which is `Method::execute` where the file has it.
+graph. Every instant of a track is charged once: to the instance whose call is active, else to the
+operators that ran outside, else to neither. So the three add up to the total of
+`viewer.analysis.cost.costs`. Inside a call, time that no event on the ETDump's own clock covers is
+its *unattributed* part; without any such event it is unknown, not 0.
 
-Inside a call, time is attributed to its innermost event. Time that no event on the ETDump's own
-clock covers is the call's *unattributed* part. If no such event was logged, that part is unknown,
-not 0. All times are ticks of the trace.
-
-Some of the unattributed time can be due to rounding alone. XNNPACK cuts the duration of each event
-to whole µs and puts its events one after another, from a start that it measured. So each event
-loses less than 1 µs, half of that on average, and what they lose adds up behind them: the time
-before the first event is not rounding.
+Some of it can be due to rounding alone. XNNPACK cuts the duration of each event to whole µs and
+puts its events one after another, from a start that it measured. So each event loses less than 1
+µs, half of that on average, and what they lose adds up behind them: the time before the first event
+is not rounding.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Debug handle maps next to what was logged: identifier -> handles -> operators -> time.
 
 For delegate authors. Each row is an identifier of one delegate instance, registered in its map,
-logged in its calls, or both, or a debug handle of the call that no identifier covers. An
-identifier's status covers all runs of the trace, since another run may have logged what one run did
-not. Slices and ticks cover the requested range.
-
-The time of an identifier is that in which its events are innermost, so the rows of an instance add
-up to the time that its events cover (`viewer.analysis.delegates.delegation`).
+logged in its calls, or both, or a debug handle of the call that no identifier covers. A status
+covers all runs, since another run may have logged what one did not. The time of an identifier is
+that in which its events are innermost, so the rows of an instance add up to what its events cover.
 """
 
 from __future__ import annotations

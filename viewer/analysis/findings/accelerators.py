@@ -1,11 +1,7 @@
 """Findings about accelerators: work outside delegates, and Torq estimates that are far off.
 
-If nothing is delegated, everything runs on kernels of the CPU: the strongest finding of this rule.
-If everything is, there is none. Why operators were not delegated: see
-`viewer.analysis.delegates.why_outside`.
-
-Estimates are those of `viewer.analysis.torq.estimates`: the mean over all runs of an action or NSS
-job, compared with the compiler's estimate. They are reported for the profile with the measurement.
+Estimates are the mean over all runs of an action or NSS job, compared with the compiler's estimate.
+They are reported for the profile with the measurement.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """A finding: one piece of advice that the data of a profile supports, and the rule behind it.
 
-A family of findings checks one thing, such as copies or gaps. Each has a rule with a threshold. A
-family without a finding says why: either the profile passes the check, with the actual value, or
-the check does not apply to this trace. Findings name numbers and what to do, never causes.
-
-A `Gain` is the upper bound of the possible savings; findings are ranked by it.
-
-Its severity is by the upper bound of the gain as a share of the whole, so a high one promises
-nothing: it is where to look first.
+A family of findings checks one thing, such as copies or gaps, by a rule with a threshold. A family
+without a finding says why: the profile passes, with the actual value, or the check does not apply.
+Findings name numbers and what to do, never causes. They are ranked by the upper bound of the
+possible savings, so a high one promises nothing: it is where to look first.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Findings of a profile: a short list of advice, ranked by possible gain.
 
-Every family of `viewer.analysis.findings.finding.Family` is evaluated. Numbers cover one scope: the
-selected run or the whole trace. Findings that compare inferences cover all of them, and rank after
-the others if one run is selected. The ranking is by possible gain; far times, which hide all
-others, come first. Families without a finding are listed with the reason, so an empty list is a
-result too.
+Numbers cover one scope: the selected run or the whole trace. Findings that compare inferences cover
+all of them, and rank after the others if one run is selected; far times, which hide all others,
+come first. Families without a finding are listed with the reason, so an empty list is a result too.
 """
 
 from __future__ import annotations

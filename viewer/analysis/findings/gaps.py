@@ -1,17 +1,15 @@
 """Findings about empty time: nothing or only DMA is active, or slices are far from all others.
 
 *Between instructions*: for each inference, from the start of its first DELEGATE_CALL to the end of
-its last, the time on its thread covered only by `Method::execute`: no call, kernel, delegate event
-or move instruction. *Between NSS jobs*: for each inference, from the start of the first job to the
-end of the last, the time without a job; the host may be active in it. *No unit*: the idle time of
-`viewer.analysis.statistics.npu_units`. *Only DMA*: time with DMA or CDMA but neither slice units
-nor CSS.
+its last, the time on its thread covered only by `Method::execute`. *Between NSS jobs*: for each
+inference, from the start of the first job to the end of the last, the time without a job; the host
+may be active in it.
 
-*Far from others*: one event with the time 0 next to times since 1970 makes a trace 51 years long,
-and the rest of it is less than a pixel. So is what a 32-bit counter that wrapped leaves behind.
-*The rest* are the other slices, at least two thirds of all. Loads and breaks are part of ordinary
-traces, so a distance counts only if it is a thousand times what the rest takes, and longer than an
-ordinary pause; or a multiple of 2^32 ticks from a time of the rest.
+*Far from others*: one event with the time 0 next to times since 1970 makes a trace 51 years long.
+So is what a 32-bit counter that wrapped leaves behind. *The rest* are the other slices, at least
+two thirds of all. Loads and breaks are part of ordinary traces, so a distance counts only if it is
+a thousand times what the rest takes, and longer than an ordinary pause; or a multiple of 2^32
+ticks.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """Findings about inferences: slow warm-up, slow ones, changes over time, and what is between.
 
-`viewer.model.warm_up` decides which inferences warm up; all others are steady. An inference is slow
-if it takes more than 1.3 times the median of the steady ones and exceeds that median by more than 5
-median absolute deviations. Its events are compared with those of the typical inference, the steady
-one whose length is the nearest to the median, so that the differences add up. Inferences that did
-not finish have no length to compare.
-
-Every phase is looked at by itself (`viewer.analysis.sequence`): a level shift or a trend with the
-operators that change, and what the host does between inferences, which no slice shows.
+Inferences after the warm-up are steady. One is slow if it takes more than 1.3 times their median
+and exceeds it by more than 5 median absolute deviations. Its events are compared with those of the
+typical inference, so that the differences add up. Inferences that did not finish have no length to
+compare. Changes, and what the host does between inferences, are looked for in each phase.
 """
 
 from __future__ import annotations

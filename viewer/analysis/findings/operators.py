@@ -1,8 +1,7 @@
 """Findings about operators: hot spots, copies, time without an operator, links.
 
-Times are those of `viewer.analysis.cost.costs` and `viewer.analysis.cost.event_times`, which charge
-every instant once, so nothing is counted twice. Time shared by several operators is reported as
-shared and never divided.
+Every instant is charged once. Time shared by several operators is reported as shared and never
+divided.
 """
 
 from __future__ import annotations

@@ -1,26 +1,20 @@
 """The data flow between the slices of one trace.
 
-The edges are between operators (`viewer.program.dataflow`). This module chooses the slices of each
-operator, always by the same rules:
+The edges are between operators (`viewer.program.dataflow`). The slices of each are chosen so:
 
 * Only slices of the same inference are considered, or the whole trace if it has none. Slices of the
-  same thread have priority, then those of the same process, then all others.
+  same thread have priority, then those of the same process.
 * Slices shared by the fewest operators have priority: a delegate event before the call around it. A
-  slice inside another one of the same operators, such as a kernel in its call, is replaced by the
-  outer one.
+  slice inside another one of the same operators is replaced by the outer one.
 * If several remain, such as tiles of one operator, an input comes from the last one that ends
   before the slice starts, and an output goes to the first one that starts after it ends. If all
-  overlap the slice, it is the last that starts before it, or the first that ends after it, and the
-  flow is marked as overlapping. If there is none either, the flow has no end and is reported so.
-* An operator without a slice in the inference, such as a view without cost, is passed through to
-  its own producers or consumers.
+  overlap the slice, it is the last that starts before it, or the first that ends after it. If there
+  is none either, the flow has no end and is reported so.
+* An operator without a slice in the inference, such as a view without cost, is passed through.
 * No flow is drawn between operators of one slice, nor between a slice and those inside or around
-  it.
-* A slice shared by several operators is one end, however many edges lead to it.
+  it. A slice shared by several operators is one end, however many edges lead to it.
 
-Two kinds of flow need no program: those between a host and its NPU
-(`viewer.analysis.flows.slice_flows`), where one action starts an NSS job and another waits for it,
-and those that the file itself contains as arrows between slices.
+Flows between a host and its NPU, and those that the file itself contains, need no program.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Coverage: the share of linkable slices and time that is linked, and how to link the rest.
 
-A slice counts where it starts. Only slices in the file count, not those derived from them. Time is
-the union of these slices per track, so a kernel inside its call counts once. Slices on foreign
-clocks count by number only. Figures of the whole trace leave out what `counted_slices` does; in how
-well a file is linked (`coverage_facts`), every slice counts.
-
-How to fix slices without an operator is one text per reason. Which backend writes which map is
-known from the backends' source code: XNNPACK and ENN return an empty one in every release.
+A slice of the file counts where it starts; those derived from them do not. Time is the union of
+these slices per track, so a kernel inside its call counts once. Slices on foreign clocks count by
+number only. How well a file is linked (`coverage_facts`) is about every slice, not only those of
+`counted_slices`.
 """
 
 from __future__ import annotations

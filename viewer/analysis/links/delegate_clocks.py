@@ -1,14 +1,10 @@
 """The clocks of delegate events: where their times come from, and the rates that the user states.
 
-A delegate such as QNN counts its own cycles. Nothing in an ETDump states their length, so the
-columns `native_start`, `native_dur` and `native_unit` are all that is known of such an event, until
-the user states a rate. A clock is named by the backend of the events, or by their unit where no
-ETRecord shows which backend they are from. Units of time need no rate, and neither does Vulkan,
-whose runtime converts the times of shaders to ns. Bytes and counts are no times: they have none.
-
-A rate gives a duration in ns, rounded down to a whole one. It moves nothing: where an event ran
-inside its call stays unknown, so its place remains for drawing only, and it is not added to times
-of the file's clock.
+A delegate such as QNN counts its own cycles, whose length no ETDump states. A clock is named by the
+backend of the events, or by their unit where no ETRecord shows the backend. Units of time need no
+rate, and neither does Vulkan, whose runtime converts the times of shaders to ns. A rate gives a
+duration in ns, rounded down. It moves nothing: where an event ran inside its call stays unknown, so
+its place is for drawing only, and it is not added to times of the file's clock.
 
 An ETDump does not name backends, so its reader decides by the names of a call's events whether they
 are XNNPACK's, whose starts are placed and whose durations are rounded to µs. An ETRecord and a

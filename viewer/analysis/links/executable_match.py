@@ -1,20 +1,15 @@
 """Whether a program file (`.pte`) is what ran in a trace, and whether an ETRecord matches it.
 
-The instructions of a program file are what an ETDump logs by number: the operator of every kernel,
-and every delegate call. All of them are compared; one difference shows that another program ran.
+All instructions that an ETDump logs by number are compared; one difference shows that another
+program ran. XNNPACK also logs its own operators, which are the nodes of its delegates after
+rewrites that differ by release and processor. So an event without a node, or a node without an
+event, shows nothing. But another program ran if the nodes that no rewrite removes (convolutions,
+matrix products, pooling) differ from what was logged, or if a large part of all calls differs.
 
-XNNPACK also logs its own operators, which are the nodes of its delegates after rewrites that differ
-by release and processor. So an event without a node, or a node without an event, shows nothing. But
-another program ran if the nodes that no rewrite removes (convolutions, matrix products, pooling)
-differ from what was logged, or if a large part of all calls differs.
-
-Without any kernel or event of XNNPACK to compare, nothing is known.
-
-An ETRecord and an ETDump share no key. The program file has both sides: the instructions that the
-dump logs by number, and the operators behind the debug handles that the record has. So once it is
-known to have run, its instructions are compared with the record's debug handle map, and the nodes
-of XNNPACK with the record's debug handles for their call. What other backends do is not in the
-program file: with such a delegate, the match of the ETDump and the ETRecord is kept.
+An ETRecord and an ETDump share no key. The program file has both sides. So once it is known to have
+run, its instructions are compared with the record's debug handle map, and the nodes of XNNPACK with
+the record's debug handles for their call. With a delegate of another backend, whose work is not in
+the program file, the match of the ETDump and the ETRecord is kept.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """Labels of slices, on screen and in exports, based on what they are linked to.
 
-An operator call is labeled with its operator, a delegate call with its backend and number of
-operators, an inference with its method and number. The work of an NPU unit is labeled with its
-operation, "tosa.conv2d@L11", because its track already shows the unit. Any other event with a
-location gets its name and its operation. A node of ONNX Runtime is labeled with its operator, as is
-an event whose name is nothing but a number. The name in the file stays available.
-
-A debug event is linked like the call or the delegate event that its value belongs to. An event
-without one is never linked, and neither is an allocation.
+The work of an NPU unit is labeled with its operation alone, "tosa.conv2d@L11", because its track
+already shows the unit. A node of ONNX Runtime is labeled with its operator, as is an event whose
+name is nothing but a number. A debug event is linked like the call or the delegate event that its
+value belongs to. An event without one is never linked, and neither is an allocation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The links of a trace: for each identity of its slices, its operators and the reason.
 
 Links are computed per distinct identity key, never per slice, and are stored separately from the
-trace. So another ETRecord, pairing or user choice does not reread the file. `linker.py` creates
-them.
+trace. So another ETRecord, pairing or user choice does not reread the file.
 """
 
 from __future__ import annotations

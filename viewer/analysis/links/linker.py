@@ -4,15 +4,11 @@ Nothing is guessed: a delegate identifier is looked up by its exact text in the 
 and a kernel that contradicts its debug handle stays unlinked with that reason.
 
 Methods such as prefill and decode often have the same list of instructions, and an ETDump does not
-name the one that ran. The methods agree on an instruction if its nodes are alike in each of them:
-the same operators of the edge dialect, which came from the same calls in the same lines of the same
-modules. Debug handles, node names and shapes may differ. Then the instruction is linked to the
-operators of the first of the methods, which stand for those of the others; only the method stays
-open. Of a call of a delegate, which runs many nodes, the source calls, lines and modules must be
-the same: views between them may differ.
-
-Shapes may differ between methods, so those of an operator that stands for others say nothing about
-a run: no amount of work is derived from them.
+name the one that ran. They agree on an instruction if its nodes are alike in each: the same
+operators of the edge dialect, from the same calls in the same lines of the same modules. Then it is
+linked to the operators of the first method, which stand for those of the others. Shapes may differ,
+so no amount of work is derived from them. Of a call of a delegate, which runs many nodes, the
+source calls, lines and modules must be the same: views between them may differ.
 """
 
 from __future__ import annotations

@@ -1,34 +1,25 @@
 """What the runs of a trace logged, per instruction, and whether its data types are an ETRecord's.
 
-A run logs kernels, calls and delegate debug identifiers under instruction IDs. Runs that logged the
-same keys share one *signature*. A scope may have several, since each run takes one branch of a
-torch.cond.
+Runs that logged the same keys share one *signature*. A scope may have several, since each run takes
+one branch of a torch.cond.
 
-A quantized model and the float model that it was made from have the same operators, so their names
-alone do not tell them apart. XNNPACK logs data types: "Fully Connected (NC, QDU8, F32, QC8W) GEMM
-#1" computed on integers, "Convolution (NHWC, F32) IGEMM #2" did not. The rule:
+A quantized model and the float model that it was made from have the same operators. But XNNPACK
+logs data types: "Fully Connected (NC, QDU8, F32, QC8W) GEMM #1" computed on integers.
 
 * Compared are the convolutions and linear layers of each delegate call, by the types that the
-  ETRecord has around them. An event contradicts the ETRecord if the call has no
-  operator left that computes in its types, but one that computes in others.
+  ETRecord has around them. An event contradicts the ETRecord if the call has no operator left that
+  computes in its types, but one that computes in others.
 * Every other event on integers contradicts a method that quantizes nothing. Conversions count only
   next to other events: backends insert them.
-* The match is multiplied by the share of compared events that do not contradict it. So if half of
-  them do, the ETRecord is refused. If fewer do, the pair has a warning.
+* The match is multiplied by the share of compared events that do not contradict it. If half of them
+  do, the ETRecord is refused. If fewer do, the pair has a warning.
 
-Operators whose types are not certain contradict nothing, nor do events without types.
-
-In which types the convolutions and linear layers of a method compute: a quantized model has
-quantize and dequantize nodes around each quantized operator. Backends turn such a group into one
-operator on integers:
-
-* static: input, weights and output are quantized with recorded scales;
-* dynamic: the scales of the input are computed in each inference (`choose_qparams`), and the output
-  is not quantized;
-* weights: only the weights are quantized.
-
-Without them, an operator computes in the type of its output. Everything else is unknown: what a
-backend makes of a group that is quantized in part differs.
+A quantized model has quantize and dequantize nodes around each quantized operator, which backends
+turn into one operator on integers. *Static*: input, weights and output have recorded scales.
+*Dynamic*: the scales of the input are computed in each inference (`choose_qparams`), and the output
+is not quantized. *Weights*: only these are quantized. Without such nodes, an operator computes in
+the type of its output. What a backend makes of a group that is quantized in part differs, so it is
+unknown, and contradicts nothing.
 """
 
 from __future__ import annotations

@@ -11,32 +11,28 @@ operator is among those of its debug handle, and not more often than in the grap
 have the same operators behind their one handle, but not the same number of each. A DELEGATE_CALL
 matches if the delegate map has its instruction, multiplied by the share of its logged identifiers
 that a filled map contains. XNNPACK fills no map, but each of its events is of a type that one of
-the call's operators becomes. `evidence` counts the kernels, identifiers and types compared; without
-any, the pair cannot be checked.
+the call's operators becomes. Without any kernels, identifiers or types compared (`evidence`), the
+pair cannot be checked.
 
-Some instructions are in no map of any ETRecord and are ignored: those inside branches of control
-flow, write-backs of mutated buffers, what transform passes added, and the runtime's own primitives
-(views and arithmetic on sizes, which log a call but no kernel). If they counted as mismatches, true
-pairs of models with torch.cond or torch.map would drop to 0.10, and those with dynamic shapes to
-0.70. A method that consists only of branches gives no evidence. A run that failed or was cut short
-is compared up to its last instruction.
+Instructions that are in no map of any ETRecord are ignored: those inside branches of control flow,
+write-backs of mutated buffers, what transform passes added, and the runtime's own primitives (views
+and arithmetic on sizes, which log a call but no kernel). If they counted as mismatches, true pairs
+of models with torch.cond or torch.map would drop to 0.10, and those with dynamic shapes to 0.70. A
+run that failed or was cut short is compared up to its last instruction.
 
 Passes replace operators and keep their debug handles (`.transform()`,
 `ExecutorchBackendConfig(passes=...)`). If a run has exactly the instructions of the map, and the
-kernels whose names the record has are where they should be, kernels with other names count as
-replaced: half a match each. A model of which four in five kernels were replaced is still linked,
-in part.
+kernels whose names the record has are where they should be, other kernels count as replaced: half a
+match each.
 
-A debug handle map file covers only delegates, so only what they logged is compared: the share of
-identifiers that its maps contain, per instruction. Calls of other backends are not in such a file
-and do not count: calls without a map of their own and, for a map of any call, those with none of
-its identifiers. Identifiers without instructions, as in a CSV column, are treated as one call;
-either side may be a subset of the other, so the share is relative to the smaller one. Evidence is
-the number of unknown identifiers and of known ones that are words: numbers are in every such map.
+A debug handle map file covers only delegates, so only the share of identifiers that its maps
+contain counts, and no calls of other backends. Identifiers without instructions, as in a CSV
+column, are one call; either side may be a subset of the other, so the share is relative to the
+smaller one. Evidence is the unknown identifiers and the known words: numbers are in every such map.
 
-Measured on real pairs: true pairs reach at least 0.83; false pairs stay at or below 0.50 if there
-is evidence. Hence the threshold of 0.6. Models of one family fall in between: one with an extra
-final layer has 0.64, a GRU and an LSTM 0.75. Such pairs are linked with a warning.
+True pairs reach at least 0.83; false pairs stay at or below 0.50 if there is evidence. Hence the
+threshold of 0.6. Models of one family fall in between: one with an extra final layer has 0.64, a
+GRU and an LSTM 0.75. Such pairs are linked with a warning.
 """
 
 from __future__ import annotations

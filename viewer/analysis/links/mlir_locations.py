@@ -1,17 +1,15 @@
 """Adds locations from Torq debug info to a trace, and finds operators of MLIR texts by location.
 
-A runtime profile identifies what ran by number: (dispatch, action) or NSS job. The debug info of
-the dispatch maps that number to an operation and so to a location. `located` puts it into the
-trace's keys, after which actions and jobs link to source like any other location. A row that has a
-location of its own keeps it.
+A runtime profile identifies what ran by number: (dispatch, action) or NSS job, which the debug info
+of the dispatch maps to a location. A row that has a location of its own keeps it.
 
-Which debug info belongs to a trace? If the trace names its dispatches (`dispatch` column), they are
-matched by name: the function in the text, else the name of the file, which the compiler takes from
-the dispatch. A file of a single dispatch does not name it; there a dispatch matches if it has every
-number of the file and contradicts none of its locations and kinds of action, and only if it is the
-only such dispatch. Different names never match, since a model has many dispatches that all number
-from 0. Nor does the right name match if any number has another kind of action: then it comes from
-another compilation, whose jobs and locations would be wrong here.
+If the trace names its dispatches, debug info is matched by name: the function in the text, else the
+name of the file, which the compiler takes from the dispatch. A file of a single dispatch does not
+name it; there a dispatch matches if it has every number of the file, contradicts none of its
+locations and kinds of action, and is the only such one. Different names never match, since a model
+has many dispatches that all number from 0. Nor does the right name match if any number has another
+kind of action: then it comes from another compilation, whose jobs and locations would be wrong
+here.
 """
 
 from __future__ import annotations

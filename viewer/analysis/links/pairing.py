@@ -1,22 +1,17 @@
 """Chooses which of several programs belongs to a trace, and which column has identifiers.
 
-Programs are ordered by their match with the trace (see `viewer.analysis.links.match`). An MLIR text
-explains a trace whose slices have locations, an ETRecord one whose slices have identities; programs
-of the other kind rank lower. A debug handle map file is for cases without an ETRecord: an ETRecord
-with about the same match ranks higher, because it has more information.
+Programs are ordered by their match with the trace. An MLIR text explains a trace whose slices have
+locations, an ETRecord one whose slices have identities; programs of the other kind rank lower. An
+ETRecord with about the same match ranks above a debug handle map file, because it has more
+information.
 
 An NPU profile identifies its slices by event, dispatch, job, task or action. An ETRecord's debug
-handle maps name operators by identifiers that the author of the delegate chose. If a column
-contains those identifiers, its slices can be linked. No file says which column that is, so the
-columns are compared with the maps, and the result is shown with its evidence.
+handle maps name operators by identifiers that the author of the delegate chose. No file says which
+column contains them, so columns are compared with the maps, and the result is shown with its
+evidence. JSON turns every identifier into a string, so an integer is looked up by its decimal text.
 
-JSON turns every identifier into a string, so an ETRecord cannot distinguish 1 from "1". An integer
-in a column is therefore looked up by its decimal text, like a number logged by a delegate: 10 is
-never found as "1" or "010". Strings are looked up like strings logged by a delegate.
-
-Numbers prove nothing. Generated identifiers count from 0, and so do the jobs, tasks and actions of
-every file; so the job IDs of any profile are in the map of any such ETRecord. Words are evidence if
-there are at least two. So a column is used automatically only if
+Numbers prove nothing: generated identifiers count from 0, and so do the jobs, tasks and actions of
+every file. So a column is used automatically only if
 
 * at least 2 matched identifiers are words,
 * at least 0.9 of its distinct values are identifiers: an unrelated column has other values too,
@@ -24,12 +19,10 @@ there are at least two. So a column is used automatically only if
 * every other column that meets these conditions has the same value on every slice.
 
 A column with "conv2d" and "add" does not meet the third condition for a whole model's map, and a
-map with two such words does not meet the second for a column of a whole model's events.
-
-A debug handle map file is opened for one profile, and often covers only part of it: other rows are
-transfers, waits or host work. So there it is also sufficient that 0.9 of its identifiers occur,
-that two of these are words (one, if the map has only one), and that every other column that meets
-this has the same identifier, or none, on every slice.
+map with two such words does not meet the second for a column of a whole model's events. A debug
+handle map file is opened for one profile, and often covers only part of it. So there it is also
+sufficient that 0.9 of its identifiers occur, that two of these are words (one, if the map has only
+one), and that every other such column has the same identifier, or none, on every slice.
 """
 
 from __future__ import annotations

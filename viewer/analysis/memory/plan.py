@@ -1,12 +1,9 @@
 """The memory plan of a method: bytes in use at each instruction, the peak, and what holds it.
 
-All figures are those of the plan in the program file. The runtime keeps the whole arena while the
-program is loaded; what delegates, kernels and the runtime allocate themselves is not in the plan.
-
-When instructions ran is known as the planned bytes over time, and per instruction.
-
-A program file states where in an arena each tensor is, not when. A tensor is in use from the first
-instruction that uses it to the last. One that an instruction reads before any wrote it is one of:
+The runtime keeps the whole arena while the program is loaded; what delegates, kernels and the
+runtime allocate themselves is not in the plan. A program file states where in an arena each tensor
+is, not when. A tensor is in use from the first instruction that uses it to the last. One that an
+instruction reads before any wrote it is one of:
 
 * a view: it has the bytes of the tensor that was written last and contains its bytes. Export
   removes the instructions of most views, so nothing else in the file states them

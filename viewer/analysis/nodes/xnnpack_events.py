@@ -1,18 +1,14 @@
 """Finds the XNNPACK node behind each event that XNNPACK logged in a delegate call.
 
 A program file lists the nodes of XNNPACK's own graph, each with the debug handle of the operator
-that it came from. XNNPACK logs its operators in the same order, by type: "Convolution (NHWC, F32)
-IGEMM #1". Before, it rewrites the graph: `xnnpack_rewrites` has what each node may log. So events
-are aligned with nodes by order, type and data types.
+that it came from. XNNPACK logs its operators in the same order, by type, "Convolution (NHWC, F32)
+IGEMM #1", after it rewrote the graph (`xnnpack_rewrites`). So events are aligned with nodes by
+order, type and data types. An event is linked only if all ways to explain the call agree on its
+operator. If no way explains the whole call, the ways that leave the fewest nodes and events
+unexplained count, and what is next to one of these is not linked either.
 
-Each event is decided for itself. It is linked only if all ways to explain the call agree on its
-operator. If no way explains the whole call, as after a rewrite that is not known, the ways that
-explain most of it count, and what is next to an unexplained node or event is not linked either.
-
-Every node has some alternatives: the runs of events that it may log. All ways to explain the events
-are followed at once. Sets of events are the bits of integers, so that a step takes one operation
-for all events. If no way explains everything, the ways that leave the fewest nodes and events
-unexplained are followed.
+All ways are followed at once. Sets of events are the bits of integers, so that a step takes one
+operation for all events.
 """
 
 from __future__ import annotations

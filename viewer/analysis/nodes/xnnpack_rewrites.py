@@ -1,10 +1,9 @@
 """What XNNPACK may log for a node: its own event, others, or none, after XNNPACK's rewrites.
 
-XNNPACK rewrites a graph before it runs it: it folds nodes into others, splits and replaces them.
-All rewrites known are in one table, `REWRITES`: what each matches, what is logged instead, and
-where it is in the sources of XNNPACK and of ExecuTorch's XNNPACK backend. They depend on the
-processor and on the release, so each is possible, not certain: a node may also log its own event.
-What is in no row logs exactly one event, of its own type.
+XNNPACK folds nodes into others, splits and replaces them. All rewrites known are in one table,
+`REWRITES`, with their places in the sources. They depend on the processor and on the release, so
+each is possible, not certain: a node may also log its own event. What is in no row logs exactly one
+event, of its own type.
 """
 
 from __future__ import annotations

@@ -1,20 +1,15 @@
 """Compares values of a run with a reference: pairs, gaps, and where an error starts and grows.
 
-A reference is another run, arrays or expected outputs. Calls that share an operator, in one run or
-through the pairs of two programs, are one row, as in the comparison of times: all kernels of a
-convolution against the delegate call that took them over. The last call of a row has the result, so
-its results are compared with those of the last call of the other side. A delegate call is left out
-if its own events logged the same operators.
+Calls that share an operator, in one run or through the pairs of two programs, are one row, as in
+the comparison of times. Its results are those of its last call. A delegate call is left out if its
+own events logged the same operators. Arrays have a debug handle. As in ExecuTorch's Inspector, the
+last result of a row belongs to its last debug handle, the one before to the handle before. Of
+several results of a kernel, the one of the same shape is meant, then the one of the same dtype,
+else the last.
 
-Arrays have a debug handle. As in ExecuTorch's Inspector, the last result of a row belongs to its
-last debug handle, the one before to the handle before. Of several results of a kernel, the one of
-the same shape is meant, then the one of the same dtype, else the last.
+To find where an error starts, each relative error (`Gap.error`) is next to those of the nearest
+compared operators before it in the graph; without a graph, of the compared value before it.
 
-To find where an error starts, each error is next to those of the operators that it was made from.
-The errors are relative (`Gap.error`). What an operator was made from are the nearest compared
-operators before it in the graph; without a graph, the compared value before it.
-
-How far a tensor is from a reference is MSE, L1, SNR, cosine, and the largest error with its place.
 MSE, L1 and SNR are those of ExecuTorch's `Inspector.calculate_numeric_gap`: in float64, NaN counts
 as 0, and in a tensor with a NaN infinities count as the largest float. L1 is the sum of absolute
 differences; SNR is 10 * log10(mean(reference²) / mean(difference²)).

@@ -1,10 +1,8 @@
 """The values that debug events logged in an inference: what logged them, and where they are stored.
 
-A kernel logs its results. A delegate call logs all of its arguments, results last; the ETRecord
-states how many these are. The results of the method come last, outside of any instruction. If an
-instruction runs several times in an inference, as in a loop, its last call counts.
-
-`LoggedTensors` has where the tensors of the debug events are stored, as columns.
+A delegate call logs all of its arguments, results last; the ETRecord states how many these are. The
+results of the method come last, outside of any instruction. If an instruction runs several times in
+an inference, as in a loop, its last call counts.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """A tensor in a few numbers, and two of its dimensions as a grid of cells of limited size.
 
-The numbers are the range, mean, standard deviation, histogram, and what is no number. They take two
-passes over its blocks: the memory does not depend on its size.
-
-The grid is the picture of a difference. Dimensions of size 1 are left out, and the last two others
-are shown. A cell has the largest absolute difference of its values, so that a single outlier stays
-visible however many values a cell has. A value that is NaN or infinite on one side only counts as
-infinitely far away.
+The numbers take two passes over its blocks: the memory does not depend on its size. In the grid,
+dimensions of size 1 are left out, and the last two others are shown. A cell has the largest
+absolute difference of its values, so that a single outlier stays visible. A value that is NaN or
+infinite on one side only counts as infinitely far away.
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
 """The operators that a profile itself records: a program without a model file, and its links.
 
-PyTorch        operators, kernels, Python functions and calls of modules, per call site
-ExecuTorch     kernels and the types of operators, in a Chrome trace of an ETDump
-ONNX Runtime   the nodes of the model, with their op types and execution providers
-viztracer      Python functions with file and line
-LiteRT, Vela   the nodes of the model, with their operator types
-layer tables   the same, or the nodes in the names of layers
+    PyTorch        operators, kernels, Python functions and calls of modules, per call site
+    ExecuTorch     kernels and the types of operators, in a Chrome trace of an ETDump
+    ONNX Runtime   the nodes of the model, with their op types and execution providers
+    viztracer      Python functions with file and line
+    LiteRT, Vela   the nodes of the model, with their operator types
+    layer tables   the same, or the nodes in the names of layers
 
-The call sites of a PyTorch profile are operators with modules, source lines and input shapes. Such
-an operator belongs to the innermost module around it, and to the innermost function that called it
-and is not torch's own (`viewer.program.frames`). Forward operators, the backward pass and all else,
-such as the optimizer, are three methods, so that a module has one total for each direction.
+A *call site* of a PyTorch profile is a name, the stack of Python calls and modules around it, and
+the shapes and types of the inputs. Such an operator belongs to the innermost module around it, and
+to the innermost function that called it and is not torch's own (`viewer.program.frames`). Forward
+operators, the backward pass and all else, such as the optimizer, are three methods, so that a
+module has one total for each direction. The backward pass runs outside the modules. There the
+profile draws a flow from the forward operator to the backward operator ("fwdbwd"), so everything
+inside the latter has the stack of the former.
 
 torch.profiler records three kinds of slices that this needs:
 
@@ -18,11 +21,6 @@ torch.profiler records three kinds of slices that this needs:
     python_function  Python calls (`with_stack`), "train.py(27): forward", and calls of modules
                      (`with_modules`), "nn.Module: Conv2d_0"
     kernel, gpu_...  work of a GPU; its `External id` is that of the operator that started it
-
-A *call site* is a name, the stack of Python calls and modules around it, and the shapes and types
-of the inputs. The backward pass runs outside the modules. There the profile draws a flow from the
-forward operator to the backward operator ("fwdbwd"), so everything inside the latter has the stack
-of the former.
 """
 
 from __future__ import annotations

@@ -3,32 +3,25 @@
 With `enable_profiling`, ONNX Runtime writes a slice "conv1_kernel_time" of category "Node" for each
 node that ran, with its op type, its execution provider, and the shapes of its inputs and outputs:
 `[{"float": [1, 3, 32, 32]}, ...]`. Names that exporters write as paths, "/layer1/conv/Conv", state
-the module of a node.
+the module of a node. Arm's script makes a Chrome trace of an ETDump, with an ETRecord also the
+types of the operators behind each event (`op_types`). LiteRT's `benchmark_model` lists "CONV_2D"
+for the node "[conv1]:0", Vela "Conv2DBias" for each operator. Names are paths of outputs, whose
+parts are modules. What LiteRT runs once, at initialization, is no node.
 
-Arm's script makes a Chrome trace of an ETDump: kernels of ExecuTorch, and with an ETRecord the
-types of the operators behind each event (`op_types`).
+A table of layers may have their types and paths of nodes, so the layers of two runtimes can be
+compared by module, although no runtime knows the names of the other. It is linked to a file with
+information on the layers (`viewer.formats.layers.layer_info`) by the names of the layers.
 
-LiteRT's `benchmark_model` lists "CONV_2D" for the node "[conv1]:0", Vela "Conv2DBias" for each
-operator. Names are paths of outputs, whose parts are modules. What LiteRT runs once, at
-initialization, is no node.
-
-A table of layers may have the type of each layer, and names that are paths of nodes state modules.
-So the layers of two runtimes can be compared by module, although no runtime knows the names of the
-other. A file with information on the layers (`viewer.formats.layers.layer_info`) says more: it is
-linked by the names of the layers.
-
-Profilers name slices after Python functions and modules:
+Profilers name slices after Python functions, with the line of the definition, and modules:
 
     torch/nn/modules/conv.py(564): forward    torch.profiler: file, line, function
     nn.Module: Conv2d_1                       torch.profiler: a call of the second Conv2d
     leaf.<locals>.<genexpr> (sums.py:5)       viztracer: function, file, line
 
-The line is that of the function's definition: these profilers do not record which of its lines ran.
-
 A PyTorch profile records the tensors of inputs (`record_shapes`). `Input Dims` has a shape per
 argument, `[]` for a number and for what is not a tensor, a list of shapes for a list of tensors;
-`Input type` has the types. Outputs are not recorded. Those that follow from the inputs are computed
-for the operators whose arithmetic can be counted.
+`Input type` has the types. Outputs that follow from them are computed for the operators whose
+arithmetic can be counted.
 """
 
 from __future__ import annotations

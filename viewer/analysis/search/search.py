@@ -1,9 +1,8 @@
 """Evaluates a query on a trace, by whole columns.
 
-No slice is checked individually. A text is searched once in every distinct name, label, operator
-set and identity, as a plain substring; the result is then spread over the slices by their codes.
-Durations are compared exactly, as fractions. A slice timed by a foreign clock has no duration in
-ns: it only matches its own unit, and never `self`.
+A text is searched once in every distinct name, label, operator set and identity, as a plain
+substring; the result is then spread over the slices by their codes. Durations are compared exactly,
+as fractions. A slice timed by a foreign clock only matches its own unit, and never `self`.
 """
 
 from __future__ import annotations

@@ -1,22 +1,19 @@
 """How the inferences of a phase change over time, and which operators change: shifts and trends.
 
-Inferences that warm up are left out if they are slower: they are a change of their own. Two causes
-are kept apart: all operators change by one factor, as with another clock frequency, or some
-operators do, such as attention, which grows with the position. A position is the place in a block
-of inferences of the phase that nothing else interrupts: after each prompt, it starts again.
+Two causes are kept apart: all operators change by one factor, as with another clock frequency, or
+some operators do, such as attention, which grows with the position in a block of inferences of the
+phase: after each prompt, it starts again.
 
 Times are compared as logarithms, so a factor counts the same at every level, and single outliers
-are cut to what their neighbors allow. A *level shift* is a place after which times are higher or
-lower: the largest difference of means on both sides, in standard deviations. It is proven by a
-permutation test: in the same times in random order, such a difference is rarer than one in a
-thousand. Each side is searched again. Levels that return, as after a burst of other work, differ
-little at any single place: then the two places with the most different times between them are
-tested. A *trend* is a rank correlation with the position that random orders do not reach; its slope
-is the median slope (Theil and Sen). Which of the two a sequence has is decided by what is left over
-(the Bayesian information criterion). If that depends on itself, as times of a device whose
-temperature varies do, random orders prove too little, and both must exceed the noise by more.
-
-Random orders have a fixed seed, so equal files have equal answers.
+are cut to what their neighbors allow. A *level shift* is where the means on both sides differ most,
+in standard deviations. It is proven by a permutation test: in random order, such a difference is
+rarer than one in a thousand. Each side is searched again. Levels that return, as after a burst of
+other work, differ little at any single place: then the two places with the most different times
+between them are tested. A *trend* is a rank correlation with the position that random orders do not
+reach; its slope is the median slope (Theil and Sen). The Bayesian information criterion decides
+which of the two a sequence has. If what is left over depends on itself, as times of a device whose
+temperature varies do, both must exceed the noise by more. Random orders have a fixed seed, so equal
+files have equal answers.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Phases: inferences of one method that do different work, such as prefill and decode.
 
 Times alone decide, with one fact of the program: whether its input sizes can vary. Each inference
-has a *scale* (`viewer.analysis.sequence.scales`): how many times as long as in the shorter half of
-the inferences operators with a third of the time took. One that grows alone does not change it.
-Scales form groups if nothing is within a factor of 1.5 between them. A group is a phase only if its
-order in time shows different work:
+has a *scale*: how many times as long as in the shorter half of the inferences operators with a
+third of the time took. One that grows alone does not change it. Scales form groups if nothing is
+within a factor of 1.5 between them. A group is a phase only if its order in time shows different
+work:
 
 * it starts the sequence, and an operator grows in the others, as attention does in decode; or it is
   so much longer that no warm-up explains it: nearly all operators at least 2 times, evenly, the
@@ -13,17 +13,12 @@ order in time shows different work:
 * or input sizes are dynamic, and it is in long blocks at least 2 times the others. If all operators
   take exactly one factor, as with another frequency, it must be 3.5.
 
-Everything else (a slow start, single slow inferences, a device that slows down) is no phase. With
-static input sizes there are none at all.
+Everything else (a slow start, single slow inferences, a device that slows down) is no phase. The
+result has `Run.phase`, so that whatever goes by series, such as warm-up and medians, goes by phase.
 
-Inferences of one method (`viewer.model.inference_views`) in order of time are what this module
-decides on. The result has `Run.phase`, so that whatever goes by series, such as the warm-up and
-medians, goes by phase.
-
-The user may also state methods of inferences. An ETDump distinguishes methods by their
-instructions, so methods with the same instructions share a scope. If the user states the methods of
-inferences, each group becomes a separate scope with its own keys: links, match and costs need no
-exception then. Slices, tracks, times and the numbers of the inferences do not change.
+The user may also state methods of inferences, because methods with the same instructions share a
+scope in an ETDump. Each group becomes a separate scope with its own keys: links, match and costs
+need no exception then.
 """
 
 from __future__ import annotations

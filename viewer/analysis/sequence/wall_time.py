@@ -1,11 +1,7 @@
 """The wall time around a model: time between inferences, rates, and where the time is spent.
 
-The runtime measures an inference; what the host does before the next one (sampling, copies,
-waiting) is in no slice. Times between inferences are known only where a file states when they
-started.
-
-The parts do not overlap, so that a bar can show them. Time between inferences is known only where a
-file states when they started; what a file states of sampling is part of its inference.
+What the host does between inferences (sampling, copies, waiting) is in no slice. It is known only
+where a file states when they started; what a file states of sampling is part of its inference.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """The parts of a program file: every byte once, with what it is for and what uses it.
 
-Data is a part of its own: constants, initial states, named data, what delegates prepared, and the
-constants of XNNPACK inside that. The rest is the program, test inputs and padding. Parts that
-several operators use have all of them: nothing is divided.
-
-Kernels use constants as arguments. XNNPACK's nodes use constants of their graph, and each node has
-the debug handle of its operator. Of other delegates, only the call is known. With an ETRecord, uses
-have operators, and data has the path of its parameter, if only one of these operators' parameters
-can be meant.
+Parts are constants, initial states, named data, what delegates prepared, and the constants of
+XNNPACK inside that; the rest is the program, test inputs and padding. Kernels use constants as
+arguments, XNNPACK's nodes those of their graph. Of other delegates, only the call is known. With an
+ETRecord, uses have operators, and data has the path of its parameter, if only one of these
+operators' parameters can be meant. Parts that several operators use have all of them: nothing is
+divided.
 """
 
 from __future__ import annotations

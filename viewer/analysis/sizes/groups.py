@@ -1,12 +1,11 @@
 """The parts of a program file added up by kind, operator, module, dtype or method.
 
-Every part is in one group of each, so the groups add up to the file. Data that several operators
-use is in the group of all of them, never divided. The group of a module has what its operators use
-and no operator outside of it; its total adds that of the modules inside.
+Every part is in one group of each, so the groups add up to the file. A module has what its
+operators use and no operator outside of it.
 
-Parts with equal bytes are found by content, whatever the data is called. Export stores equal
-constants of a program once, and so it does with named data; but not equal delegates, the constants
-inside them, and constants that are also named data.
+Parts with equal bytes are found by content. Export stores equal constants and named data of a
+program once; but not equal delegates, the constants inside them, and constants that are also named
+data.
 """
 
 from __future__ import annotations

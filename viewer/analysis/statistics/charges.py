@@ -1,15 +1,14 @@
 """What each figure of statistics adds up, piece by piece: the table `charges` of SQL.
 
-The rows of a key are those of `Grouping.by`, or of `Grouping.by_phase`. A piece is a part of the
-time of a slice, and of one figure:
+A piece is a part of the time of a slice, and of one figure:
 
     total      an outermost slice of a group
     self       time of a group, of a lane
     wall       time of a group, of a thread; also the time in no group
     duration   a slice that counts, with its whole duration
 
-So the sum of the pieces of a figure and a group is that of its row. Of a range, it is the sum of
-their parts in it, and of durations that start in it.
+So the sum of the pieces of a figure and a group is that of its row in `Grouping.by` or `by_phase`.
+Of a range, it is the sum of their parts in it, and of durations that start in it.
 """
 
 from __future__ import annotations

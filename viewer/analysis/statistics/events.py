@@ -1,17 +1,13 @@
 """Statistics per event over all runs of a profile: p10, p50, p90, average, min, max, total.
 
 An *event block* is a group of runs that logged the same events in the same order; a row is one key
-of a block. Every occurrence counts, including several of one run in a loop. Rows are in the order
-in which instructions, and events inside them, first appear.
+of a block. A run is identified by its distinct event codes in order of first appearance: one that
+repeats an event more often is in the same block, another branch of a torch.cond in another one.
+Slices derived by the reader are no events.
 
 Durations are integer ticks as logged. Events on a foreign clock have their native durations and
-unit; in ns, if the user stated the rate of that clock. Their starts are always as logged. If a row
-has one such event, all its events are treated as native, since each event is timed by one clock.
-Slices derived by the reader are not events and are left out.
-
-A run is identified by its distinct event codes in order of first appearance. So a run that repeats
-an event more often than another still belongs to the same block; another branch of a torch.cond is
-another block. All array code, except for one step per run.
+unit; in ns, if the user stated the rate of that clock. If a row has one such event, all its events
+are treated as native, since each event is timed by one clock.
 """
 
 from __future__ import annotations

@@ -1,22 +1,15 @@
 """The keys that a linked trace can be grouped by, and the groups of its slices.
 
-`viewer.analysis.statistics.grouping` documents the keys.
+`viewer.analysis.statistics.grouping` documents the keys. Places, arguments and categories are
+properties of single slices, in which those of one identity (`Trace.keys`) can differ.
 
-Some keys are properties of single slices: places, arguments and categories. Slices of one identity
-(`Trace.keys`) can differ in them, so a group is stated per slice.
-
-The key `kernel` is what computed something, by name, and the clock that timed it. Kernels of the
-runtime (`native_call_add.out`) have the clock of the file. Operators of XNNPACK have it too; their
-names lose the number that they have in their call. Dispatches of a Vulkan shader are one kernel.
-Other events of delegates keep their identifiers, without the unit: a node of QNN, a number of a
-generated map. Totals, host scopes of Vulkan, and values are no kernels. In other formats, what has
-a clock of its own is a kernel, by its name.
-
-A kernel with one name on two clocks is two groups, so that no figure mixes them.
-
-By other keys, slices on other clocks have figures where the user stated a rate. By `kernel`, a
-clock that counts a unit of time is in ns too, and one of unknown rate has rows in its own unit,
-because "which shader is slow" has an answer without a rate. No row mixes such a unit with ns.
+The key `kernel` is what computed something, by name, and the clock that timed it, so that no figure
+mixes two clocks. Operators of XNNPACK lose the number that they have in their call. Dispatches of a
+Vulkan shader are one kernel. Other events of delegates keep their identifiers, without the unit: a
+node of QNN, a number of a generated map. Totals, host scopes of Vulkan, and values are no kernels.
+In other formats, what has a clock of its own is a kernel. A clock that counts a unit of time is in
+ns, and one of unknown rate has rows in its own unit, because "which shader is slow" has an answer
+without a rate.
 """
 
 from __future__ import annotations

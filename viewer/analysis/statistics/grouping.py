@@ -10,7 +10,7 @@ Each key divides a trace into groups in its own way:
     line       the source line of the operators, "models.py:49"
     caller     the line of the user's own files: where a package with the source line was called
     location   the MLIR location of the slice, as text
-    kernel     the kernel of the runtime or of a delegate, on each clock: see `kernels`
+    kernel     the kernel of the runtime or of a delegate, on each clock: see `group_keys`
     delegate   a delegate call: its backend and instruction
     thread     a track: process > thread
     process    a process
@@ -23,40 +23,33 @@ Each key divides a trace into groups in its own way:
     arg:NAME   the value of an argument of the slice
 
 Files of runtimes may also state the type, unit (the hardware) and kernel of a layer. These are the
-groups by such a key if operators, NPU units and kernels are not known otherwise.
-
-Type, module, line and caller are those of the graph nodes where it is known which of an operator's
-nodes ran.
+groups by such a key if operators, NPU units and kernels are not known otherwise. Type, module, line
+and caller are those of the graph nodes where it is known which ran.
 
 `total` is inclusive: the durations of a group's slices that are inside no other slice of the group,
-cut at the edges of the range; threads add. So an outer function has all of the time of the
-functions that it calls, and totals of several groups do not add up.
-
-`self_ticks` is exclusive: the durations of a group's slices less those of slices of other groups
-inside them. Slices without a group stay inside. Slices that overlap without nesting, on lanes or on
-threads, take nothing from one another.
+cut at the edges of the range; threads add. `self_ticks` is exclusive: less those of slices of other
+groups inside them. Slices without a group stay inside. Slices that overlap without nesting take
+nothing from one another.
 
 `wall` adds up, except for `unit`, whose rows overlap: an instant of a thread is charged once, to
 the innermost slice around it that has a group; of lanes that overlap, to the slice that started
 last. So the groups and the ungrouped rest are the whole, and shares are of wall time. For
-operators, nodes, types, modules and lines these are the costs of `viewer.analysis.cost.costs`,
-summed over sets and never divided; their whole, and that of delegates, is `Method::execute` where
-the file has it. Otherwise the whole is the busy time of all threads. In a plain profile, the scopes
-that `viewer.analysis.cost.event_times` does not count have no wall time of their own.
+operators, nodes, types, modules and lines these are the costs of `viewer.analysis.cost.costs`;
+their whole, and that of delegates, is `Method::execute` where the file has it, otherwise the busy
+time of all threads. Scopes that `viewer.analysis.cost.event_times` does not count have no wall time
+of their own.
 
 `spread` covers whole slices that start in the range: all of a name or location. Of the other keys,
 it skips a slice directly inside another of its group (a kernel in its call), and a derived NSS job
-next to its start and wait. All times are ticks of the trace, but for those of delegates.
+next to its start and wait.
 
-Slices on a delegate's own clock are in no number, but are counted, until the user states a rate
-(`viewer.analysis.links.delegate_clocks`). Then `spread` covers them too, where they are drawn in
-the range, and is in ns for a group that has any. They never enter `total`, `self_ticks` and `wall`:
-the time of their call is charged already, and where in it they ran is unknown. Their own sum is
-`delegate_ns`, apart. A thread covers its outermost slices alone, and so none of them. By `kernel`,
-clocks that count a unit of time need no rate, and the others have rows in their own unit.
+Slices on a delegate's own clock are in no number, but are counted, until the user states a rate.
+Then `spread` covers them too, where they are drawn in the range, and is in ns for a group that has
+any. They never enter the other three: the time of their call is charged already, and where in it
+they ran is unknown. Their own sum is `delegate_ns`.
 
-The whole trace leaves out inferences that did not finish (`viewer.model.queries.counted_slices`).
-By `inference` they are listed, with a share of 0, because they are no part of the whole.
+The whole trace leaves out inferences that did not finish. By `inference` they are listed, with a
+share of 0, because they are no part of the whole.
 """
 
 from __future__ import annotations

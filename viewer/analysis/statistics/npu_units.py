@@ -1,9 +1,8 @@
 """Utilization of NPU units: how long each was busy, alone or with others, or all were idle.
 
-Every row is the length of a set of time, so rows overlap and do not add up, with three exceptions:
-DMA + CDMA = only DMA + overlap, compute = only compute + overlap, overall = busy + idle. Times are
-ticks. The sets are those of Torq's own profiler (its overview of compile profiles), plus rows for
-jobs and for the host:
+Every row is the length of a set of time, so rows overlap, with three exceptions: DMA + CDMA = only
+DMA + overlap, compute = only compute + overlap, overall = busy + idle. The sets are those of Torq's
+own profiler (its overview of compile profiles), plus rows for jobs and for the host:
 
     dma_cdma      union of DMA In, DMA Out and CDMA    compute       union of slice units and CSS
     only_dma      dma_cdma minus compute               only_compute  compute minus dma_cdma
@@ -14,12 +13,9 @@ jobs and for the host:
     busy          union of all above                   idle          overall minus busy
     overall       from the earliest start to the latest end of any slice; clipped to the range
 
-Host and HAL profiles nest scopes, stages and actions. A slice that contains others shows where time
-went, not what ran: only the innermost ones are work, otherwise nothing would ever be idle. Waits
-("NSS_WAIT", "HOST_WAIT", "HAL_QUEUE_WAIT") are not work: while the host waits for a job, the job is
-busy.
-
-Everything is linear except for sorting; a range costs two searches per row.
+Of nested host and HAL slices only the innermost ones are work, otherwise nothing would ever be
+idle, and waits ("NSS_WAIT", "HOST_WAIT", "HAL_QUEUE_WAIT") are not: while the host waits for a job,
+the job is busy. A range costs two searches per row.
 """
 
 from __future__ import annotations

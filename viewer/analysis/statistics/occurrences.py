@@ -1,11 +1,8 @@
 """Which slices are occurrences of groups in a range, and their durations, cut at its edges.
 
-By name and location, each slice is one. Otherwise a slice inside another one of its group is a part
-of it, as a kernel in its call. `viewer.analysis.statistics.grouping` documents the keys.
-
-What is cut is exact array code in ticks on an ascending array of slice numbers ("index"). The cost
-is about linear in the length of the index, whatever the size of the trace. Only the part of a slice
-inside the range counts.
+What is cut is exact array code in ticks on an ascending array of slice numbers ("index"), about
+linear in its length, whatever the size of the trace. Only the part of a slice inside the range
+counts.
 """
 
 from __future__ import annotations

@@ -1,18 +1,16 @@
 """Pivots: the groups of one key, each divided by a second key; and medians per inference.
 
-The cells of a group add up to its row in `Grouping.by`: self, wall and total time, and its slices.
-A cell takes what a slice of the group does: its time, if it is charged to the slice; its length, if
-it is an outermost one; its duration, if it counts. The second key is that of the slice, or of the
-innermost slice around it that has one; without any, the cell is that of no group, "(no operator)".
+The cells of a group add up to its row in `Grouping.by`. A cell takes what a slice of the group
+does: its time, if it is charged to the slice; its length, if it is an outermost one; its duration,
+if it counts. The second key is that of the innermost slice around it that has one.
 
 Where the first key is a place (thread, process, rank, inference) and the second is none, a cell is
-what the second key has there, as `Grouping.by` charges it. The rest of the place is time in no
-group. It is negative where threads ran at the same time, which the length of an inference counts
-once. The slices of cells are then those of the second key, and their totals include one another.
+what `Grouping.by` charges to the second key there. The rest of the place is negative where threads
+ran at the same time, which the length of an inference counts once. The slices of cells are then
+those of the second key, and their totals include one another.
 
-*Medians* are of the self time that a group has per inference, next to the mean. Each counted
-inference has the slices that start in it, on any thread; one without slices of a group has 0 of it.
-So the times of which this is the median add up to the sum that the mean divides.
+*Medians* are of the self time that a group has per inference, next to the mean. An inference
+without slices of a group has 0 of it, so the times add up to the sum that the mean divides.
 """
 
 from __future__ import annotations

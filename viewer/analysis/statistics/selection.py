@@ -2,7 +2,6 @@
 
 The selection is a set of slices, or all slices that touch a range on some tracks. If a slice
 crosses an edge of the range, only the part inside enters the times; it still counts as one slice.
-All values are exact, in ticks.
 
     count   the slices of a group; one inside another of its group and thread, such as a kernel in
             its call, is part of that one and not counted separately
@@ -11,13 +10,11 @@ All values are exact, in ticks.
             inside the one around it that has one. The self times of all groups are the whole
     busy    time in which at least one slice of the group is active; an instant counts once
 
-A slice of several operators is in the group of exactly these, "a + b": it is never divided. If the
-slices are of several phases, no group mixes them: each has the phase in its label. Slices timed by
-a foreign clock are in no number, but are counted as left out. Where they ran is unknown, so no part
-of them is known to be in a range; what the user's rate of their clock gives is summed apart from
-all groups, as `delegate_ns`. Also counted as left out are derived slices that would be counted
-twice, and slices without an end: how long they took is unknown. Gaps marked as unattributed are not
-slices: their time is self time of the slice that contains them.
+A slice of several operators is in the group of exactly these, "a + b". No group mixes phases: each
+has the phase in its label. Slices timed by a foreign clock are in no number, as no part of them is
+known to be in a range; what the user's rate of their clock gives is `delegate_ns`. Derived slices
+that would be counted twice and slices without an end are left out and counted. Gaps marked as
+unattributed are no slices: their time is self time of the slice that contains them.
 """
 
 from __future__ import annotations

@@ -1,22 +1,19 @@
 """Compares the Torq compiler's estimates of actions with their measured times.
 
-Both sides identify an action of a dispatch by number. An NSS job is one row here: it is measured
-from the start of the action that starts it to the end of the action that waits for it, the same
-interval that its estimate covers; the two actions have no rows of their own. Every other action
-(copies, allocations, host programs) is a row with a measurement only, since the compiler counts no
-cycles for host work.
+Both sides identify an action of a dispatch by number. An NSS job is one row: it is measured from
+the start of the action that starts it to the end of the action that waits for it, the same interval
+that its estimate covers. Every other action (copies, allocations, host programs) is a row with a
+measurement only, since the compiler counts no cycles for host work.
 
 Estimates, in order of preference: cycles in open debug info (a job from the start of its first task
 to the end of its last); compile profiles with action IDs (C2; the action is the one that waits);
 compile profiles with task IDs (C3), whose jobs only debug info knows. Without it, C3 is compared
-operator by operator, through locations; if two such profiles have an operator, the first one
-counts. Measurements, in order of preference: host profiles, annotated ones, profiles of NSS jobs.
-All files of the first kind that has an action count; each execution is one run.
+operator by operator, through locations; the first of several such profiles counts. Measurements:
+host profiles, annotated ones, profiles of NSS jobs. All files of the first kind that has an action
+count; each execution is one run.
 
-A file that does not name its dispatch is matched through debug info
-(`viewer.analysis.links.mlir_locations`). Without it, a compile profile belongs to the only
-measured dispatch whose waits include all of its actions, if there is exactly one. Nothing is
-divided: the time of an action of several operators belongs to all of them together.
+A file that does not name its dispatch is matched through debug info. Without it, a compile profile
+belongs to the only measured dispatch whose waits include all of its actions.
 """
 
 from __future__ import annotations

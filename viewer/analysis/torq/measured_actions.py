@@ -1,15 +1,11 @@
 """The measured times and plans of Torq actions and NSS jobs, from any kind of runtime profile.
 
-An NSS job is measured from the start of the action that starts it to the end of the action that
-waits for it, on its own track "NSS jobs". The two actions are part of the job's row and have no
-rows of their own.
+The two actions that start an NSS job and wait for it are part of the job's row. Two profiles of one
+compilation state the same locations, actions, NSS jobs and tasks of their slices. An action that
+waits for an NSS job has the slices of the job, since the compiler estimates the job for it.
 
-Two profiles of one compilation state the same locations, actions, NSS jobs and tasks of their
-slices, whatever wrote them. An action that waits for an NSS job has the slices of the job, since
-the compiler estimates the job for it.
-
-A plan is the estimate of `viewer.analysis.torq.estimates`, with the executions that it is compared
-with. `plans_of_tracks` arranges all plans by the tracks of the measured jobs, for drawing.
+A plan is an estimate of `viewer.analysis.torq.estimates`, with the executions that it is compared
+with.
 """
 
 from __future__ import annotations

@@ -1,22 +1,18 @@
 """Counters of NPU units, computed from the slices on their tracks.
 
-They show how many units are active, how busy they are, and how much data their transfers move. The
-units come from the tracks (`Track.unit`). Each process with units gets:
+Each process with units (`Track.unit`) gets:
 
 * *Concurrent units*: the number of active units. A unit with overlapping slices counts once, and so
   does a track that combines several units.
 * *Slice units busy*, *CSS busy*, *DMA busy*, *NPU busy*: the share of each time window in which the
   units are active. For slice units it is their mean; for DMA (in, out and CDMA) and NSS jobs it is
-  the time in which any is active. A window has 1, 2 or 5 times a power of ten ticks; a trace has at
-  most `MOST_WINDOWS`; the length of a window is part of the name. The last window ends with the
-  trace, so the time-weighted mean of the shares is the share of the whole trace.
+  the time in which any is active. A window has 1, 2 or 5 times a power of ten ticks. The last one
+  ends with the trace, so the time-weighted mean of the shares is the share of the whole trace.
 * *DMA In bandwidth* and *DMA In bytes*, and the same for DMA out and CDMA: over the active
-  transfers, the sum of bytes / ticks, and the sum of bytes.
+  transfers, the sum of bytes / ticks, and the sum of bytes. Their `note` counts the transfers that
+  have no duration or no bytes, and so are not in it.
 
-Transfers without a duration, and those without a byte count, are not in the last two counters;
-their `note` counts them.
-
-Everything is linear after one sort of times, and independent of the file readers.
+Everything is linear after one sort of times.
 """
 
 from __future__ import annotations

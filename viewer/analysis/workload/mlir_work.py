@@ -2,21 +2,18 @@
 
 Tensors are read from types. For any dialect, this reads:
 
-* a function type at the end: `: (tensor<1x4xf32>, tensor<4xi8>) -> tensor<1xf32>`, in generic and
-  custom assembly;
+* a function type at the end: `: (tensor<1x4xf32>, tensor<4xi8>) -> tensor<1xf32>`;
 * destinations as in linalg: `ins(%a, %b : T, T) outs(%c : T)`, with or without a result;
-* one type for all: `arith.addf %a, %b : T`, `arith.constant dense<0> : T`; two types with a word in
-  between: `tensor.cast %a : T to T`.
+* one type for all: `arith.addf %a, %b : T`, or two: `tensor.cast %a : T to T`.
 
-A dynamic size ("?") stays a string, so that nothing is computed from it; an unranked tensor has no
-shape. For a quantized element, the storage type counts: `!quant.uniform<i8:f32, 0.1>` is an i8.
-Integer arrays in attributes become settings: `kernel = array<i64: 2, 2>`.
+A dynamic size ("?") stays a string, so that nothing is computed from it. For a quantized element,
+the storage type counts: `!quant.uniform<i8:f32, 0.1>` is an i8. Integer arrays in attributes become
+settings: `kernel = array<i64: 2, 2>`.
 
-Operations are counted for the dialects tosa, linalg and arith. The conventions are those of
-`viewer.analysis.workload.operator_work`, which takes the rules that both have from here, except for
-the layout of weights: a kernel of tosa.conv2d is [O, H, W, I], of linalg.conv_2d_nhwc_hwcf [H, W,
-I, O]. tosa.rescale counts like quantization: 4 per element (product, rounding shift, zero point,
-clamping). The body of linalg.generic is not read.
+Operations are counted for the dialects tosa, linalg and arith, by the conventions of
+`viewer.analysis.workload.operator_work`, except for the layout of weights: a kernel of tosa.conv2d
+is [O, H, W, I], of linalg.conv_2d_nhwc_hwcf [H, W, I, O]. tosa.rescale counts like quantization: 4
+per element (product, rounding shift, zero point, clamping). The body of linalg.generic is not read.
 """
 
 from __future__ import annotations

@@ -3,23 +3,19 @@
 Most nodes read their inputs and write their outputs. The others are known by name, from ATen, the
 edge dialect and MLIR:
 
-* a view is its input in another shape: nothing is read or written until another node does;
-* a copy in another shape is a copy by name, which a runtime may turn into a view (ExecuTorch does
-  so with view_copy if its memory planner can);
+* a view is its input in another shape: nothing is read or written until another node does. A copy
+  in another shape may become one (ExecuTorch's view_copy, if its memory planner can);
 * a node that picks a part of its first input (slice, embedding) reads no more than it writes;
 * a fill reads nothing: full_like uses only the shape of its input;
 * an empty tensor only allocates; a constant exists before anything runs;
 * arithmetic on sizes (sym_size) touches no data.
 
-That an event only copies or rearranges data counts only if a file or an ETRecord proves it, in this
-order:
+An event is a copy only if a file or an ETRecord proves it, in this order:
 
 * a kernel, by its own name ("permute_copy.out"), even inside the call of another operator;
-* an operator call with logged kernels, if all of them are copies; without kernels, or for a
-  delegate call, an event or an MLIR location, by the linked operators, if all their graph nodes
-  only move data;
-* an unlinked delegate event, by XNNPACK's names of its own copies;
-* host copies of Torq, by name.
+* an operator call with logged kernels, if all of them are copies; anything else with a link, if all
+  graph nodes of its operators only move data;
+* an unlinked delegate event, by XNNPACK's names of its own copies; host copies of Torq, by name.
 
 Lookups (embedding, gather) and fills are not copies here.
 """

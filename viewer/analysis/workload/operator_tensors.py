@@ -1,8 +1,7 @@
 """The input and output tensors of an operator, and their sizes.
 
-An operator is a group of graph nodes. Values passed between its nodes are neither inputs nor
-outputs of the operator, unless another operator, or the caller of the method, uses them too. Sizes
-come from the shapes and dtypes in the ETRecord; a symbolic size ("s27 (8)") is unknown, since it
+Values passed between its graph nodes are neither inputs nor outputs of an operator, unless another
+one, or the caller of the method, uses them too. A symbolic size ("s27 (8)") is unknown, since it
 differs from run to run.
 """
 

@@ -1,15 +1,12 @@
 """The work of an operator: its operations and the bytes that it moves, from shapes alone.
 
-* Operations are the sum over its graph nodes ; a multiply-add
-  is two. They are called FLOPs if the results are floating-point numbers.
-* Bytes are for the operator as a whole: each input read once, each parameter once, each output
-  written once. Values passed between its own nodes are not counted, so a runtime that stores them
-  moves more, and one that fuses operators moves less. A convolution kernel that reads its input
-  nine times counts as reading it once.
+* Operations are the sum over its graph nodes; a multiply-add is two. They are called FLOPs if the
+  results are floating-point numbers.
+* Bytes are for the operator as a whole: each input, parameter and output once. Values passed
+  between its own nodes are not counted, so a runtime that stores them moves more, and one that
+  fuses operators moves less.
 * Nothing is guessed about a node without a rule, or with a dynamic size: operations are then "at
   least" those of the other nodes, or unknown, and bytes are unknown. The reasons are kept.
-
-Nothing here is measured.
 
 The rules of ATen and edge ops follow. Products with padding count like any other, since the kernels
 of most backends compute them.
@@ -17,11 +14,9 @@ of most backends compute them.
 * Convolution: 2 x output elements x the elements of one kernel of the weight (channels of a group
   times its points). Transposed: 2 x input elements x the same, since there every input element is
   multiplied by the whole kernel. Stride, dilation and padding are in the shapes. The bias is the
-  first addend of each sum, so it does not count extra; the same applies to addmm, baddbmm and
-  linear.
+  first addend of each sum, so it does not count extra, nor in addmm, baddbmm and linear.
 * Matrix products: 2 x output elements x the length of the sums.
-* Attention: both products, and the softmax between them. A mask that leaves scores out is not
-  counted.
+* Attention: both products, and the softmax between them, also of scores that a mask leaves out.
 * Elementwise: one per output element, whatever the function (an exp counts like an add), two if it
   has a factor (alpha). Comparisons, logic and selections: none.
 * Reductions: for a mean, one per input element; for others, one less per result.

@@ -1,14 +1,13 @@
 """Builds a `Trace`: readers add columns, and `build` sorts, nests and checks them.
 
-This is the only way to make a trace. A reader adds tracks, keys and chunks of slices in any order.
-`build` then lays out every track in rows:
+This is the only way to make a trace. `build` lays out every track in rows:
 
-* Levels given (`levels=`): the reader knows the depth of each slice, as in an ETDump. The chunk
-  order of the track must be preorder (parents before children, siblings by time). This is checked:
-  a track whose times contradict its levels is nested by time, and counted as a problem.
+* Levels given (`levels=`): the chunk order of the track must be preorder (parents before children,
+  siblings by time). A track whose times contradict its levels is nested by time, and counted as a
+  problem.
 * No levels: the intervals determine the depth. Slices that overlap without nesting go to the first
-  lane where they fit. A slice with no duration cannot have children: it is a leaf at the depth of
-  the innermost slice with start < t < end. Several at one time are siblings.
+  lane where they fit. A slice with no duration is a leaf at the depth of the innermost slice with
+  start < t < end. Several at one time are siblings.
 * Flat tracks: slices of parallel units never nest; overlapping ones go to different lanes.
 """
 

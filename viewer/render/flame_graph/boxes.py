@@ -1,14 +1,10 @@
 """Places the nodes of a call tree as boxes of a flame graph, the root on top.
 
-The width of a box is its time: the total of a path, bottom-up its self time, which are the figures
-that add up. Boxes that are too narrow to be seen are left out and counted, so a graph is bounded
-whatever the size of the tree.
-
-The layout has every node of a call tree as a box in the row of its depth. A box is as wide as the
-time of its node, and starts where its parent starts, or where the sibling before it ends. So a row
-is a row of slices along an axis of added up time, and `RowRaster` draws, labels and finds boxes at
-a cost per pixel, whatever their number. Zooming to a node is a narrower range of this axis: the
-nodes around it reach beyond both edges.
+The width of a box is the total of a path, bottom-up its self time, which are the figures that add
+up. Boxes that are too narrow to be seen are left out and counted, so a graph is bounded whatever
+the size of the tree. A box starts where its parent starts, or where the sibling before it ends. So
+a row is a row of slices along an axis of added up time, and `RowRaster` draws, labels and finds
+boxes at a cost per pixel. Zooming to a node is a narrower range of this axis.
 """
 
 from __future__ import annotations

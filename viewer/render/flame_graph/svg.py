@@ -1,9 +1,8 @@
 """Writes flame graphs as one SVG file that needs no script and nothing else (SVG 1.1).
 
-A box shows its name, cut to its width, and has a tooltip with its figures. The file has its own
-light background, so that it looks the same in a dark viewer. Names come from files of strangers:
-they are on one line, without control characters, which XML forbids, and limited in length.
-The fonts that show it are not known when it is written.
+The file has its own light background, so that it looks the same in a dark viewer. Names come from
+files of strangers: they are on one line, without control characters, which XML forbids, and limited
+in length. The fonts that show it are not known when it is written.
 """
 
 from __future__ import annotations

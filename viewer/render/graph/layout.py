@@ -1,17 +1,15 @@
 """Layered drawings of graphs as arrays: positions of nodes, lines of edges, and these as pixels.
 
-Every edge points one way, left to right or top to bottom, so the inputs of an operator come before
-it. rustworkx (Apache-2.0) finds cycles, connected parts and layers. The order in the layers and the
-positions come from `ordered` and `placed`, because no available layout library handles every graph
-in bounded time: fast-sugiyama 0.5.3 crashes on a self loop and never ends on some cycles, and
-graphlay 0.3.1 takes 70 s for 20 operators with 180 consumers. Here 200 nodes with 1,000 edges take
-at most some tenths of a second.
+Every edge points one way, so the inputs of an operator come before it. rustworkx (Apache-2.0) finds
+cycles, connected parts and layers. The order in the layers and the positions come from `ordered`
+and `placed`, because no available layout library handles every graph in bounded time: fast-sugiyama
+0.5.3 crashes on a self loop and never ends on some cycles, and graphlay 0.3.1 takes 70 s for 20
+operators with 180 consumers. Here 200 nodes with 1,000 edges take at most some tenths of a second.
 
 The order is found by the standard method (Sugiyama): layer by layer, forward and backward, every
-node moves to the mean position of its neighbors in the previous layer, and the order with the
-fewest crossings is kept. Then adjacent nodes are swapped if that saves crossings. The number of
-rounds depends only on the size of the graph, never on the clock, so a graph is always drawn the
-same way.
+node moves to the mean position of its neighbors, and the order with the fewest crossings is kept.
+Then adjacent nodes are swapped if that saves crossings. The number of rounds depends only on the
+size of the graph, never on the clock, so a graph is always drawn the same way.
 """
 
 from __future__ import annotations

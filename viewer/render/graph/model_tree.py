@@ -2,10 +2,9 @@
 
 Groups are modules, delegate calls in them, and operators as leaves. Inside a module, what one
 delegate call runs is a group of its own, since a call may cover parts of several modules. An
-operator of several calls, or that partly runs outside of them, is in none. A module that has one
-operator, or nothing but another module, is left out: its content takes its place. A group of very
-many members is divided into runs of consecutive ones, so that every group can be opened and
-drawn.
+operator of several calls, or that partly runs outside of them, is in none. A module with one member
+is left out: its content takes its place. Very many members are divided into runs, so that every
+group can be opened.
 """
 
 from __future__ import annotations

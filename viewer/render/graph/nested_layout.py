@@ -1,13 +1,11 @@
 """The layout of nested groups: every open group is a layered drawing of its members.
 
-Inner groups are laid out first, then they are boxes of their groups. Drawings of groups are kept:
-after a group is opened or closed, only it and the groups around it are laid out again, and groups
-of one structure, such as the blocks of a transformer, are laid out once.
-
-A drawing that would be much higher than wide is wrapped into columns, which end between two layers.
-An edge into the next column goes down to the end of its column, up in the gap between them, and
-down again. Edges that come into a group or leave it run in the gaps next to its columns, one line
-for all, so that they cross no member and take no time.
+Inner groups are laid out first. Drawings are kept: after a group is opened or closed, only it and
+the groups around it are laid out again, and groups of one structure, such as the blocks of a
+transformer, once. A drawing that would be much higher than wide is wrapped into columns. An edge
+into the next column goes down to the end of its column, up in the gap between them, and down again.
+Edges that come into a group or leave it run in the gaps next to its columns, so that they cross no
+member.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Opens files without a window: a workspace with every readable file, and what went wrong.
 
-The command line and the Python API use it: session files among the files stand for their inputs,
-and options override what a session chose.
-Session files are recognized by their first bytes; what reads them is imported late.
+Session files stand for their inputs, and options override what a session chose. They are recognized
+by their first bytes; what reads them is imported late.
 """
 
 from __future__ import annotations

@@ -3,16 +3,14 @@
 Everything that closes the open files stores them here first, so that unsaved bookmarks are not
 lost. The newest is `last.opscope`, the ones before it `last-2.opscope` and so on. A session
 replaces an older one with the same files and the same work. Beyond ten, sessions without any work
-are deleted first, then others, each oldest first.
+are deleted first, then others, each oldest first. A lock lets one program at a time rename the
+files. `last-new.opscope` is a session that a killed program was about to add; it counts as the
+newest.
 
-Several programs may do so at once: a lock lets one at a time rename the files. `last-new.opscope`
-is a session that a killed program was about to add; it counts as the newest.
-
-Sessions are also saved while they are open. Each window has a file of its own for that,
-`autosave-<16 hex digits>.opscope`, in the settings folder. Next to it, a lock file with the same
-name shows whether the window's program is alive. Both disappear when the window closes, as its
-session is then a recent one. So a session without a living owner is what a crash left: `take_left`
-moves it to the recent sessions, for one program only.
+Each window also saves its session while it is open, in `autosave-<16 hex digits>.opscope` in the
+settings folder. Next to it, a lock file with the same name shows whether the window's program is
+alive. Both disappear when the window closes. So a session without a living owner is what a crash
+left.
 """
 
 from __future__ import annotations

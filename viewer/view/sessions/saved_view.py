@@ -1,9 +1,8 @@
 """Converts a view to and from its form in a session file, with inputs, rows and names. No Qt.
 
 A `ViewState` identifies traces, slices and tracks by their current numbers. A session file uses
-stable names: inputs by their number in the file, slices by their row in their input, tracks by
-process and thread, clock groups by the input of their first profile, and times in ns from the start
-of that profile.
+stable names: inputs by their number in the file, slices by their row, tracks by process and thread,
+clock groups by the input of their first profile, and times in ns from the start of that profile.
 """
 
 from __future__ import annotations

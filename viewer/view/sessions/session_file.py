@@ -5,11 +5,11 @@
      "choices": {...}, "view": {...}}
 
 Inputs are found by their path relative to the session file, so that both can be moved together,
-even to another machine; else by their absolute path, by name next to the session file, or there by
-size and hash. The user is asked for missing ones. Choices and view refer to files by input number,
-to slices by their row in the file (`source_row`), to tracks by name, and to clock groups by the
-input of their first profile, from whose start times count in ns. So they stay valid if another
-input is missing or has changed.
+else by their absolute path, by name next to the session file, or there by size and hash. The user
+is asked for missing ones. Choices and view refer to files by input number, to slices by their row
+in the file (`source_row`), to tracks by name, and to clock groups by the input of their first
+profile, from whose start times count in ns. So they stay valid if another input is missing or has
+changed.
 
 A value of the wrong type rejects the whole file, with its place in the file; numbers and names of
 missing things are skipped, each with a message.
