@@ -14,7 +14,6 @@ import numpy as np
 
 from viewer import __version__
 from viewer.analysis.comparison.comparison import CHANGED, Compared, Comparison
-from viewer.analysis.comparison.operator_pairs import Row as ComparedRow
 from viewer.analysis.findings.finding import Finding, share_text
 from viewer.analysis.summaries import MedianInference
 from viewer.codecs.file_bytes import hash_facts
@@ -270,7 +269,18 @@ def rows_table(compared: Comparison, most: int) -> str:
         zip(compared.rows, compared.compared, compared.drifts, strict=True),
         key=lambda each: (each[1].verdict not in CHANGED, -abs(each[1].change_ns)),
     )
-    rows = [_row(*each) for each in every[:most]]
+    rows = [
+        Row(
+            [
+                *change_cells(figures),
+                Cell(verdict_cell(figures, drift)),
+                Cell(row.grade.value.replace("_", " ")),
+                Cell(row.label),
+            ],
+            {"verdict": figures.verdict.value},
+        )
+        for row, figures, drift in every[:most]
+    ]
     html = table("Rows of A and B, proven changes first", _TITLES, rows, left=3)
     return html + rest_note(len(every) - most, "more row")
 
@@ -284,18 +294,6 @@ def change_cells(compared: Compared) -> list[Cell]:
         Cell(median_text(compared.a_ns), compared.a_ns),
         Cell(median_text(compared.b_ns), compared.b_ns),
     ]
-
-
-def _row(row: ComparedRow, compared: Compared, drift: float | None) -> Row:
-    return Row(
-        [
-            *change_cells(compared),
-            Cell(verdict_cell(compared, drift)),
-            Cell(row.grade.value.replace("_", " ")),
-            Cell(row.label),
-        ],
-        {"verdict": compared.verdict.value},
-    )
 
 
 _MOST_PROBLEMS = 40

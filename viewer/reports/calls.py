@@ -317,14 +317,11 @@ def _thread_lines(file: Facts, rows: list[Facts]) -> list[Facts]:
         thread = file["threads"][row["thread"]]
         if number != row["thread"]:
             number = row["thread"]
-            lines.append({"text": one_line(f"{process} > {name}"), **_total_of(thread)})
+            total = {key: thread[key] for key in ("total_ticks", "total_ns")}
+            lines.append({"text": one_line(f"{process} > {name}"), **total})
         share = row["total_ticks"] / max(thread["total_ticks"], 1)
         lines.append(_line(row, len(frames), share))
     return lines
-
-
-def _total_of(thread: Facts) -> Facts:
-    return {name: thread[name] for name in ("total_ticks", "total_ns")}
 
 
 def _inverted_lines(file: Facts, rows: list[Facts]) -> list[Facts]:
@@ -417,13 +414,13 @@ def _flame_graph(
     else:
         call_table, _ = reported_rows(table, options)
     title, *notes = file_lines(tree.facts | {"path": name})
-    notes += uncounted_texts(tree.facts)
+    notes = [note.strip() for note in (*notes, *uncounted_texts(tree.facts))]
     direction = ", bottom-up" if options.inverted else ""
     return flame_graph(
         call_table,
         title,
         f"Call tree by {options.key}{direction}, {_scope_text(tree, options)}",
-        [_sentence(note.strip()) for note in notes],
+        [note[:1].upper() + note[1:] for note in notes],
         ns_per_tick=tree.ns_per_tick,
         bottom_up=options.inverted,
         whole=whole,
@@ -436,7 +433,3 @@ def _scope_text(tree: ProfileCalls, options: CallOptions) -> str:
     if options.span is not None:
         return f"range {format_span(*options.span)}"
     return whole_scope_text(tree.trace, loads=True)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

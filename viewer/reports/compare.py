@@ -19,7 +19,6 @@ from viewer.analysis.comparison.levels import CALLS
 from viewer.analysis.comparison.operator_pairs import Row
 from viewer.analysis.comparison.path_changes import comparison_by
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
-from viewer.analysis.comparison.sessions import Conditions
 from viewer.analysis.comparison.spread import WallRate, wall_rate
 from viewer.codecs.reading import UnreadableFile
 from viewer.model.warm_up import MOST
@@ -119,13 +118,19 @@ def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts
     }
 
 
+_CONDITIONS = ("order", "temperature_c", "frequency_khz")
+
+
 def _arm(arm: Arm) -> Facts:
     return {
         "choice": arm.choice or None,
         "files": [session.table.trace.path for session in arm.sessions],
         "sessions": len(arm.sessions),
         "runs": [len(session.runs) for session in arm.sessions],
-        "conditions": [_conditions(session.conditions) for session in arm.sessions],
+        "conditions": [
+            {name: getattr(session.conditions, name) for name in _CONDITIONS}
+            for session in arm.sessions
+        ],
         **rate_facts(wall_rate(arm)),
     }
 
@@ -136,15 +141,6 @@ def rate_facts(rate: WallRate | None) -> Facts:
         "per_second": None if rate is None else _rounded(rate.per_second),
         "gap_ns": None if rate is None else round(rate.gap_ns),
         "idle_share": None if rate is None else _rounded(rate.idle_share),
-    }
-
-
-def _conditions(stated: Conditions) -> Facts:
-    """How a session ran; null where it is not known."""
-    return {
-        "order": stated.order,
-        "temperature_c": stated.temperature_c,
-        "frequency_khz": stated.frequency_khz,
     }
 
 
@@ -254,18 +250,14 @@ class _Stored(msgspec.Struct):
 
 def noise_facts(noise: Noise, paths: Iterable[str]) -> Facts:
     """Return the noise as it is stored; paths: of the profiles, for their dates."""
-    dates = sorted({_day(path) for path in paths})
+    dates = {datetime.fromtimestamp(os.stat(path).st_mtime, UTC) for path in paths}
     return {
         "schema": NOISE_SCHEMA,
         "sessions": noise.sessions,
-        "dates": dates,
+        "dates": sorted({date.strftime("%Y-%m-%d") for date in dates}),
         "inference_sd": noise.inference,
         "types": dict(noise.types),
     }
-
-
-def _day(path: str) -> str:
-    return datetime.fromtimestamp(os.stat(path).st_mtime, UTC).strftime("%Y-%m-%d")
 
 
 def read_noise(path: str) -> Noise:

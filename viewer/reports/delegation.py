@@ -16,9 +16,6 @@ from typing import Any
 from viewer.analysis.delegates.delegation import (
     Delegation,
     DelegationReport,
-    Instance,
-    NotDelegated,
-    Unlinked,
     recorded,
 )
 from viewer.analysis.delegates.handle_maps import (
@@ -31,7 +28,7 @@ from viewer.analysis.delegates.handle_maps import (
 from viewer.analysis.delegates.why_outside import NOT_KNOWN
 from viewer.analysis.findings.finding import joined
 from viewer.analysis.links.link_table import LinkState
-from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
+from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates
 from viewer.model.figures import LeftOut, TimeScope, left_out
 from viewer.model.text import one_line
 from viewer.model.times import (
@@ -65,7 +62,21 @@ def delegation_facts(workspace: Workspace, phase: str = "", *, warm_up: bool = F
     files = [_trace_facts(workspace, trace, scope, phase) for trace in workspace.traces]
     if not workspace.traces:
         records = (one for one in workspace.programs if one.methods and not one.is_mlir)
-        files = [_program_facts(workspace, record) for record in records]
+        files = [
+            {
+                "path": program.path,
+                "program": program.path,
+                "kind": program.noun,
+                "clock": None,
+                "unfinished": 0,
+                "warm_up": 0,
+                "phase": None,
+                "of_phases": [],
+                **_report_facts(recorded(program, workspace.rejected(program)), program, None),
+                "handle_map": _map_facts(recorded_rows(program), program, None),
+            }
+            for program in records
+        ]
     return {**HEAD, "files": files}
 
 
@@ -93,21 +104,6 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, phase: st
     }
 
 
-def _program_facts(workspace: Workspace, program: Program) -> Facts:
-    return {
-        "path": program.path,
-        "program": program.path,
-        "kind": program.noun,
-        "clock": None,
-        "unfinished": 0,
-        "warm_up": 0,
-        "phase": None,
-        "of_phases": [],
-        **_report_facts(recorded(program, workspace.rejected(program)), program, None),
-        "handle_map": _map_facts(recorded_rows(program), program, None),
-    }
-
-
 def _report_facts(
     report: DelegationReport, program: Program | None, rate: Fraction | None
 ) -> Facts:
@@ -116,9 +112,34 @@ def _report_facts(
     return {
         "has_delegate_calls": report.has_calls,
         **_totals(report, whole, rate),
-        "delegates": [_instance_facts(row, whole, program, rate) for row in report.instances],
+        "delegates": [
+            {
+                "label": row.label,
+                "method": row.method,
+                "instruction_id": row.instruction if row.instruction >= 0 else None,
+                "backend": row.backend or None,
+                "operators": None if row.why else _labels(row.operators, program),
+                "operators_unknown": row.why or None,
+                "calls": row.calls,
+                "events": row.events,
+                **_time("time", row.ticks, rate),
+                "share": _ratio(row.ticks, whole),
+                **_time("unattributed", row.unattributed, rate),
+                "unattributed_unknown": row.why_not_attributed or None,
+            }
+            for row in report.instances
+        ],
         "stayed_outside": [
-            _not_delegated_facts(row, whole, program, rate) for row in report.not_delegated_rows
+            {
+                "label": outside.label,
+                "operators": _labels(outside.operators, program),
+                "slices": outside.slices,
+                **_time("time", outside.ticks, rate),
+                "share": _ratio(outside.ticks, whole),
+                "why": outside.why or None,
+                "why_is_logged": outside.is_logged,
+            }
+            for outside in report.not_delegated_rows
         ],
         "coverage": {
             "linkable": coverage.linkable,
@@ -126,7 +147,18 @@ def _report_facts(
             "of_slices": _ratio(coverage.linked, coverage.linkable),
             "of_time": _ratio(coverage.linked_ticks, coverage.linkable_ticks),
         },
-        "unlinked": [_unlinked_facts(row, rate) for row in report.unlinked],
+        "unlinked": [
+            {
+                "reason": unlinked.reason.text,
+                "linkable": unlinked.reason.state is LinkState.UNLINKED,
+                "backend": unlinked.backend or None,
+                "slices": unlinked.slices,
+                **_time("time", unlinked.ticks, rate),
+                "detail": unlinked.detail,
+                "what_to_do": unlinked.remedy,
+            }
+            for unlinked in report.unlinked
+        ],
     }
 
 
@@ -137,51 +169,6 @@ def _totals(report: DelegationReport | None, whole: int | None, rate: Fraction |
         **_time("delegated", report.delegated if report else None, rate),
         **_time("outside", report.not_delegated if report else None, rate),
         **_time("neither", report.no_operator if report else None, rate),
-    }
-
-
-def _instance_facts(
-    row: Instance, whole: int, program: Program | None, rate: Fraction | None
-) -> Facts:
-    return {
-        "label": row.label,
-        "method": row.method,
-        "instruction_id": row.instruction if row.instruction >= 0 else None,
-        "backend": row.backend or None,
-        "operators": None if row.why else _labels(row.operators, program),
-        "operators_unknown": row.why or None,
-        "calls": row.calls,
-        "events": row.events,
-        **_time("time", row.ticks, rate),
-        "share": _ratio(row.ticks, whole),
-        **_time("unattributed", row.unattributed, rate),
-        "unattributed_unknown": row.why_not_attributed or None,
-    }
-
-
-def _not_delegated_facts(
-    row: NotDelegated, whole: int, program: Program | None, rate: Fraction | None
-) -> Facts:
-    return {
-        "label": row.label,
-        "operators": _labels(row.operators, program),
-        "slices": row.slices,
-        **_time("time", row.ticks, rate),
-        "share": _ratio(row.ticks, whole),
-        "why": row.why or None,
-        "why_is_logged": row.is_logged,
-    }
-
-
-def _unlinked_facts(row: Unlinked, rate: Fraction | None) -> Facts:
-    return {
-        "reason": row.reason.text,
-        "linkable": row.reason.state is LinkState.UNLINKED,
-        "backend": row.backend or None,
-        "slices": row.slices,
-        **_time("time", row.ticks, rate),
-        "detail": row.detail,
-        "what_to_do": row.remedy,
     }
 
 
@@ -396,24 +383,22 @@ def estimate_facts(estimates: Estimates) -> Facts:
         "rate_origin": str(estimates.cycles.origin),
         "sources": [{"path": path, "gives": gives} for path, gives in estimates.sources],
         "notes": list(estimates.notes),
-        "actions": [_action_facts(estimates, row) for row in estimates.actions],
-        "operators": [_operator_facts(estimates, row) for row in estimates.operators],
+        "actions": [
+            {
+                "dispatch": action.dispatch or None,
+                "start_action": action.start_action,
+                "action": action.action,
+                "job": action.job,
+                "operation": action.operation,
+                **_compared_facts(estimates, action),
+            }
+            for action in estimates.actions
+        ],
+        "operators": [
+            {"actions": row.actions, **_compared_facts(estimates, row)}
+            for row in estimates.operators
+        ],
     }
-
-
-def _action_facts(estimates: Estimates, row: ActionRow) -> Facts:
-    return {
-        "dispatch": row.dispatch or None,
-        "start_action": row.start_action,
-        "action": row.action,
-        "job": row.job,
-        "operation": row.operation,
-        **_compared_facts(estimates, row),
-    }
-
-
-def _operator_facts(estimates: Estimates, row: OperatorRow) -> Facts:
-    return {"actions": row.actions, **_compared_facts(estimates, row)}
 
 
 def _compared_facts(estimates: Estimates, row: ComparedAction) -> Facts:

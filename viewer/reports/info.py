@@ -155,7 +155,10 @@ def info(workspace: Workspace) -> Facts:
         "files": [
             *(trace_facts(workspace, t) for t in workspace.traces),
             *(program_facts(workspace, p) for p in workspace.programs),
-            *(_executable_facts(e) for e in workspace.executables),
+            *(
+                {**_without_slices(e, "executable"), **executable_facts(e)}
+                for e in workspace.executables
+            ),
         ],
         "links": [entry for t in workspace.traces for entry in link_facts(workspace, t)],
         "identifier_columns": [e for t in workspace.traces for e in column_facts(workspace, t)],
@@ -320,11 +323,6 @@ def link_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
         found = [_considered(table, candidate) for candidate in workspace.candidates(trace)]
         entries = [{**entry, "reason": why, "warnings": []} for entry in found]
     return [{**entry, "program_file": None if ran is None else ran.path} for entry in entries]
-
-
-def _executable_facts(executable: Executable) -> Facts:
-    """Return one program file: what ran, without times."""
-    return {**_without_slices(executable, "executable"), **executable_facts(executable)}
 
 
 def _without_slices(file: Program | Executable, kind: str) -> Facts:

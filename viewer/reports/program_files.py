@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from viewer.analysis.memory.plan import BEFORE, MemoryPlan, instruction_operators, memory_plan
 from viewer.analysis.program_differences import (
     PairedBy,
-    ProgramDifferences,
     Row,
     program_differences,
 )
@@ -20,7 +19,6 @@ from viewer.analysis.sizes.file_parts import FilePart, FileParts, ItemKind, file
 from viewer.analysis.sizes.groups import (
     Duplicates,
     GroupKey,
-    SizeGroup,
     duplicates,
     groups,
     kind_text,
@@ -75,7 +73,16 @@ def _file_facts(
     }
     if by is not None:
         facts["by"] = by.value
-        facts["groups"] = [_group_facts(file, group, place) for group in groups(file, by)]
+        facts["groups"] = [
+            {
+                "label": group.label,
+                "bytes": group.size,
+                "total_bytes": group.total,
+                "share": round(group.total / file.size, 6) if file.size else None,
+                "parts": [place[i] for i in group.parts],
+            }
+            for group in groups(file, by)
+        ]
     return facts
 
 
@@ -115,16 +122,6 @@ def _duplicate_facts(copies: Duplicates, place: dict[int, int]) -> Facts:
         "saved_bytes": copies.saved,
         "not_compared": copies.unread,
         "reason": copies.why or None,
-    }
-
-
-def _group_facts(file: FileParts, group: SizeGroup, place: dict[int, int]) -> Facts:
-    return {
-        "label": group.label,
-        "bytes": group.size,
-        "total_bytes": group.total,
-        "share": round(group.total / file.size, 6) if file.size else None,
-        "parts": [place[i] for i in group.parts],
     }
 
 
@@ -283,9 +280,19 @@ def difference_facts(a: Workspace, b: Workspace) -> Facts:
         "b": _side(differences.b),
         "paired_by": differences.paired_by.value,
     }
-    return facts | {
-        name: [_changed_row_facts(row) for row in _rows(differences, name)] for name in _TABLES
-    }
+    for name in _TABLES:
+        rows: Sequence[Row] = getattr(differences, name)
+        facts[name] = [
+            {
+                "label": row.label,
+                "label_b": row.label_b or None,
+                "a": row.a,
+                "b": row.b,
+                "change": row.change,
+            }
+            for row in rows
+        ]
+    return facts
 
 
 def _parts(workspace: Workspace) -> FileParts:
@@ -298,21 +305,6 @@ def _side(parts: FileParts) -> Facts:
         "file": parts.executable.path,
         "program": None if parts.program is None else parts.program.path,
         "bytes": parts.size,
-    }
-
-
-def _rows(differences: ProgramDifferences, name: str) -> Sequence[Row]:
-    rows: Sequence[Row] = getattr(differences, name)
-    return rows
-
-
-def _changed_row_facts(row: Row) -> Facts:
-    return {
-        "label": row.label,
-        "label_b": row.label_b or None,
-        "a": row.a,
-        "b": row.b,
-        "change": row.change,
     }
 
 

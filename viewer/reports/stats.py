@@ -526,7 +526,10 @@ def _number_columns(rows: list[Facts], chosen: str, noun: WorkUnit) -> list[tupl
     # Only where lanes overlap, or scopes enclose others, do the two differ by more than rounding.
     has_overlap = any(row["self_ticks"] != row["wall_ticks"] for row in rows if "self_ticks" in row)
     if not has_overlap:  # the whole is in the column of the figure that adds up
-        rows = [{**row, "self_ns": row["wall_ns"]} if _is_sum(row) else row for row in rows]
+        rows = [
+            {**row, "self_ns": row["wall_ns"]} if "key" not in row and "wall_ns" in row else row
+            for row in rows
+        ]
     per = {row["per_inferences"] for row in rows if "per_inferences" in row}
     base = FigureBase(Fraction(1), max(per, default=0), 1, bool(per), unit=noun)
     is_of_one = any("inference" in row for row in rows)
@@ -551,11 +554,6 @@ def _number_columns(rows: list[Facts], chosen: str, noun: WorkUnit) -> list[tupl
     if per:
         columns.append(times(base.summed(figures.TOTAL.title), SUM_NS))
     return [(title, texts) for title, texts in columns if any(texts)]
-
-
-def _is_sum(row: Facts) -> bool:
-    """Return whether a row is the whole of a file, or its part in no group."""
-    return "key" not in row and "wall_ns" in row
 
 
 def _share_text(row: Facts) -> str:

@@ -18,7 +18,6 @@ from viewer.analysis.findings.finding import (
     Family,
     Finding,
     FindingPlace,
-    NotReported,
     OperatorSets,
     PanelRef,
     RunRef,
@@ -352,7 +351,15 @@ def _facts(
             for finding in answer.found
         ],
         "left_out": answer.left_out,
-        "not_told": [_not_reported_facts(not_reported) for not_reported in answer.not_reported],
+        "not_told": [
+            {
+                "kind": not_reported.family.key,
+                "rule_asked": not_reported.applicable,
+                "why": plain_spaces(not_reported.why),
+                "threshold": plain_spaces(not_reported.rule),
+            }
+            for not_reported in answer.not_reported
+        ],
     }
 
 
@@ -373,15 +380,6 @@ class _FindingRow:
             }
             for finding_level in self.finding.levels
         ]
-
-
-def _not_reported_facts(not_reported: NotReported) -> Facts:
-    return {
-        "kind": not_reported.family.key,
-        "rule_asked": not_reported.applicable,
-        "why": plain_spaces(not_reported.why),
-        "threshold": plain_spaces(not_reported.rule),
-    }
 
 
 def _place_facts(

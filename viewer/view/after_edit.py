@@ -171,7 +171,8 @@ def _with_same_slices(
     first = () if state.slice is None else (state.slice,)
     # Of another display of inferences, no slice was kept.
     as_run = state.inferences is Inferences.AS_RUN
-    known = _names(before, state.slices if few else SliceSet.of_refs(first)) if as_run else set()
+    kept = (state.slices if few else SliceSet.of_refs(first)) if as_run else ()
+    known = {_name(before, ref) for ref in kept}
     slice_refs = [ref for ref in view_state.slices if _name(now, ref) in known]
     main = (
         view_state.slice
@@ -182,10 +183,6 @@ def _with_same_slices(
     )
     others = SliceSet.of_refs(slice_refs).without(main) if main is not None else ()
     return replace(view_state, slice=main, others=others if len(others) else ())
-
-
-def _names(traces: Sequence[OpenTrace], slices: SliceSet) -> set[tuple[str, int, str]]:
-    return {_name(traces, ref) for ref in slices}
 
 
 def _name(traces: Sequence[OpenTrace], ref: SliceRef) -> tuple[str, int, str]:

@@ -97,7 +97,8 @@ def paired_starts(a: ShownInference, b: ShownInference) -> tuple[Ints, Ints]:
     """Return the ticks at which paired calls start, as parallel columns, ascending in both."""
     order = [_calls(shown_inference) for shown_inference in (a, b)]
     rows = [row for row, _, _ in order]
-    count = [np.bincount(row, minlength=_most(rows) + 1) for row in rows]
+    most = max((int(row.max()) for row in rows if len(row)), default=0)
+    count = [np.bincount(row, minlength=most + 1) for row in rows]
     paired = (count[0] > 0) & (count[1] > 0)
     same = count[0] == count[1]
     pairs = [
@@ -118,10 +119,6 @@ def _calls(shown_inference: ShownInference) -> tuple[Ints, Ints, Ints]:
     row = row_of[calls]
     number = np.arange(len(row)) - np.searchsorted(row, row, side="left")
     return row, number, slices.start[calls]
-
-
-def _most(rows: Sequence[Ints]) -> int:
-    return max((int(row.max()) for row in rows if len(row)), default=0)
 
 
 def longest_rise(values: Sequence[int]) -> list[int]:

@@ -113,12 +113,11 @@ class Axes:
     def places(self) -> dict[str, ClockPlace]:
         """The place of each trace, by its path."""
         return {
-            path: ClockPlace(key, self._shift[path] - self._shift[self._first(key)], self._why(key))
+            path: ClockPlace(
+                key, self._shift[path] - self._shift[self._members[key][0]], self._why(key)
+            )
             for path, key in self._key.items()
         }
-
-    def _first(self, key: str) -> str:
-        return self._members[key][0]
 
     def _why(self, key: str) -> str:
         return "; ".join(dict.fromkeys(r for p in self._members[key] if (r := self._reason[p])))

@@ -580,7 +580,7 @@ def steps_of(comparison: Comparison) -> Steps:
         if row.level != DELEGATE_EVENT
     ]
     # Too few sessions prove nothing: then the largest changes are shown without a verdict.
-    untested = _fewest(comparison) < LEAST_SESSIONS
+    untested = min(len(comparison.a.sessions), len(comparison.b.sessions)) < LEAST_SESSIONS
     changed = sorted(
         (each for each in rows if each[2].verdict in CHANGED or (untested and _is_paired(each[2]))),
         key=lambda each: -abs(each[2].change_ns),
@@ -620,10 +620,6 @@ def _rest_label(whole_a: float, whole_b: float, rows_a: float, rows_b: float) ->
         return OVERLAP
     is_long = max(whole_a - LARGE * rows_a, whole_b - LARGE * rows_b) > 0
     return SINGLE_CALLS if is_long else BETWEEN
-
-
-def _fewest(comparison: Comparison) -> int:
-    return min(len(comparison.a.sessions), len(comparison.b.sessions))
 
 
 def _is_paired(compared: Compared) -> bool:

@@ -558,18 +558,14 @@ def _contents(
 ) -> tuple[list[Hashable], list[Hashable]]:
     """What of the elements of a list is in some of both sides; an element without is alone."""
     both = {c for content in a for c in content} & {c for content in b for c in content}
-    first, second = (
+    of_sides: list[list[Hashable]] = [
         [
-            _or_alone(sorted(c for c in content if c in both), (side, i))
+            tuple(sorted(c for c in content if c in both)) or (side, i)
             for i, content in enumerate(contents)
         ]
         for side, contents in enumerate((a, b))
-    )
-    return first, second
-
-
-def _or_alone(content: list[Content], alone: Hashable) -> Hashable:
-    return tuple(content) or alone
+    ]
+    return of_sides[0], of_sides[1]
 
 
 def _elements(

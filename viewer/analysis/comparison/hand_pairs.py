@@ -103,8 +103,14 @@ def with_hand_calls(
     if by_hand == NO_PAIRS:
         yield from pairs
         return
-    of_a, of_b = ({key_of_call(p): i for i, p in enumerate(arm.parts) if _is_bare(p)}
-                  for arm in (a, b))  # fmt: skip
+    of_a, of_b = (
+        {
+            key_of_call(part): i
+            for i, part in enumerate(arm.parts)
+            if part.id.event is None and not part.operators
+        }
+        for arm in (a, b)
+    )
     new_pairs = _known(by_hand.made, of_a, of_b)
     cut = set(_known(by_hand.cut, of_a, of_b))
     used_a, used_b = {x for x, _ in new_pairs}, {y for _, y in new_pairs}
@@ -112,10 +118,6 @@ def with_hand_calls(
         if x not in used_a and y not in used_b and (x, y) not in cut:
             yield x, y
     yield from new_pairs
-
-
-def _is_bare(part: Part) -> bool:
-    return part.id.event is None and not part.operators
 
 
 def _known(

@@ -441,7 +441,7 @@ class MethodPairs:
         if not self.evidence.has_flow:
             return
         rules = (self._same_cones, Neighbors.next_to_constants, self._same_neighbors,
-                 self._named_neighbors, self._one_side, self._other_sizes,
+                 self._named_neighbors, self._one_side, Neighbors.alike,
                  Neighbors.surely_named)  # fmt: skip
         for _ in range(_MOST_ROUNDS):
             if self._is_done:
@@ -501,10 +501,6 @@ class MethodPairs:
             is_near = before is not None and around.is_anchored(x)
             if is_near or not around.is_contradicted(x, y):
                 yield x, y
-
-    def _other_sizes(self, around: Neighbors) -> Iterator[tuple[int, int]]:
-        """What has the same types around, if no operator that is left has its shapes."""
-        yield from around.alike()
 
     # -- order -------------------------------------------------------------------------------------
 

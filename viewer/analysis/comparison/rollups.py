@@ -9,6 +9,7 @@ its slices, so units that work for it at once count once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -220,12 +221,9 @@ def _set(part: Operator | GraphNode) -> str:
     return f"{module_key(part)} · {without_address(part.type)}"
 
 
-def _type(part: Operator | GraphNode) -> str:
-    return without_address(type_of(part))
-
-
 _KEY: dict[str, Callable[[Operator | GraphNode], str]] = {
-    NODE: _node, LINE: _line, MODULE: module_key, TYPE: _type, SET: _set,
+    NODE: _node, LINE: _line, MODULE: module_key, SET: _set,
+    TYPE: lambda part: without_address(type_of(part)),
 }  # fmt: skip
 
 
@@ -314,10 +312,6 @@ def _united(place: Ints, start: Ints, end: Ints, count: int) -> Floats:
         lengths += np.bincount(place, added, count)
         return lengths
     bounds = [*np.flatnonzero(np.diff(place, prepend=place[0] - 1)).tolist(), len(place)]
-    for i, number in enumerate(used.tolist()):
-        lengths[number] = intervals.length(*_part(start, end, bounds, i))
+    for number, (i, stop) in zip(used.tolist(), pairwise(bounds), strict=True):
+        lengths[number] = intervals.length(start[i:stop], end[i:stop])
     return lengths
-
-
-def _part(start: Ints, end: Ints, bounds: Sequence[int], i: int) -> tuple[Ints, Ints]:
-    return start[bounds[i] : bounds[i + 1]], end[bounds[i] : bounds[i + 1]]

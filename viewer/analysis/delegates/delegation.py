@@ -282,7 +282,9 @@ class Delegation:
             else self._trace.scopes[method_or_scope].name,
             instruction=instruction,
             backend=backend,
-            operators=call.operators if call else _of_events(links[key] for key in events),
+            operators=call.operators
+            if call
+            else tuple(sorted({i for key in events for i in links[key].operators})),
             why="" if call and call.operators else _why_unknown(call),
             has_call=bool(calls),
             calls=int(count[calls].sum()),
@@ -498,11 +500,6 @@ def operators_of(method: Method, handles: Iterable[int]) -> tuple[int, ...]:
     """Return the indexes of the operators with some debug handles, without duplicates, in order."""
     known = (method.by_handle.get(handle) for handle in dict.fromkeys(handles))
     return tuple(operator.index for operator in known if operator is not None)
-
-
-def _of_events(links: Iterable[Link]) -> tuple[int, ...]:
-    """Return the operators that some events are linked to, in program order."""
-    return tuple(sorted({i for link in links for i in link.operators}))
 
 
 def _why_unknown(call: Link | None) -> str:

@@ -265,7 +265,10 @@ def methods_that_ran(
     for (scope, instruction), keys in call_events(trace).items():
         events[scope][instruction] = [str(trace.keys.identifier[key]) for key in keys]
     is_complete = trace.format == _COMPLETE
-    counts = [_counts(method) for method in executable.methods]
+    counts = [
+        (method.count(_KERNEL), method.count(_DELEGATE), method.count(_JUMP) > 0)
+        for method in executable.methods
+    ]
     names_of_scopes: list[tuple[str, ...]] = []
     evidence = 0
     for signatures, texts in zip(runs, events, strict=True):
@@ -303,10 +306,6 @@ def methods_of_scopes(
 
 
 _Counts = tuple[int, int, bool]  # kernel calls, delegate calls, and whether there is any jump
-
-
-def _counts(method: ExecutableMethod) -> _Counts:
-    return method.count(_KERNEL), method.count(_DELEGATE), method.count(_JUMP) > 0
 
 
 def _is_run_of(

@@ -284,7 +284,10 @@ class _Placement:
         """Return a lookup of dispatches by function, else by file; None if ambiguous."""
         dispatches = _distinct(self._dispatches)
         functions = lists_by_key((dispatch.name, dispatch) for dispatch in dispatches)
-        files = lists_by_key((_stem(dispatch.path), dispatch) for dispatch in dispatches)
+        files = lists_by_key(
+            (os.path.splitext(os.path.basename(dispatch.path))[0], dispatch)
+            for dispatch in dispatches
+        )
 
         def named(name: str) -> Dispatch | None:
             of_name = functions.get(name) or files.get(name, [])
@@ -396,10 +399,6 @@ def _is_same(file_position: FilePosition, other: FilePosition) -> bool:
     return INPUT_FILE in (file_position.file, other.file) or file_name(
         file_position.file
     ) == file_name(other.file)
-
-
-def _stem(path: str) -> str:
-    return os.path.splitext(os.path.basename(path))[0]
 
 
 def _distinct(dispatches: Iterable[Dispatch]) -> list[Dispatch]:

@@ -40,7 +40,7 @@ from viewer.arrays import Codes, Ints, numbers_at
 from viewer.model.text import listed
 from viewer.model.times import counted
 from viewer.model.trace import Column, KeyKind, Keys, Trace
-from viewer.program.debug_handles import DelegateMap, MapEntry, is_word
+from viewer.program.debug_handles import DelegateMap, is_word
 from viewer.program.executables import Executable
 from viewer.program.program import Program
 
@@ -203,12 +203,14 @@ def _match(trace: Trace, name: str, delegate_map: DelegateMap, in_file: bool) ->
     in_file: the identifiers come from a debug handle map file.
     """
     values, number = _distinct(trace, name)
-    if not 0 < len(values) <= MOST_VALUES or _length(values) > MOST_TEXT:
+    letters = sum(len(value) for value in values if isinstance(value, str))
+    if not 0 < len(values) <= MOST_VALUES or letters > MOST_TEXT:
         return None
     entries = [delegate_map.find(value) for value in values]
     met = {entry.key for entry in entries if entry is not None}
     if not met:
         return None
+    texts = (str(value) for value, entry in zip(values, entries, strict=True) if entry is not None)
     slices = trace.slices
     is_known = np.array([*(entry is not None for entry in entries), False], np.bool_)
     hit = is_known[number]
@@ -225,13 +227,7 @@ def _match(trace: Trace, name: str, delegate_map: DelegateMap, in_file: bool) ->
         words=sum(is_word(key) for key in met),
         of_slices=int(hit.sum()) / max(int(stated.sum()), 1),
         of_time=float(length[hit].sum()) / total if total else 0.0,
-        of_file=_known_texts(values, entries) if in_file else None,
-    )
-
-
-def _known_texts(values: Sequence[int | str], entries: Sequence[MapEntry | None]) -> frozenset[str]:
-    return frozenset(
-        str(value) for value, entry in zip(values, entries, strict=True) if entry is not None
+        of_file=frozenset(texts) if in_file else None,
     )
 
 
@@ -265,11 +261,6 @@ def _distinct(trace: Trace, name: str) -> tuple[Sequence[int | str], Ints]:
         texts.pop(empty)
         number = np.where(number == empty, -1, number - (number > empty))
     return texts, number
-
-
-def _length(values: Sequence[int | str]) -> int:
-    """Return the total length of all texts."""
-    return sum(len(value) for value in values if isinstance(value, str))
 
 
 def _objects(values: Sequence[int | str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:

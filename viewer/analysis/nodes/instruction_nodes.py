@@ -339,15 +339,15 @@ def _loop(ran: ExecutableMethod, jump: Instruction) -> Loop | None:
     if len(add.values) < 1 or len(equal.values) < 2:
         return None
     count, size = add.values[0], equal.values[1]
-    selects = list(_upwards(ran, start, _SELECT, 2, count))
-    stores = list(_downwards(ran, end - 3, _STORE, 2, count))
-    carried = list(_downwards(ran, start - 1, _COPY))
+    selects = list(_in_a_row(ran, start, 1, _SELECT, count))
+    stores = list(_in_a_row(ran, end - 3, -1, _STORE, count))
+    carried = list(_in_a_row(ran, start - 1, -1, _COPY))
     first = start - 1 - len(carried)
     header = _at(ran, first)
     if header is None or header.name != _SIZE or header.values[2:3] != (size,) or not selects:
         return None
     tail = end - 3 - len(stores)
-    copied = list(_downwards(ran, tail, _COPY))[: len(carried)]
+    copied = list(_in_a_row(ran, tail, -1, _COPY))[: len(carried)]
     if len(copied) != len(carried):
         return None
     numbers = {first, end - 2, end - 1, end, end + 1, *carried, *selects, *stores, *copied}
@@ -362,26 +362,15 @@ def _at(ran: ExecutableMethod, number: int) -> Instruction | None:
     return instruction if instruction.kind is InstructionKind.KERNEL_CALL else None
 
 
-def _upwards(
-    ran: ExecutableMethod, first: int, name: str, argument: int, value: int
+def _in_a_row(
+    ran: ExecutableMethod, number: int, step: int, name: str, third: int | None = None
 ) -> Iterator[int]:
-    """Yield the kernel calls of a name from one on, as long as an argument has a value."""
+    """Yield the kernel calls of a name from one on or back, with a value as third argument."""
     while (
-        (x := _at(ran, first)) and x.name == name and x.values[argument : argument + 1] == (value,)
+        (x := _at(ran, number)) and x.name == name and (third is None or x.values[2:3] == (third,))
     ):
-        yield first
-        first += 1
-
-
-def _downwards(
-    ran: ExecutableMethod, last: int, name: str, argument: int = -1, value: int = -1
-) -> Iterator[int]:
-    """Yield the kernel calls of a name from one back, as long as an argument has a value."""
-    while (x := _at(ran, last)) and x.name == name:
-        if argument >= 0 and x.values[argument : argument + 1] != (value,):
-            return
-        yield last
-        last -= 1
+        yield number
+        number += step
 
 
 _KERNEL, _DELEGATE = InstructionKind.KERNEL_CALL, InstructionKind.DELEGATE_CALL

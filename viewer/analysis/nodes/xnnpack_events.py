@@ -497,17 +497,17 @@ class _Choices:
 
     def of(self, node_loggers: Loggers) -> list[Choice]:
         """Return the choice of each distinct kind of node."""
-        return [self._choice(*run) for run in node_loggers.runs]
-
-    def _choice(self, node_type: str, dtypes: int, runs: tuple[tuple[str, ...], ...]) -> Choice:
-        return Choice(
-            tuple(
-                (len(run), starts)
-                for run in runs
-                if run and (starts := self._starts(node_type, dtypes, run))
-            ),
-            () in runs,
-        )
+        return [
+            Choice(
+                tuple(
+                    (len(run), starts)
+                    for run in runs
+                    if run and (starts := self._starts(node_type, dtypes, run))
+                ),
+                () in runs,
+            )
+            for node_type, dtypes, runs in node_loggers.runs
+        ]
 
     def _starts(self, node_type: str, dtypes: int, run: tuple[str, ...]) -> int:
         starts = -1

@@ -397,7 +397,8 @@ def gap_of(tensor: StoredTensor, reference: StoredTensor) -> Gap:
     if any(bounded):
         sums = _sums(tensor, reference, (bounded[0], bounded[1]))
     count = tensor.count
-    norms = math.sqrt(sums.own) * math.sqrt(sums.reference) if _is_finite(sums) else math.nan
+    is_finite = math.isfinite(sums.own) and math.isfinite(sums.reference)
+    norms = math.sqrt(sums.own) * math.sqrt(sums.reference) if is_finite else math.nan
     signal, noise = sums.reference / max(count, 1), sums.squared / max(count, 1)
     is_ratio = 0 < signal < math.inf and noise < math.inf
     return Gap(
@@ -446,10 +447,6 @@ def _sums(tensor: StoredTensor, reference: StoredTensor, bounded: tuple[bool, bo
 def _dot(x: Floats, y: Floats) -> float:
     # Pairwise sums: np.dot may use fewer digits on some machines.
     return float((x * y).sum())
-
-
-def _is_finite(sums: _Sums) -> bool:
-    return math.isfinite(sums.own) and math.isfinite(sums.reference)
 
 
 def _known(value: float) -> float | None:

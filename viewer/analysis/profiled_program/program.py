@@ -80,9 +80,9 @@ def with_call_sites(trace: Trace) -> Trace:
     category = trace.slices.columns[CATEGORY]
     is_python = category.is_any((PYTHON_FUNCTION,))
     is_operator = category.is_any((CPU_OP,))
-    paths = call_paths(
-        trace, [track.thread for track in trace.tracks], _by_name(trace), ~is_python, merges=False
-    )
+    by_name = KeyGroups(trace.strings, trace.keys.name.astype(np.int64))
+    threads = [track.thread for track in trace.tracks]
+    paths = call_paths(trace, threads, by_name, ~is_python, merges=False)
     frame = innermost_around(trace.slices, is_python)
     stack = np.where(frame >= 0, paths.node[frame], -1).astype(np.int64)
     forward = _forward_operators(trace, is_operator)
@@ -106,10 +106,6 @@ def with_call_sites(trace: Trace) -> Trace:
     for array in (key, *(getattr(keys, name) for name in Keys.__slots__)):
         array.flags.writeable = False
     return replace(trace, keys=keys, slices=replace(slices, key=key), calls=calls)
-
-
-def _by_name(trace: Trace) -> KeyGroups:
-    return KeyGroups(trace.strings, trace.keys.name.astype(np.int64))
 
 
 def _forward_operators(trace: Trace, is_operator: Bools) -> Ints:

@@ -334,17 +334,13 @@ def _methods(trace: Trace) -> dict[Series, list[int]]:
 
 def _comparable(trace: Trace, method: list[int]) -> list[int]:
     """Return the inferences of a method whose times state phases; [] if some overlap."""
-    members = [i for i in method if _is_comparable(trace.runs[i])]
-    return members if all(_follows(trace, a, b) for a, b in pairwise(members)) else []
-
-
-def _is_comparable(run: Run) -> bool:
-    return run.finished and run.count == 1 and run.part >= 0 and not run.all_tracks
-
-
-def _follows(trace: Trace, first: int, second: int) -> bool:
-    """Whether an inference starts after another one has ended; files may list them next to it."""
-    return trace.runs[first].end <= trace.runs[second].start
+    runs = trace.runs
+    members = [
+        i
+        for i in method
+        if runs[i].finished and runs[i].count == 1 and runs[i].part >= 0 and not runs[i].all_tracks
+    ]
+    return members if all(runs[a].end <= runs[b].start for a, b in pairwise(members)) else []
 
 
 def _may_differ(lengths: Ints) -> bool:
@@ -374,7 +370,8 @@ def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
     load, so those that warm up do not change, unless their methods were open. parts: disjoint;
     their scopes exist.
     """
-    part = np.array([*(_part_of(run, parts) for run in trace.runs), -1], np.int64)
+    of_runs = (next((i for i, part in enumerate(parts) if part.has(run)), -1) for run in trace.runs)
+    part = np.array([*of_runs, -1], np.int64)
     slices, old = trace.slices, trace.slices.key.astype(np.int64)
     of_slice: Ints = part[run_of_slices(trace)]
     # Only identities of the inference's own instructions.
@@ -404,10 +401,6 @@ def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
         runs=tuple(runs),
         calls=None,
     )
-
-
-def _part_of(run: Run, parts: Sequence[ScopePart]) -> int:
-    return next((i for i, part in enumerate(parts) if part.has(run)), -1)
 
 
 def _keys(keys: Keys, old: Ints, part: Ints, first: int) -> Keys:

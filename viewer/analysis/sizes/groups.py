@@ -138,20 +138,6 @@ def _unplaced(part: FilePart) -> str:
     return f"({kind_text(part.kind)})"
 
 
-def _by_operator(file_parts: FileParts, part: FilePart) -> Hashable:
-    if part.operators:
-        return part.operators
-    return part.users or part.kind
-
-
-def _operator_label(file_parts: FileParts, part: FilePart) -> str:
-    return operators_text(file_parts, part) or users_text(part) or _unplaced(part)
-
-
-def _by_module(file_parts: FileParts, part: FilePart) -> Hashable:
-    return _unplaced(part) if part.module == NO_MODULE else part.module
-
-
 def _dtype(file_parts: FileParts, part: FilePart) -> str:
     return part.dtype or _unplaced(part)
 
@@ -163,14 +149,18 @@ def _methods(file_parts: FileParts, part: FilePart) -> str:
 
 _KEYS: dict[GroupKey, Callable[[FileParts, FilePart], Hashable]] = {
     GroupKey.KIND: lambda file_parts, part: part.kind,
-    GroupKey.OPERATOR: _by_operator,
-    GroupKey.MODULE: _by_module,
+    GroupKey.OPERATOR: lambda file_parts, part: part.operators or part.users or part.kind,
+    GroupKey.MODULE: lambda file_parts, part: (
+        _unplaced(part) if part.module == NO_MODULE else part.module
+    ),
     GroupKey.DTYPE: _dtype,
     GroupKey.METHOD: lambda file_parts, part: part.methods or part.kind,
 }
 _LABELS: dict[GroupKey, Callable[[FileParts, FilePart], str]] = {
     GroupKey.KIND: lambda file_parts, part: kind_text(part.kind),
-    GroupKey.OPERATOR: _operator_label,
+    GroupKey.OPERATOR: lambda file_parts, part: (
+        operators_text(file_parts, part) or users_text(part) or _unplaced(part)
+    ),
     GroupKey.MODULE: lambda file_parts, part: _unplaced(part),
     GroupKey.DTYPE: _dtype,
     GroupKey.METHOD: _methods,

@@ -433,7 +433,7 @@ class GroupKeys:
         if key not in self._made:
             make: dict[str, Callable[[], KeyGroups]] = {
                 "name": self._names,
-                "location": self._locations,
+                "location": lambda: _numbered(self._trace.keys.location.tolist()),
                 "kernel": lambda: KeyGroups(*kernel_groups(self._table)),
                 "delegate": self._delegates,
             }
@@ -445,9 +445,6 @@ class GroupKeys:
         keys = self._trace.keys
         stated = keys.kind != KeyKind.UNATTRIBUTED
         return KeyGroups(self._trace.strings, np.where(stated, keys.name.astype(np.int64), -1))
-
-    def _locations(self) -> KeyGroups:
-        return _numbered(self._trace.keys.location.tolist())
 
     def _delegates(self) -> KeyGroups:
         """Group by scope and instruction; events without an instruction, by their backend."""
@@ -485,7 +482,11 @@ class GroupKeys:
         from viewer.analysis.cost.source_costs import place_of, users_place_of
 
         if key == "operator":
-            return self._folded(self._operator_labels(), self._table.set_of_key, distinct=True)
+            # Equal labels get their debug handles appended, if any.
+            own = [
+                f"{label} ({hint})" if hint else label for label, hint in set_labels(self._table)
+            ]
+            return self._folded(own, self._table.set_of_key, distinct=True)
         labels = {
             "node": lambda: [" + ".join(node.name for node in own) for own in self._nodes],
             "type": lambda: [_joined(map(type_of, own)) for own in self._table.parts],
@@ -513,10 +514,6 @@ class GroupKeys:
         program = self._table.program
         assert program is not None
         return [tuple(program.nodes[i] for i in own) for own in self._table.node_sets]
-
-    def _operator_labels(self) -> list[str]:
-        """Return the labels of all sets; equal ones get their debug handles appended, if any."""
-        return [f"{label} ({hint})" if hint else label for label, hint in set_labels(self._table)]
 
     def _line_labels(self, of: PlaceOf) -> list[str]:
         places = [[of(part) for part in own] for own in self._table.parts]

@@ -158,7 +158,7 @@ def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
     row("cdma", "CDMA", times_of_unit[Unit.CDMA], Unit.CDMA)
     row("dma_cdma", "DMA + CDMA", dma_cdma, *_DMA, Unit.CDMA)
     for thread, index in _by_slice_unit(trace, track):
-        row(_key(thread), thread, time(index), Unit.SLICE)
+        row(re.sub(r"\W+", "_", thread.lower()), thread, time(index), Unit.SLICE)  # slice_unit_0
     row("slice", "Slice units", times_of_unit[Unit.SLICE], Unit.SLICE)
     row("css", "CSS", times_of_unit[Unit.CSS], Unit.CSS)
     row("compute", "Compute", compute, *_COMPUTE)
@@ -192,11 +192,6 @@ def _by_slice_unit(trace: Trace, track: Codes) -> Iterator[tuple[str, Ints]]:
     bounds = np.searchsorted(unit[order], np.arange(len(units) + 1)).tolist()
     for thread, lo, hi in zip(units, bounds, bounds[1:], strict=False):
         yield thread, order[lo:hi]
-
-
-def _key(thread: str) -> str:
-    """Return "slice_unit_0" for "Slice unit 0"."""
-    return re.sub(r"\W+", "_", thread.lower())
 
 
 def _united(sets: Iterable[Intervals]) -> Intervals:

@@ -182,10 +182,6 @@ def _elementwise(node: GraphNode) -> tuple[int, str]:
     return per_output(2 if _has_factor(node, "alpha") else 1)(node)
 
 
-def _moves(node: GraphNode) -> tuple[int, str]:
-    return 0, "moves data, no arithmetic"
-
-
 # -- over several elements ------------------------------------------------------------------------
 
 
@@ -307,7 +303,7 @@ _ONNX_RULES: Mapping[str, Rule] = {
             "ReorderInput",
             "ReorderOutput",
         ),
-        _moves,
+        lambda node: (0, "moves data, no arithmetic"),
     ),
 }
 
