@@ -16,6 +16,7 @@ from viewer import __version__
 from viewer.analysis.comparison.comparison import CHANGED, Compared, Comparison
 from viewer.analysis.findings.finding import Finding, share_text
 from viewer.analysis.summaries import MedianInference
+from viewer.arrays import lists_by_key
 from viewer.codecs.file_bytes import hash_facts
 from viewer.codecs.reading import Cancelled
 from viewer.html_report.contents import Contents, Profile, short_paths
@@ -316,10 +317,7 @@ def provenance(contents: Contents, cancelled: Cancelled) -> str:
     titles = ("Size", "File", "Format", "Contents", "Clock", "SHA-256")
     rows = list(files.values())[: contents.limits.rows]
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for name, file_notes in notes.items():
-        if file_notes:
-            alike.setdefault(tuple(file_notes), []).append(name)
+    alike = lists_by_key((tuple(own), name) for name, own in notes.items() if own)
     lists = "".join(_note_list(named, file_names) for file_names, named in alike.items())
     return section(
         "provenance",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -191,7 +191,10 @@ def report_markdown(workspace: Workspace, options: ReportOptions | None = None) 
         lines += _query(query)
     if contents.others:
         lines += [f"{counted(contents.others, 'more profile')} not shown.", ""]
-    return plain_spaces("\n".join([*lines, *_origin(contents)]) + "\n")
+    paths = dict.fromkeys(path for space in contents.workspaces for path in space.paths)
+    names = ", ".join(markdown_text(name) for name in short_paths(paths).values())
+    origin = f"From {names}, by Opscope {__version__}."
+    return plain_spaces("\n".join([*lines, origin]) + "\n")
 
 
 def _profile_lines(profile: Profile, *, named: bool) -> list[str]:
@@ -254,12 +257,6 @@ def _query(query: QueryRows) -> list[str]:
     ]
     rest = result.count - count
     return [*lines, "", *([f"{counted(rest, 'more row')}.", ""] if rest > 0 else [])]
-
-
-def _origin(contents: Contents) -> Sequence[str]:
-    paths = dict.fromkeys(path for space in contents.workspaces for path in space.paths)
-    names = ", ".join(markdown_text(name) for name in short_paths(paths).values())
-    return [f"From {names}, by Opscope {__version__}."]
 
 
 _LIMITS = Limits(profiles=2, svg_boxes=400, rows=5)

@@ -253,7 +253,6 @@ def _keys(profile: Profile, keys: Ints, places: Places) -> list[list[int]]:
 
 
 def _group_labels(profile: Profile, key: str, numbers: list[int], letters: int) -> dict[str, str]:
-    """Return the labels of some groups by their number."""
     used = sorted({number for number in numbers if number >= 0})
     labels = profile.shown.grouping.parts(key)[0] if used else ()
     return {str(number): _cut(labels[number], letters) for number in used}

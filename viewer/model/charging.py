@@ -12,12 +12,12 @@ a group. Its two figures are the same where no lanes of a thread overlap:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints, counts_of, flags_at, levels, parts_of
+from viewer.arrays import Bools, Ints, counts_of, flags_at, joined, levels, parts_of
 from viewer.model import intervals
 from viewer.model.queries import (
     NATIVE_DURATION,
@@ -129,14 +129,7 @@ def _joined(parts: Sequence[Segments]) -> Segments:
     if not parts:
         none = np.empty(0, np.int64)
         return Segments(none, none, none, none)
-    if len(parts) == 1:
-        return parts[0]
-
-    def joined(name: str) -> Any:
-        column = [getattr(part, name) for part in parts]
-        return None if column[0] is None else np.concatenate(column)
-
-    return Segments(*(joined(field.name) for field in fields(Segments)))
+    return parts[0] if len(parts) == 1 else joined(parts)
 
 
 def total_charged(

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, lists_by_key
 from viewer.model.intervals import durations, union
 from viewer.model.text import natural
 from viewer.model.trace import KeyKind, Trace
@@ -209,10 +209,8 @@ def track_list(
     processes: list[ProcessSpec] = []
     process_parts: list[Ints] = []
     for trace, table in enumerate(tables):
-        plotted: dict[str, list[int]] = {}
         named = counters[trace] if counters else ()
-        for number, (process, _) in enumerate(named):
-            plotted.setdefault(process, []).append(number)
+        plotted = lists_by_key((process, number) for number, (process, _) in enumerate(named))
         process_parts.append(table.process + len(processes))
         for name in table.processes:
             numbers = tuple(plotted.get(name, ()))
@@ -541,7 +539,6 @@ def _holds(text: str, names: Sequence[str]) -> Bools:
 
 
 def _process_order(track_list: TrackList, view: TrackView, busy: Busy | None) -> list[int]:
-    """Return all processes in order."""
     order = list(range(len(track_list.processes)))
     if view.order is TrackOrder.NAME:
         order.sort(key=lambda i: natural(track_list.processes[i].name))

@@ -288,7 +288,12 @@ def _file_text(file: Facts, rows: list[Facts], *, inverted: bool) -> list[str]:
     lines += [f"  {text}" for text in uncounted_texts(file)]
     if rows:
         title = figure_terms.share(figure_terms.SELF_TIME).title if inverted else "% of thread"
-        tree = _inverted_lines(file, rows) if inverted else _thread_lines(file, rows)
+        whole = max(file["total_ticks"], 1)
+        tree = (
+            [_line(row, len(row["path"]) - 1, row["self_ticks"] / whole) for row in rows]
+            if inverted
+            else _thread_lines(file, rows)
+        )
         lines += ["", *_table(tree, title, file)]
     if file["rows_left_out"]:
         lines.append(f"{counted(file['rows_left_out'], 'row')} not shown")
@@ -322,12 +327,6 @@ def _thread_lines(file: Facts, rows: list[Facts]) -> list[Facts]:
         share = row["total_ticks"] / max(thread["total_ticks"], 1)
         lines.append(_line(row, len(frames), share))
     return lines
-
-
-def _inverted_lines(file: Facts, rows: list[Facts]) -> list[Facts]:
-    """Return names, with their callers below them, and their share of all self time."""
-    whole = max(file["total_ticks"], 1)
-    return [_line(row, len(row["path"]) - 1, row["self_ticks"] / whole) for row in rows]
 
 
 def _line(row: Facts, indent: int, share: float) -> Facts:

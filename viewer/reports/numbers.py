@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from viewer.analysis.numbers.compared import ONLY_A, ONLY_B, ComparedValue, grows_most
-from viewer.analysis.numbers.logged_values import METHOD, LoggedInference, Value
+from viewer.analysis.numbers.logged_values import METHOD, LoggedInference
 from viewer.analysis.numbers.tensor_summary import Summary, summary_of
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.logged_profile import LoggedProfile
@@ -54,7 +54,7 @@ def _value_rows(
     for call, values in profile.side(inference).logged:
         first_result = len(values) - (len(values) if call.results is None else call.results)
         for i, value in enumerate(values):
-            summary, fault = None, value.fault
+            summary, fault, layout = None, value.fault, value.layout
             if not fault:
                 try:
                     summary = summary_of(value.open())
@@ -73,23 +73,16 @@ def _value_rows(
                     "handles": list(call.handles),
                     "number": i if len(values) > 1 else None,
                     "is_result": i >= first_result,
-                    **_layout(value),
+                    "dtype": layout.dtype,
+                    "shape": list(layout.sizes),
+                    "strides": list(layout.strides) or None,
+                    "offset": value.offset if layout.count else None,
+                    "bytes": layout.count * layout.width if not layout.fault else None,
                     **_figures(summary),
                     "fault": fault or None,
                 }
             )
     return rows
-
-
-def _layout(value: Value) -> Facts:
-    layout = value.layout
-    return {
-        "dtype": layout.dtype,
-        "shape": list(layout.sizes),
-        "strides": list(layout.strides) or None,
-        "offset": value.offset if layout.count else None,
-        "bytes": layout.count * layout.width if not layout.fault else None,
-    }
 
 
 def _figures(summary: Summary | None) -> Facts:

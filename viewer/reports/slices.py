@@ -202,7 +202,6 @@ def search_facts(
 
 
 def _first(trace: Trace, found: Ints, limit: int, order: str) -> Ints:
-    """Return the first of some slices in an order."""
     slices = trace.slices
     by = slices.start[found] if order == BY_START else slices.start[found] - slices.end[found]
     if len(found) > 4 * limit > 0:  # a part is enough, with all that are equal to its last one

@@ -24,6 +24,7 @@ from viewer.analysis.statistics.pivot import (
     pivot,
     refused,
 )
+from viewer.arrays import lists_by_key
 from viewer.model import figures
 from viewer.model.figures import STEADY, FigureBase, LeftOut, figure_base, left_out
 from viewer.model.inference_views import only_inferences
@@ -363,9 +364,7 @@ def _listed(facts: Facts) -> list[Facts]:
     def of(row: Facts) -> tuple[str, str, str]:
         return row["file"], row.get("inference", ""), row["key"]
 
-    cells: dict[tuple[str, str, str], list[Facts]] = {}
-    for row in facts["rows"]:
-        cells.setdefault(of(row), []).append({**row, "label": f"  {row['then']}"})
+    cells = lists_by_key((of(row), {**row, "label": f"  {row['then']}"}) for row in facts["rows"])
     return [row for total in facts["totals"] for row in (total, *cells.get(of(total), ()))]
 
 

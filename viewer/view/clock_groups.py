@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import overload
 
 from viewer.analysis.torq.measured_actions import is_compiled
+from viewer.arrays import lists_by_key
 from viewer.model.text import display_name, one_line
 from viewer.model.times import NARROW_SPACE, ClockRate, RateOrigin, tick_to_ns
 from viewer.render.time_axis import Gaps
@@ -88,9 +89,7 @@ class ClockGroups(Sequence[ClockGroup]):
 
 def clock_groups(traces: Sequence[OpenTrace]) -> ClockGroups:
     """Return the groups of open traces in order of opening."""
-    members: dict[str, list[int]] = {}
-    for number, open_trace in enumerate(traces):
-        members.setdefault(group_key(open_trace), []).append(number)
+    members = lists_by_key((group_key(each), number) for number, each in enumerate(traces))
     return ClockGroups(
         ClockGroup(key, tuple(numbers), _length(traces[number] for number in numbers))
         for key, numbers in members.items()

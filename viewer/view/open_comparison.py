@@ -506,7 +506,8 @@ def side_by_side(
         number = None if typical is None else _number(traces, typical[0])
         if typical is None or number is None:
             return state
-        runs.append((groups.of(number).key, _anchor(traces[number], typical[1])))
+        start, end = run_span_ns(traces[number], typical[1])
+        runs.append((groups.of(number).key, Anchor(start, REASON, end - start)))
     anchors = dict(runs)
     first = runs[0][0]
     if len(anchors) < 2:
@@ -559,11 +560,6 @@ def without_comparison(state: ViewState) -> ViewState:
     is_own = is_arranged(state)
     strips = state.strips.with_only(())
     return replace(state, compared=None, strips=strips, ties={} if is_own else state.ties)
-
-
-def _anchor(open_trace: OpenTrace, run: Run) -> Anchor:
-    start, end = run_span_ns(open_trace, run)
-    return Anchor(start, REASON, end - start)
 
 
 def _number(traces: Sequence[OpenTrace], path: str) -> int | None:

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Floats, Ints
+from viewer.arrays import Bools, Floats, Ints, joined
 from viewer.model.intervals import durations
 from viewer.model.text import name_text, one_line
 from viewer.model.times import counted, format_share, format_time, plain_spaces
@@ -230,15 +230,7 @@ class Boxes:
             return Boxes(
                 none, none, none, none, none, none.astype(np.uint64), none.astype(np.uint8)
             )
-        return Boxes(
-            np.concatenate([part.row for part in parts]),
-            np.concatenate([part.start for part in parts]),
-            np.concatenate([part.end for part in parts]),
-            np.concatenate([part.slice for part in parts]),
-            np.concatenate([part.count for part in parts]),
-            np.concatenate([part.busy for part in parts]),
-            np.concatenate([part.color for part in parts]),
-        )
+        return joined(parts)
 
 
 def boxes_of(

@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from viewer.analysis.torq.measured_actions import ASSUMED_CYCLES, is_compiled
+from viewer.arrays import lists_by_key
 from viewer.model.building.durations import fits, sum_of_durations
 from viewer.model.text import display_name
 from viewer.model.times import (
@@ -96,12 +97,10 @@ class Axes:
     ) -> None:
         self._traces = {trace.path: trace for trace in traces}
         self._ns_per_tick = ns_per_tick
-        self._members: dict[str, list[str]] = {}
         self._key = {path: own_key(trace) for path, trace in self._traces.items()}
         self._shift = dict.fromkeys(self._traces, 0)
         self._reason = dict.fromkeys(self._traces, "")
-        for path, key in self._key.items():
-            self._members.setdefault(key, []).append(path)
+        self._members = lists_by_key((key, path) for path, key in self._key.items())
         self.problems: list[str] = []
         for statement in statements:
             try:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
+from viewer.arrays import lists_by_key
 from viewer.model.inference_views import Series, series_of
 from viewer.model.trace import Run, Trace
 from viewer.program.executables import Dynamism, ExecutableMethod
@@ -217,9 +218,10 @@ def split_by(source: Trace, choices: UserChoices, before: SplitTrace | None) -> 
 
     Inferences with the same choice for every program are one part.
     """
-    chosen: dict[tuple[int, int], list[tuple[str, str]]] = {}
-    for program, scope, number, method in _choices_for(source, choices):
-        chosen.setdefault((scope, number), []).append((program, method))
+    chosen = lists_by_key(
+        ((scope, number), (program, method))
+        for program, scope, number, method in _choices_for(source, choices)
+    )
     if not chosen:
         return None
     from viewer.analysis.sequence.phases import ScopePart, split_scopes

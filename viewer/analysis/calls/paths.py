@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import numbered, preorder
 from viewer.analysis.statistics.group_keys import KeyGroups
-from viewer.arrays import Bools, Codes, Ints, levels, narrow, narrowest
+from viewer.arrays import Bools, Codes, Ints, joined, levels, narrow, narrowest
 from viewer.model.queries import TrackBlock, in_blocks, ranks
 from viewer.model.trace import Slices, Trace
 
@@ -86,7 +86,7 @@ class _Paths:
 def _joined(texts: Sequence[str], parts: Sequence[_Paths]) -> CallPaths:
     """The paths of all blocks. The last process of one can be the first of the next."""
     count, root, process = 0, -1, -1  # so far: nodes, the last process, and its label
-    joined: list[_Paths] = []
+    shifted: list[_Paths] = []
     for part in parts:
         continues = int(len(part.label) > 0 and part.label[0] == process)
         shift = count - continues
@@ -97,18 +97,15 @@ def _joined(texts: Sequence[str], parts: Sequence[_Paths]) -> CallPaths:
         if shift:
             node = np.where(node < 0, -1, node + np.int32(shift))
         rest = slice(continues, None)
-        joined.append(_Paths(parent[rest], part.label[rest], part.depth[rest], node))
+        shifted.append(_Paths(parent[rest], part.label[rest], part.depth[rest], node))
         roots = np.flatnonzero(part.parent < 0)
         if len(roots) > continues:
             root = int(roots[-1]) + shift
         process = int(part.label[roots[-1]]) if len(roots) else process
         count += len(part.label) - continues
-    parent, label, depth, node = (
-        np.concatenate([getattr(part, name) for part in joined])
-        for name in ("parent", "label", "depth", "node")
-    )
-    node[node < 0] = count
-    return CallPaths(tuple(texts), parent, label, depth, node)
+    paths = joined(shifted)
+    paths.node[paths.node < 0] = count
+    return CallPaths(tuple(texts), paths.parent, paths.label, paths.depth, paths.node)
 
 
 class _Forest:

@@ -344,14 +344,23 @@ class MethodPairs:
         self._pair_constants()
         self._strength = dict.fromkeys(self.of_a, MOST_SURE)
         self._with_constants = {p for x in self.of_a for p in outer_paths(evidence.a[x].path)}
-        self.keeps_constants = self._are_constants_kept()
+        # If most constants of one side are on the other, others are new.
+        of_a, of_b = (
+            {constant for operator in operators for constant in operator.constants}
+            for operators in (evidence.a, evidence.b)
+        )
+        self.keeps_constants = 4 * len(of_a & of_b) > min(len(of_a), len(of_b)) > 0
         self._pair_neighbors()
         self._is_firm = frozenset(self.of_a if self.keeps_constants else ())
         if not evidence.has_flow:
             self._pair_names()
         for _ in range(2):
-            if not self._is_done:
-                self._align()
+            if not self._is_done:  # what is between pairs in order, as far as it is certain
+                scores = PairScores(
+                    evidence, self.of_a, self._names(), keeps_constants=self.keeps_constants
+                )
+                for x, y in scores.in_order(*self._left()):
+                    self._take(x, y)
             if not self.keeps_constants:
                 self._pair_names()
             self._pair_neighbors()
@@ -413,14 +422,6 @@ class MethodPairs:
             if x not in self.of_a and y not in self.of_b:
                 self._take(x, y)
 
-    def _are_constants_kept(self) -> bool:
-        """Whether most constants of one side are on the other, so that others are new."""
-        of_a, of_b = (
-            {c for paired_operator in paired_operators for c in paired_operator.constants}
-            for paired_operators in (self.evidence.a, self.evidence.b)
-        )
-        return 4 * len(of_a & of_b) > min(len(of_a), len(of_b)) > 0
-
     def _may_be(self, x: int, y: int) -> bool:
         """Whether constants do not contradict that two operators are one."""
         e = self.evidence
@@ -428,11 +429,6 @@ class MethodPairs:
         if not (self.keeps_constants and a and b) or set(a) & set(b):
             return True
         return e.has_norm_behind(0, x) != e.has_norm_behind(1, y)  # it is folded into the other one
-
-    def _balance(self, pairs: dict[int, int], x: int, y: int) -> int:
-        """How many more paired neighbors two operators have in common than not."""
-        agrees, differs = self.evidence.common(pairs, x, y)
-        return agrees - differs
 
     # -- data flow ---------------------------------------------------------------------------------
 
@@ -504,14 +500,6 @@ class MethodPairs:
 
     # -- order -------------------------------------------------------------------------------------
 
-    def _align(self) -> None:
-        """Pair what is between pairs in order, as far as it is certain."""
-        scores = PairScores(
-            self.evidence, self.of_a, self._names(), keeps_constants=self.keeps_constants
-        )
-        for x, y in scores.in_order(*self._left()):
-            self._take(x, y)
-
     # -- another order -----------------------------------------------------------------------------
 
     def _pair_names(self) -> None:
@@ -541,7 +529,11 @@ class MethodPairs:
         for x in old:
             del self.of_b[self.of_a.pop(x)]
         before, after = (
-            sum(self._balance(self.of_a | partner_of, *pair) for pair in partner_of.items())
+            sum(
+                agrees - differs
+                for x, y in partner_of.items()
+                for agrees, differs in [self.evidence.common(self.of_a | partner_of, x, y)]
+            )
             for partner_of in (old, pairs)
         )
         # Elements of lists have no names, only numbers that shift.

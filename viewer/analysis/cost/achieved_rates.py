@@ -71,7 +71,9 @@ def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> T
     """
     if _is_open(table, slices):
         return TimedNodes(reason=_OPEN)
-    own_keys, shared = _own_and_shared(table, operator, slices)
+    keys = np.unique(table.trace.slices.key[slices[_stated(table, slices)]]).tolist()
+    own_keys = [key for key in keys if table.links[key].operators == (operator.index,)]
+    shared = [key for key in keys if table.links[key].operators != (operator.index,)]
     if not len(own_keys):
         why = "It shares all its slices with other operators" if len(shared) else "It has no slice"
         return TimedNodes(reason=why)
@@ -146,15 +148,6 @@ def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> Time
     return TimedNodes(reason="The slice did a part of the operator")
 
 
-def _own_and_shared(
-    table: LinkTable, operator: Operator, slices: Ints
-) -> tuple[list[int], list[int]]:
-    """Return the keys linked to the operator alone, and those that it shares with others."""
-    keys = np.unique(table.trace.slices.key[slices[_stated(table, slices)]]).tolist()
-    own_keys = [key for key in keys if table.links[key].operators == (operator.index,)]
-    return own_keys, [key for key in keys if table.links[key].operators != (operator.index,)]
-
-
 def _stated(table: LinkTable, slices: Ints) -> Bools:
     """Return a mask of the slices that the file itself contains and times on its own clock."""
     is_stated: Bools = ~made_of_others(table.trace)[slices]
@@ -170,7 +163,9 @@ def _is_told(
     """Return whether a shared key is a delegate call whose events time the operator separately."""
     if table.trace.keys.kind[key] != KeyKind.DELEGATE_CALL:
         return False
-    lowering = _lowering(method, operator, int(table.trace.keys.instruction[key]))
+    instruction = int(table.trace.keys.instruction[key])
+    lowerings = (x for x in lowered_into(method, operator) if x.instruction == instruction)
+    lowering = next(lowerings, None)
     if lowering is None or not lowering.identifiers:
         return False
     return not _not_logged(table, method, lowering, own_keys)
@@ -189,11 +184,6 @@ def _not_logged(
         if (entry := delegate.find(keys.identifier[k])) is not None
     }
     return [str(x.key) for x in lowering.identifiers if x.fused or x.key not in logged]
-
-
-def _lowering(method: Method, operator: Operator, instruction: int) -> Lowering | None:
-    lowerings = (x for x in lowered_into(method, operator) if x.instruction == instruction)
-    return next(lowerings, None)
 
 
 def _missing(table: LinkTable, operator: Operator, method: Method, keys: list[int]) -> str:

@@ -30,7 +30,7 @@ import numpy as np
 
 from viewer.analysis.links.labels import brief_label, key_labels
 from viewer.analysis.links.link_table import LinkTable, Reason
-from viewer.arrays import Bools, Floats, Ints, flags_at, numbers_at, parts_of
+from viewer.arrays import Bools, Floats, Ints, flags_at, joined, numbers_at, parts_of
 from viewer.model import intervals
 from viewer.model.charging import (
     Charged,
@@ -341,11 +341,7 @@ class _Rows:
     @classmethod
     def of(cls, slices: Slices) -> _Rows:
         """Work them out in one pass over the slices."""
-        parts = in_blocks(lambda block: _Rows._of(block.slices), slices)
-        columns = zip(
-            *((part.first, part.last, part.longest, part.timed) for part in parts), strict=True
-        )
-        return cls(*(np.concatenate(column) for column in columns))
+        return joined(in_blocks(lambda block: cls._of(block.slices), slices))
 
     @classmethod
     def _of(cls, slices: Slices) -> _Rows:

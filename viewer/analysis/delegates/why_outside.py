@@ -143,7 +143,6 @@ class WhyOutside:
 
 
 def _data_types(operator: Operator) -> frozenset[str]:
-    """The data types of what an operator reads and writes."""
     return frozenset(
         value.dtype
         for node in operator.nodes

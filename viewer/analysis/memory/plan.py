@@ -151,7 +151,6 @@ class _Lifetimes:
                     yield tensor
 
     def _results(self, instruction: Instruction, used: list[int]) -> set[int]:
-        """The tensors that an instruction writes."""
         if instruction.kind is InstructionKind.DELEGATE_CALL:
             return self._results_of_delegate(instruction, used)
         if instruction.kind is not InstructionKind.KERNEL_CALL:

@@ -117,8 +117,6 @@ def explains(choices: Sequence[Choice], events: int, inserted: int) -> bool:
 
 
 class _Steps:
-    """The steps of all ways at once."""
-
     def __init__(self, events: int, inserted: int, most: int) -> None:
         self._events = events
         self._inserted = inserted

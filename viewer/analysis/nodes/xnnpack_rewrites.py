@@ -678,7 +678,6 @@ class _Graph:
         )
 
     def _inputs(self, node: int) -> list[int]:
-        """Return the values that a node reads."""
         first, last = np.searchsorted(self._reader, (node, node + 1))
         return list(self._read[first:last].tolist())
 

@@ -188,7 +188,6 @@ def _why(a: Side, b: Side, x: Sequence[int], y: Sequence[int], pairs: OperatorPa
 
 
 def _of_row(a: _Row | None, b: _Row | None, why: str) -> Iterator[Pair]:
-    """The pairs of the results of a row."""
     of_a, of_b = (row.results if row is not None else [] for row in (a, b))
     label, other = (_label(row) if row is not None else "" for row in (a, b))
     row = a or b

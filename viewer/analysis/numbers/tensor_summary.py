@@ -91,7 +91,6 @@ def histogram_of(tensor: StoredTensor, low: float, high: float, bins: int) -> In
 
 
 def _in_bins(values: Floats, low: float, high: float, bins: int) -> Ints:
-    """How many values, all from low to high, are in each bin."""
     # Halves: the width of the range may exceed the largest float.
     place = (values / 2 - low / 2) / (high / 2 - low / 2) * bins if high > low else values * 0
     counts: Ints = np.bincount(np.minimum(place.astype(np.int64), bins - 1), minlength=bins)

@@ -162,7 +162,6 @@ def _starters(trace: Trace, category: Column, is_operator: Bools) -> Ints:
 
 
 def _process_of(trace: Trace, slices: Ints) -> Ints:
-    """Return the number of the process of each of some slices."""
     _, of_track = np.unique([track.process for track in trace.tracks], return_inverse=True)
     return np.asarray(of_track[trace.slices.tracks_of(slices)], np.int64)
 

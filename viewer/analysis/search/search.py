@@ -337,7 +337,6 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def _having(text: str, texts: Sequence[str]) -> Bools:
-    """Return which of some casefolded texts contain a text."""
     return np.fromiter((text in other for other in texts), np.bool_, len(texts))
 
 

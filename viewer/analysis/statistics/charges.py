@@ -109,8 +109,6 @@ def charges(scope: ChargeScope, key: str, ns_per_tick: Fraction) -> Charges | No
 
 
 class _Pieces:
-    """Pieces that are added part by part."""
-
     def __init__(self, grouping: Grouping, scope: ChargeScope) -> None:
         self.trace = grouping.trace
         inference, count = inference_of_slices(self.trace, warm_up=scope.warm_up)

@@ -248,7 +248,9 @@ def _in_file_order(trace: Trace) -> tuple[Ints, Ints]:
     """
     slices = trace.slices
     is_event = np.ones(len(slices), np.bool_) if slices.derived is None else ~slices.derived
-    is_event &= _has_duration(trace)
+    column = slices.columns.get(NATIVE_DURATION)
+    if column is not None and (column.strings is not None or column.values.dtype.kind not in "iu"):
+        is_event[foreign(slices)] = False
     run = run_of_slices(trace)
     run[run < 0] = len(trace.runs)
     chosen = np.flatnonzero(is_event)
@@ -256,15 +258,6 @@ def _in_file_order(trace: Trace) -> tuple[Ints, Ints]:
     place = run[chosen] << 32 | slices.source_row[chosen].astype(np.int64)
     chosen = chosen[np.argsort(place, kind="stable")]
     return chosen, run[chosen]
-
-
-def _has_duration(trace: Trace) -> Bools:
-    """Return False for foreign slices whose native duration is not an integer column."""
-    column = trace.slices.columns.get(NATIVE_DURATION)
-    has_time = np.ones(len(trace.slices), np.bool_)
-    if column is not None and (column.strings is not None or column.values.dtype.kind not in "iu"):
-        has_time[foreign(trace.slices)] = False
-    return has_time
 
 
 def _logged(trace: Trace, index: Ints) -> tuple[Ints, Ints]:

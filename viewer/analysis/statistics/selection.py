@@ -31,7 +31,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.occurrences import clipped, cut_count, outermost, self_time_within
-from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at
+from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at, rows_of
 from viewer.model.charging import covered_per_group
 from viewer.model.quantiles import Statistics, grouped
 from viewer.model.queries import foreign, innermost_around, run_of_slices, slices_within, unfinished
@@ -158,7 +158,7 @@ def selection_statistics(
     place = numbers_at(len(names), most_expensive, np.arange(len(names)))
     return SelectionStatistics(
         labels=tuple(names[i] for i in most_expensive.tolist()),
-        figures=_taken(figures, most_expensive),
+        figures=rows_of(figures, most_expensive),
         index=index,
         group=place[group],
         whole=_figures(selected_slices, np.zeros(len(index), np.int64), 1, own),
@@ -266,19 +266,3 @@ def _sums(values: Ints, group: Ints, count: int) -> Ints:
     total = np.zeros(count, np.int64)
     np.add.at(total, group, values)
     return total
-
-
-def _taken(figures: GroupFigures, order: Ints) -> GroupFigures:
-    old = figures.statistics
-    statistics = Statistics(
-        old.count[order],
-        old.p10[order],
-        old.p50[order],
-        old.p90[order],
-        old.avg[order],
-        old.min[order],
-        old.max[order],
-        old.total[order],
-    )
-    own, busy, zeros = figures.self_ticks[order], figures.busy[order], figures.zeros[order]
-    return GroupFigures(statistics, own, busy, zeros)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.links.mlir_locations import dispatch_of_scopes, other_compilations
-from viewer.arrays import Floats, Ints, groups_of, lists_by_key, numbers_at
+from viewer.arrays import Floats, Ints, groups_of, joined, lists_by_key, numbers_at
 from viewer.model.queries import numbers, units_of
 from viewer.model.recorded_names import (
     ACTION,
@@ -410,18 +410,16 @@ def plans_of_tracks(
     )
     plans_of_track: dict[tuple[int, int], TrackPlans] = {}
     for trace, track_executions in parts.items():
-        track = np.concatenate([executions.track for _, executions in track_executions])
-        start = np.concatenate([executions.start for _, executions in track_executions])
-        end = np.concatenate([executions.end for _, executions in track_executions])
+        of_all = joined([executions for _, executions in track_executions])
         of_job = np.repeat(
             [number for number, _ in track_executions],
             [len(executions.start) for _, executions in track_executions],
         )
-        for number in np.unique(track).tolist():
-            here = np.flatnonzero(track == number)
-            here = here[np.argsort(start[here], kind="stable")]
+        for number in np.unique(of_all.track).tolist():
+            here = np.flatnonzero(of_all.track == number)
+            here = here[np.argsort(of_all.start[here], kind="stable")]
             plans_of_track[trace, number] = _plans(
-                jobs, traces, (trace, number), start[here], end[here], of_job[here]
+                jobs, traces, (trace, number), of_all.start[here], of_all.end[here], of_job[here]
             )
     return plans_of_track
 

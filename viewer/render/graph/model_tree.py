@@ -271,7 +271,6 @@ class _Builder:
         ]
 
     def _node(self, item: _Item, around: _Planned, depth: int) -> _Planned:
-        """Return a member of a node of some depth."""
         if not item.is_module:
             operator = self._program.operators[item.number]
             place = self._inside_of(operator.module_path, around.module)
