@@ -16,8 +16,7 @@ import pytest
 
 from tests.builders import many_paths
 from tests.builders.bench_sizes import rounds
-from viewer.analysis.calls.bottom_up import bottom_up
-from viewer.analysis.calls.call_tree import CallTree
+from viewer.analysis.calls.call_tree import CallTree, bottom_up
 from viewer.analysis.links.linker import unlinked
 from viewer.model.figures import TimeScope
 

@@ -135,16 +135,16 @@ def path_fault(place):
 
 def caller_fault(place):
     def plant(monkeypatch):
-        from viewer.analysis.calls import bottom_up
+        from viewer.analysis.calls import call_tree
 
-        real = bottom_up._figures
+        real = call_tree._figures
 
         def wrong(*arguments):
             figures = real(*arguments)
             figures[place] = first_plus_one(figures[place])
             return figures
 
-        monkeypatch.setattr(bottom_up, "_figures", wrong)
+        monkeypatch.setattr(call_tree, "_figures", wrong)
 
     return plant
 

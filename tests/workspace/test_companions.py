@@ -10,7 +10,7 @@ from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.program.source_files import Substitution
-from viewer.workspace.companions import MAX_COMPANION, companions, read_companion, recorded_texts
+from viewer.workspace.open_paths import MAX_COMPANION, companions, read_companion, recorded_texts
 
 TORQ = DATA / "torq"
 

@@ -1,10 +1,13 @@
 """Union, difference and intersection of sets of time intervals, as int64 arrays.
 
-Every function takes and returns starts and ends of equal length. Touching intervals are merged;
-empty ones are removed. All functions are linear after one sort.
+Every function about sets takes and returns starts and ends of equal length. Touching intervals are
+merged; empty ones are removed. All functions are linear after one sort.
 """
 
 from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,3 +148,33 @@ def running_maximum(values: Ints, begins: Bools) -> Ints:
     base = part * len(distinct)
     ranked: Ints = distinct[np.maximum.accumulate(base + rank.reshape(-1)) - base]
     return ranked
+
+
+# Half of what fits int64, so that rounding in float64 does not matter: 146 years in ns, 53 days in
+# ps. The slices of an hour on ten threads, each 50 calls deep, add up to 20 days.
+MOST_SUM = 1 << 62
+
+
+def sum_of_durations(start: Ints, end: Ints) -> float:
+    """The sum of end - start in ticks, without a copy; the differences may exceed int64."""
+    return float(end.sum(dtype=np.float64)) - float(start.sum(dtype=np.float64))
+
+
+def fits(ticks: float, ns_per_tick: Fraction) -> bool:
+    """Return whether a sum of durations fits, in ticks and in ns."""
+    return ticks <= _most_ticks(ns_per_tick)
+
+
+def too_long(start: Ints, end: Ints, ns_per_tick: Fraction) -> Ints:
+    """The longest slices, ascending, without whose durations the sum of all others fits."""
+    if fits(sum_of_durations(start, end), ns_per_tick):
+        return np.empty(0, np.int64)
+    ticks = end.astype(np.float64) - start.astype(np.float64)
+    shortest_first = np.argsort(ticks, kind="stable")
+    sums = np.cumsum(ticks[shortest_first])
+    return np.sort(shortest_first[sums > _most_ticks(ns_per_tick)])
+
+
+@lru_cache(8)
+def _most_ticks(ns_per_tick: Fraction) -> float:
+    return float(Fraction(MOST_SUM) / max(ns_per_tick, Fraction(1)))

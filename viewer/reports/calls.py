@@ -15,9 +15,8 @@ from functools import cache
 
 import numpy as np
 
-from viewer.analysis.calls.bottom_up import bottom_up
 from viewer.analysis.calls.call_table import CallTable
-from viewer.analysis.calls.call_tree import KEYS, CallTree, check_key
+from viewer.analysis.calls.call_tree import KEYS, CallTree, bottom_up, check_key
 from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics.group_keys import GroupKeys

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from viewer.analysis.torq.measured_actions import ASSUMED_CYCLES, is_compiled
 from viewer.arrays import lists_by_key
-from viewer.model.building.durations import fits, sum_of_durations
+from viewer.model.intervals import fits, sum_of_durations
 from viewer.model.text import display_name
 from viewer.model.times import (
     ClockRate,

@@ -291,7 +291,7 @@ class Workspace:
 
         Returns a message for each that cannot be read. Does nothing if the user opened any text.
         """
-        from viewer.workspace.companions import companion_complaint, is_text, read_companion
+        from viewer.workspace.open_paths import companion_complaint, is_text, read_companion
 
         complaints: list[str] = []
         if any(is_text(program) for program in self.programs):
@@ -311,7 +311,7 @@ class Workspace:
         Without those that are open or whose paths are in `asked`; empty for a trace whose program
         was chosen.
         """
-        from viewer.workspace.companions import companions
+        from viewer.workspace.open_paths import companions
 
         if isinstance(item, Trace) and self.is_explicit(item):
             return []

@@ -5,9 +5,8 @@ import pytest
 
 from tests.builders.call_traces import trace_of
 from tests.paths import DATA
-from viewer.analysis.calls.bottom_up import bottom_up, called
 from viewer.analysis.calls.call_table import CallTable
-from viewer.analysis.calls.call_tree import CallTree
+from viewer.analysis.calls.call_tree import CallTree, bottom_up, called
 from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file

@@ -5,9 +5,8 @@ import pytest
 
 from tests.builders.call_traces import trace_of
 from viewer.analysis.calls import call_table as module
-from viewer.analysis.calls.bottom_up import bottom_up
 from viewer.analysis.calls.call_table import CallTable, Levels, numbered, preorder, sizes
-from viewer.analysis.calls.call_tree import CallTree
+from viewer.analysis.calls.call_tree import CallTree, bottom_up
 from viewer.analysis.links.linker import unlinked
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from tests.builders.call_traces import trace_of
-from viewer.analysis.calls.bottom_up import bottom_up
 from viewer.analysis.calls.call_table import CallTable
-from viewer.analysis.calls.call_tree import CallTree
+from viewer.analysis.calls.call_tree import CallTree, bottom_up
 from viewer.analysis.links.linker import unlinked
 from viewer.render.flame_graph import boxes
 from viewer.render.flame_graph.boxes import (

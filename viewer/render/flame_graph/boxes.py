@@ -246,7 +246,7 @@ def flame_graph(
 ) -> FlameGraph:
     """Return the flame graph of a table, whose siblings are drawn in their order.
 
-    bottom_up: whether the table is one of `viewer.analysis.calls.bottom_up`. whole: the ticks of
+    bottom_up: whether the table is one of `viewer.analysis.calls.call_tree`. whole: the ticks of
     the full width, by default those of all roots; more if the table leaves out some of the tree.
     first_frame: the depth of the outermost calls; above are processes and threads. colors: the
     palette index of every node, by default those of the names.

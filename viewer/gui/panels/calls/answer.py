@@ -178,7 +178,7 @@ class CallsAnswer(ShownCalls):
 
     def numbers(self, node: int) -> Ints:
         """Return the numbers in `tree` of the paths that a node stands for."""
-        from viewer.analysis.calls.bottom_up import called
+        from viewer.analysis.calls.call_tree import called
 
         if self.top_down is not None:
             return self.top_down.number[called(self.top_down, self.table, node)]
@@ -208,7 +208,7 @@ def _timed(calls: CallTable) -> CallTable:
 
 def work_out(question: CallsQuestion) -> CallsAnswer:
     """Answer a question; a pure function."""
-    from viewer.analysis.calls.bottom_up import bottom_up
+    from viewer.analysis.calls.call_tree import bottom_up
 
     trees, mode, scope = question.trees, question.mode, question.scope
     tree = trees.tree(mode.key)

@@ -293,7 +293,7 @@ class FileOpener(QObject):
 
     def reload(self) -> None:
         """Read all open files again; each replaces its old contents once it was read."""
-        from viewer.workspace.companions import read_companion
+        from viewer.workspace.open_paths import read_companion
 
         for path, file in self._session.workspace.files.items():
             self._reloading[path] = file.found_for
@@ -313,7 +313,7 @@ class FileOpener(QObject):
 
     def look_for_companions(self, item: Trace | Program) -> None:
         """Also read the text files that a file refers to, if they are on this machine."""
-        from viewer.workspace.companions import read_companion
+        from viewer.workspace.open_paths import read_companion
 
         for path in self._session.workspace.companions_of(item, (*self._asked, *self._named_by)):
             self._named_by[path] = item.path
@@ -411,7 +411,7 @@ class FileOpener(QObject):
 
     @Slot(object, str)
     def _load_failed(self, path: str, message: str) -> None:
-        from viewer.workspace.companions import companion_complaint
+        from viewer.workspace.open_paths import companion_complaint
 
         question = self._questions.pop(path, None)
         if question is not None:
@@ -446,7 +446,7 @@ class FileOpener(QObject):
     @Slot()
     def _loads_done(self) -> None:
         # In the order requested, regardless of how long each took.
-        from viewer.workspace.companions import is_text
+        from viewer.workspace.open_paths import is_text
 
         reloading, self._reloading = self._reloading, {}
         if self._given_up:  # a canceled reload replaces nothing

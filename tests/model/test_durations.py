@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from viewer.model.building.builder import TOO_LONG, TraceBuilder
-from viewer.model.building.durations import MOST, fits, sum_of_durations, too_long
+from viewer.model.intervals import MOST_SUM, fits, sum_of_durations, too_long
 from viewer.model.trace import Clock, KeyKind, Problem, Trace
 
 
@@ -39,8 +39,8 @@ def test_the_sum_must_fit_in_ns_and_in_ticks():
     assert too_long(*spans, Fraction(1)).tolist() == []
     assert too_long(*spans, Fraction(1000)).tolist() == [0]
     assert too_long(*columns((0, 2**62), (0, 2**62)), Fraction(1, 1000)).tolist() == [1]
-    assert fits(MOST / 1000, Fraction(1000))
-    assert not fits(MOST / 999, Fraction(1000))
+    assert fits(MOST_SUM / 1000, Fraction(1000))
+    assert not fits(MOST_SUM / 999, Fraction(1000))
     assert not fits(1.0, Fraction(10**400))
 
 
