@@ -349,7 +349,7 @@ def _instance_cells(row: Facts) -> tuple[str, ...]:
     )
 
 
-def _ns(ns: int | None) -> str:
+def _ns(ns: float | None) -> str:
     return "-" if ns is None else format_time(ns)
 
 
@@ -435,7 +435,7 @@ def estimate_text(estimates: Estimates) -> str:
         table += [
             (
                 _action_text(row),
-                _text(row.job),
+                _number(row.job),
                 one_line(row.operation),
                 " + ".join(operator_places(estimates, row.operators)),
                 *_compared_text(row),
@@ -477,16 +477,8 @@ def _action_text(row: ActionRow) -> str:
 def _compared_text(row: ComparedAction) -> tuple[str, ...]:
     measured = row.measured
     return (
-        _time_text(row.estimate_ns),
-        *(_time_text(getattr(measured, name, None)) for name in _MEASURED),
+        _ns(row.estimate_ns),
+        *(_ns(getattr(measured, name, None)) for name in _MEASURED),
         group_digits(measured.runs) if measured else "-",
         "-" if row.ratio is None else f"{row.ratio:.2f}",
     )
-
-
-def _time_text(ns: float | None) -> str:
-    return "-" if ns is None else format_time(ns)
-
-
-def _text(value: int | None) -> str:
-    return "-" if value is None else str(value)

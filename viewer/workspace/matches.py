@@ -15,7 +15,14 @@ from weakref import WeakKeyDictionary
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.logged_identities import Signature, signatures
 from viewer.analysis.links.match import TraceMatch, match_trace
-from viewer.analysis.links.pairing import ColumnMatch, column_names, said, sure_column, takes_column
+from viewer.analysis.links.pairing import (
+    ColumnMatch,
+    column_names,
+    identifier_columns,
+    said,
+    sure_column,
+    takes_column,
+)
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.executables import Executable
 from viewer.program.program import Program
@@ -98,8 +105,6 @@ class MatchCache:
 
     def columns(self, read: Trace, program: Program) -> Sequence[ColumnMatch]:
         """Return how the columns of a trace match an ETRecord; `read` is the trace as read."""
-        from viewer.analysis.links.pairing import identifier_columns
-
         columns = self._columns.setdefault(read, WeakKeyDictionary())
         matches = columns.get(program)
         if matches is None:

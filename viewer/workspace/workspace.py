@@ -20,7 +20,7 @@ from viewer.analysis.links.delegate_clocks import (
     with_clock_rates,
 )
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.linker import unlinked
+from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.links.match import TraceMatch
 from viewer.analysis.links.mlir_locations import located, same_identities, states_locations
 from viewer.analysis.links.pairing import (
@@ -65,7 +65,15 @@ from viewer.workspace.matches import (
     form_of,
     key_kinds,
 )
-from viewer.workspace.open_paths import OpenFile, find_path, with_file
+from viewer.workspace.open_paths import (
+    OpenFile,
+    companion_complaint,
+    companions,
+    find_path,
+    is_text,
+    read_companion,
+    with_file,
+)
 from viewer.workspace.user_choices import (
     ChosenLinks,
     SplitTrace,
@@ -291,8 +299,6 @@ class Workspace:
 
         Returns a message for each that cannot be read. Does nothing if the user opened any text.
         """
-        from viewer.workspace.open_paths import companion_complaint, is_text, read_companion
-
         complaints: list[str] = []
         if any(is_text(program) for program in self.programs):
             return complaints
@@ -311,8 +317,6 @@ class Workspace:
         Without those that are open or whose paths are in `asked`; empty for a trace whose program
         was chosen.
         """
-        from viewer.workspace.open_paths import companions
-
         if isinstance(item, Trace) and self.is_explicit(item):
             return []
         return companions(item, (*self.paths, *asked), self.choices.source_paths)
@@ -575,8 +579,6 @@ class Workspace:
     def _link(self, trace: Trace) -> LinkTable:
         program = self._choose(trace)
         if program is not None:
-            from viewer.analysis.links.linker import link
-
             table = link(
                 trace,
                 program,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -122,32 +123,27 @@ class _Steps:
         self._inserted = inserted
         self._most = most
 
-    def over_node(self, levels: _Levels, choice: Choice) -> _Levels:
-        """The sets after a node."""
+    def over_node(self, levels: _Levels, choice: Choice, *, back: bool = False) -> _Levels:
+        """The sets after a node; back: those before it, in the other direction."""
         new_levels = [0] * (len(levels) + 1)
         for level, mask in enumerate(levels):
             for length, starts in choice.runs:
-                new_levels[level] |= (mask & starts) << length
+                reached = (mask >> length) & starts if back else (mask & starts) << length
+                new_levels[level] |= reached
             new_levels[level if choice.may_be_silent else level + 1] |= mask
         return new_levels[: self._most + 1]
 
     def over_events(self, levels: _Levels) -> _Levels:
         """The sets after any events without a node; each number only where it is first reached."""
-        whole = (1 << self._events) - 1
-
-        def after(mask: int) -> int:
-            return (mask & whole & ~self._inserted) << 1
-
-        return self._closed(levels, after, lambda mask: _spread_up(mask, self._inserted))
+        free = ((1 << self._events) - 1) & ~self._inserted
+        spread = partial(_spread_up, over=self._inserted)
+        return self._closed(levels, lambda mask: (mask & free) << 1, spread)
 
     def over_events_back(self, levels: _Levels) -> _Levels:
         """The same in the other direction."""
-        whole = (1 << self._events) - 1
-
-        def before(mask: int) -> int:
-            return (mask >> 1) & whole & ~self._inserted
-
-        return self._closed(levels, before, lambda mask: _spread_down(mask, self._inserted))
+        free = ((1 << self._events) - 1) & ~self._inserted
+        spread = partial(_spread_down, over=self._inserted)
+        return self._closed(levels, lambda mask: (mask >> 1) & free, spread)
 
     def _closed(
         self, levels: _Levels, unexplained: Callable[[int], int], free: Callable[[int], int]
@@ -163,15 +159,6 @@ class _Steps:
             if not more and level >= len(levels):
                 break
         return closed
-
-    def over_node_back(self, levels: _Levels, choice: Choice) -> _Levels:
-        """The sets before a node, in the other direction."""
-        new_levels = [0] * (len(levels) + 1)
-        for level, mask in enumerate(levels):
-            for length, starts in choice.runs:
-                new_levels[level] |= (mask >> length) & starts
-            new_levels[level if choice.may_be_silent else level + 1] |= mask
-        return new_levels[: self._most + 1]
 
     def trace(
         self,
@@ -202,7 +189,7 @@ class _Steps:
             several |= once & logged & ~logged_by.get(answer, 0)
             logged_by[answer] = logged_by.get(answer, 0) | logged
             once |= logged
-            ahead = self.over_events_back(self.over_node_back(ahead, choice))
+            ahead = self.over_events_back(self.over_node(ahead, choice, back=True))
             self._note_events(ways, reached[node], ahead)
         for event in _bits(once & (several | ways.unexplained | ways.inserted)):
             ways.owners[event] = -1
