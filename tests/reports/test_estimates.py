@@ -7,7 +7,7 @@ import pytest
 from tests.builders.torq_host_trace import DISPATCH, host_trace
 from viewer.analysis.torq.estimates import NO_HOST_CYCLES, Estimates
 from viewer.reports.delegation import NO_ESTIMATES, estimate_facts, estimate_text
-from viewer.workspace.estimates import of_workspace
+from viewer.workspace.snapshot import estimates_of_workspace
 from viewer.workspace.workspace import Workspace
 
 
@@ -17,7 +17,7 @@ def made(data) -> Estimates:
     space.add(host_trace())
     for name in ("tiny_cnn.lowered_generic.mlir", "tiny_cnn.mlir"):
         space.open(str(data / "torq" / name))
-    return of_workspace(space)
+    return estimates_of_workspace(space)
 
 
 def test_facts_have_times_in_ns_and_operators_with_their_lines(made):
@@ -51,4 +51,4 @@ def test_the_text_has_aligned_columns_and_each_reason_once(made):
 
 
 def test_where_nothing_can_be_compared_the_text_says_what_to_open():
-    assert estimate_text(of_workspace(Workspace())) == NO_ESTIMATES
+    assert estimate_text(estimates_of_workspace(Workspace())) == NO_ESTIMATES

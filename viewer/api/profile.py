@@ -320,9 +320,9 @@ class Profile(ProfileTables):
         """
         from viewer.api.frames import flat_answer
         from viewer.reports.delegation import estimate_facts
-        from viewer.workspace.estimates import of_workspace
+        from viewer.workspace.snapshot import estimates_of_workspace
 
-        facts = estimate_facts(of_workspace(self.workspace))
+        facts = estimate_facts(estimates_of_workspace(self.workspace))
         return flat_answer(facts, ("actions", "operators", "sources"))
 
     def numbers(self, *buffers: str | os.PathLike[str], inference: int | None = None) -> Answer:

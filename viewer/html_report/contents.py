@@ -28,7 +28,7 @@ from viewer.reports.parts import linked_phase, phase_names
 from viewer.view.clock_groups import ClockGroup, clock_groups
 from viewer.view.derived_tracks import ChartKind
 from viewer.view.open_trace import OpenTrace, views_of
-from viewer.workspace.estimates import of_workspace
+from viewer.workspace.snapshot import estimates_of_workspace
 from viewer.workspace.workspace import Workspace
 
 MOST_BYTES = 5_000_000
@@ -157,7 +157,7 @@ class Profile:
             open_trace.delegation,
             STEADY,
             open_trace.axis.ns_per_tick,
-            of_workspace(self.workspace),
+            estimates_of_workspace(self.workspace),
         )
 
     @property

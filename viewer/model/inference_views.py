@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, levels, lists_by_key, numbers_at
-from viewer.model.building.layout import is_by_start
-from viewer.model.building.rounded_times import rows_to_draw
+from viewer.model.building.layout import is_by_start, rows_to_draw
 from viewer.model.quantiles import exact_median
 from viewer.model.queries import NATIVE_DURATION, counted_slices, ranks, run_of_slices, tree
 from viewer.model.timing import Timing

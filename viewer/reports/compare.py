@@ -13,13 +13,12 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from viewer.analysis.comparison.arms import Arm, Noise, drift_exceeds
+from viewer.analysis.comparison.arms import Arm, Noise, WallRate, drift_exceeds, wall_rate
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
 from viewer.analysis.comparison.levels import CALLS
 from viewer.analysis.comparison.operator_pairs import Row
 from viewer.analysis.comparison.path_changes import comparison_by
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
-from viewer.analysis.comparison.spread import WallRate, wall_rate
 from viewer.codecs.reading import UnreadableFile
 from viewer.model.warm_up import MOST
 from viewer.program.program import NO_HANDLE, Program

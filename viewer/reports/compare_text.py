@@ -11,7 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import Arm, drift_exceeds, figures_text, is_one_file
+from viewer.analysis.comparison.arms import (
+    Arm,
+    WallRate,
+    drift_exceeds,
+    figures_text,
+    is_one_file,
+    wall_rate,
+)
 from viewer.analysis.comparison.comparison import (
     CHANGED,
     LARGE,
@@ -27,7 +34,6 @@ from viewer.analysis.comparison.path_changes import BETWEEN, PathChanges
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.comparison.sessions import UNKNOWN, celsius_text, clock_text
-from viewer.analysis.comparison.spread import WallRate, wall_rate
 from viewer.analysis.findings.inferences import BETWEEN_SHARE
 from viewer.model.text import capped, markdown_text, one_line
 from viewer.model.times import MINUS, counted, format_time, group_digits, plain_spaces

@@ -40,7 +40,7 @@ from viewer.workspace.session_sets import SessionSet, session_sets
 from viewer.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from viewer.analysis.comparison.spread import Spread
+    from viewer.analysis.comparison.arms import Spread
 
 
 Facts = dict[str, Any]

@@ -51,7 +51,7 @@ from viewer.model.trace import Trace
 from viewer.reports.info import HEAD, Facts, clock_facts, range_text
 from viewer.reports.parts import numbered_inferences
 from viewer.tables.command_rows import FINDINGS
-from viewer.workspace.estimates import of_workspace
+from viewer.workspace.snapshot import estimates_of_workspace
 from viewer.workspace.workspace import Workspace
 
 
@@ -133,7 +133,7 @@ def summary_facts(
     if number is not None:
         runs = numbered_inferences(workspace.traces, number)
         scopes = [(trace, TimeScope(run)) for trace, run in runs]
-    estimates = of_workspace(workspace)
+    estimates = estimates_of_workspace(workspace)
     return {
         **HEAD,
         "files": [_trace_facts(workspace, trace, scope, estimates) for trace, scope in scopes],
@@ -311,7 +311,7 @@ def findings_facts(
     number: only inferences with this number, in each profile that has one. warm_up: whether figures
     over all inferences include those that warm up. Raises `NoSuchRun` if none has the number.
     """
-    of_all_files = of_workspace(workspace)
+    of_all_files = estimates_of_workspace(workspace)
     scopes = [(trace, TimeScope(warm_up=warm_up)) for trace in workspace.traces]
     if number is not None:
         runs = numbered_inferences(workspace.traces, number)

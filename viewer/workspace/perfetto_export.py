@@ -33,8 +33,7 @@ from viewer.export.perfetto.writer import FileSize, export_perfetto, inputs_of, 
 from viewer.model.trace import Trace
 from viewer.model.trace_attributes import is_of_one_file
 from viewer.tables.slices import operator_names
-from viewer.workspace.estimates import of_snapshot
-from viewer.workspace.snapshot import NO_TIMES, Snapshot
+from viewer.workspace.snapshot import NO_TIMES, Snapshot, estimates_of_snapshot
 
 WHOLE, RANGE, SELECTION = "whole trace", "range", "selection"
 EDGES_WHOLE = "slices that cross the range boundary are exported in full"
@@ -304,7 +303,7 @@ def job_estimates(opened: Snapshot, trace: Trace) -> dict[int, tuple[int, float]
         return {}
     expected = {
         (row.dispatch, row.job): (row.estimate, row.estimate_ns)
-        for row in of_snapshot(opened).actions
+        for row in estimates_of_snapshot(opened).actions
         if row.estimate is not None and row.estimate_ns is not None
     }
     return {key: expected[job] for key, job in jobs.items() if job in expected}

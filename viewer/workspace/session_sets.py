@@ -20,8 +20,7 @@ from viewer.workspace.clocks import time_of_day_ns
 from viewer.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from viewer.analysis.comparison.arms import Arm
-    from viewer.analysis.comparison.spread import Spread
+    from viewer.analysis.comparison.arms import Arm, Spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +33,21 @@ class SessionSet:
     @cached_property
     def inferences(self) -> tuple[Spread, ...]:
         """What an inference takes, per method; the dearest first."""
-        from viewer.analysis.comparison.spread import inference_spread
+        from viewer.analysis.comparison.arms import inference_spread
 
         return tuple(sorted(inference_spread(self.arm), key=lambda row: -row.median))
 
     @cached_property
     def operators(self) -> tuple[Spread, ...]:
         """What each operator takes in an inference; the dearest first."""
-        from viewer.analysis.comparison.spread import operator_spread
+        from viewer.analysis.comparison.arms import operator_spread
 
         return operator_spread(self.arm)
 
     @property
     def text(self) -> str:
         """What it is: "7 sessions, 154 inferences"."""
-        from viewer.analysis.comparison.spread import set_text
+        from viewer.analysis.comparison.arms import set_text
 
         return set_text(self.arm)
 

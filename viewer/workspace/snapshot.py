@@ -1,4 +1,7 @@
-"""The open files at one moment, for work that continues while the workspace changes. No Qt."""
+"""The open files at one moment, for work that continues while the workspace changes. No Qt.
+
+Also Torq compiler estimates and measurements, compared across all of them.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from threading import Lock
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.torq.measured_actions import ASSUMED_CYCLES
 from viewer.codecs.file_bytes import FileStamp
 from viewer.model.times import ClockRate
 from viewer.model.trace import Trace
@@ -16,6 +23,10 @@ from viewer.program.executables import Executable
 from viewer.program.program import Dispatch, Program
 from viewer.workspace.clocks import ClockPlace
 from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from viewer.analysis.torq.estimates import Estimates
+
 
 NO_TIMES = "Nothing to export: a program file has no timing data. Also open its ETDump"
 
@@ -97,3 +108,38 @@ def _processes(traces: Sequence[Trace], trace: Trace) -> tuple[str, ...]:
         earlier.update({track.process for track in other.tracks})
     names = (track.process for track in trace.tracks)
     return tuple(f"{name} ({earlier[name] + 1})" if earlier[name] else name for name in names)
+
+
+def estimates_of_workspace(workspace: Workspace) -> Estimates:
+    """Return the comparison of everything that is open."""
+    return estimates_of_snapshot(Snapshot.of(workspace))
+
+
+_computing = Lock()
+_shared: WeakKeyDictionary[Workspace, Estimates] = WeakKeyDictionary()
+
+
+def shared_estimates(workspace: Workspace) -> Estimates:
+    """Return the comparison of a workspace that does not change any more; computed once.
+
+    Several threads may ask, for several panels.
+    """
+    with _computing:
+        workspace_estimates = _shared.get(workspace)
+        if workspace_estimates is None:
+            workspace_estimates = _shared[workspace] = estimates_of_workspace(workspace)
+        return workspace_estimates
+
+
+def estimates_of_snapshot(opened: Snapshot) -> Estimates:
+    """Return the comparison of everything that was open at one moment."""
+    from viewer.analysis.torq.estimates import compare_estimates
+
+    linked = {linked_trace.trace: linked_trace for linked_trace in opened.traces}
+    return compare_estimates(
+        tuple(linked),
+        opened.dispatches,
+        lambda trace: linked[trace].table,
+        lambda trace: linked[trace].rate,
+        opened.cycle_rate or ASSUMED_CYCLES,
+    )

@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 
 from tests.builders.compare_sessions import INFERENCES, arm, write_session, write_sessions
-from viewer.analysis.comparison.spread import Spread, inference_spread, operator_spread, set_text
+from viewer.analysis.comparison.arms import Spread, inference_spread, operator_spread, set_text
 
 WARM_UP = 3
 

@@ -31,7 +31,7 @@ from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Unit
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import GraphNode, Method, Operator, Program
-from viewer.workspace.estimates import of_workspace
+from viewer.workspace.snapshot import estimates_of_workspace
 from viewer.workspace.workspace import Workspace
 
 NS = Fraction(1)
@@ -660,7 +660,7 @@ def test_estimates_of_the_bundled_torq_profile():
         space.open(str(SAMPLES / "torq_npu" / name))
     (trace,) = space.traces
     rate = space.clocks.ns_per_tick(trace)
-    answer = FindingsAnalysis(space.links(trace)).of(WHOLE, rate, of_workspace(space))
+    answer = FindingsAnalysis(space.links(trace)).of(WHOLE, rate, estimates_of_workspace(space))
     (one,) = (one for one in answer.found if one.family is Family.ESTIMATES)
     # Cycles of the debug info at 1.25 ns, and both executions of each job as the file has them.
     off = 2 * (65_500 - 13_113.75) + 2 * (83_000 - 37_525)

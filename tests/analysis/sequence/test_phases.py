@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders import inference_sequences as made
-from viewer.analysis.sequence.phases import phases_of
-from viewer.analysis.sequence.scales import positions, rank_correlation
+from viewer.analysis.sequence.phases import phases_of, positions, rank_correlation
 
 SEEDS = range(400)
 

@@ -11,7 +11,7 @@ from viewer.analysis.torq.measured_actions import plans_of_tracks
 from viewer.formats import open_file
 from viewer.model.times import plain_spaces
 from viewer.model.trace import Trace, Unit
-from viewer.workspace.estimates import shared_estimates
+from viewer.workspace.snapshot import shared_estimates
 from viewer.workspace.workspace import Workspace
 
 LOWERED, MODEL = "tiny_cnn.lowered_generic.mlir", "tiny_cnn.mlir"

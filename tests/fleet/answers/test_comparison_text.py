@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from viewer.analysis.comparison.arms import WallRate
 from viewer.analysis.comparison.comparison import Doubt, Verdict
-from viewer.analysis.comparison.spread import WallRate
 from viewer.cli import main
 from viewer.fleet.answers.arms import parse_arm
 from viewer.fleet.answers.comparison import (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from viewer.analysis.cost.event_times import ThreadTime
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.building.rounded_times import resolution_of, rows_to_draw, without_rounding
+from viewer.model.building.layout import resolution_of, rows_to_draw, without_rounding
 from viewer.model.queries import tree
 from viewer.model.trace import Clock, KeyKind, Slices, Trace
 from viewer.render.lod import DrawnSlices

@@ -25,7 +25,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from viewer.analysis.sequence.scales import part_times, positions, rank_correlation
+from viewer.analysis.sequence.phases import part_times, positions, rank_correlation
 from viewer.arrays import Floats, Ints
 from viewer.model.quantiles import exact_median
 from viewer.model.trace import RunKind, Trace

@@ -179,7 +179,7 @@ def run_delegation(arguments: list[str]) -> int:
 def run_estimates(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     from viewer.reports.delegation import estimate_facts, estimate_text
-    from viewer.workspace.estimates import of_workspace
+    from viewer.workspace.snapshot import estimates_of_workspace
 
     parser = Parser(
         prog="opscope estimates",
@@ -193,7 +193,7 @@ def run_estimates(arguments: list[str]) -> int:
     warn(workspace)
     if not workspace.paths:
         return 1
-    comparison = of_workspace(workspace)
+    comparison = estimates_of_workspace(workspace)
     if not comparison.actions and not comparison.operators:
         complain(estimate_text(comparison))
         return 1

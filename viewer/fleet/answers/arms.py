@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from viewer.analysis.comparison.arms import WallRate
 from viewer.analysis.comparison.sessions import Conditions
-from viewer.analysis.comparison.spread import WallRate
 from viewer.arrays import Floats, lists_by_key
 from viewer.model.text import natural, one_line
 

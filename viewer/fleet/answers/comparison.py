@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from viewer.analysis.comparison.arms import WallRate, rate_of_sessions
 from viewer.analysis.comparison.comparison import CHANGED, Compared, Figures, figures_of
 from viewer.analysis.comparison.evidence import aligned
 from viewer.analysis.comparison.operator_pairs import Grade, Joined, Row
 from viewer.analysis.comparison.rollups import AND, NO_LINE, OUTERMOST
 from viewer.analysis.comparison.session_test import as_one_family
 from viewer.analysis.comparison.sessions import UNKNOWN, Difference, differences
-from viewer.analysis.comparison.spread import WallRate, rate_of_sessions
 from viewer.arrays import Bools, Floats
 from viewer.fleet.answers.arms import (
     ArmChoice,

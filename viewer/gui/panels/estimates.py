@@ -38,7 +38,7 @@ from viewer.model.recorded_names import job_name
 from viewer.model.text import display_name
 from viewer.model.times import counted, format_ratio, format_time, group_digits
 from viewer.view.open_trace import AT_ONCE
-from viewer.workspace.estimates import shared_estimates
+from viewer.workspace.snapshot import shared_estimates
 from viewer.workspace.workspace import Workspace
 
 NOTHING = (

@@ -32,8 +32,7 @@ from viewer.model.building.chunks import (
     joined_timing,
     slices_at,
 )
-from viewer.model.building.layout import NO_LEVEL, laid_out
-from viewer.model.building.rounded_times import rows_to_draw
+from viewer.model.building.layout import NO_LEVEL, laid_out, rows_to_draw
 from viewer.model.intervals import too_long
 from viewer.model.trace import (
     Clock,

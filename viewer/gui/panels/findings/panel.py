@@ -26,7 +26,7 @@ from viewer.model.figures import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.view.open_trace import OpenTrace
-from viewer.workspace.estimates import shared_estimates
+from viewer.workspace.snapshot import shared_estimates
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "Open a profile to see findings."

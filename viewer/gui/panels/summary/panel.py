@@ -167,8 +167,8 @@ def _answer(
 ) -> SummaryAnswer:
     """links: what the sets depend on, with the paths of arms as the last one."""
     from viewer.analysis.summaries import summary_of
-    from viewer.workspace.estimates import shared_estimates
     from viewer.workspace.session_sets import session_sets, set_with
+    from viewer.workspace.snapshot import shared_estimates
 
     if sets is None:
         sets = session_sets(space, links[-1])

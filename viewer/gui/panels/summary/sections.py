@@ -53,7 +53,7 @@ from viewer.view.open_trace import OpenTrace
 from viewer.workspace.session_sets import SessionSet
 
 if TYPE_CHECKING:
-    from viewer.analysis.comparison.spread import Spread
+    from viewer.analysis.comparison.arms import Spread
 
 _WRAP = int(Qt.TextFlag.TextWordWrap)
 _UNIT_GAP = 3

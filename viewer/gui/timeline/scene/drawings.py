@@ -104,7 +104,7 @@ class JobPlans(QObject):
 
 def _plans(space: Workspace) -> Tracks:
     from viewer.analysis.torq.measured_actions import plans_of_tracks
-    from viewer.workspace.estimates import shared_estimates
+    from viewer.workspace.snapshot import shared_estimates
 
     return plans_of_tracks(shared_estimates(space).plans, space.traces)
 
