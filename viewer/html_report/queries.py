@@ -107,7 +107,6 @@ def _number(result: Result, column: int, value: float) -> str:
 
 
 def _title(result: Result, contents: Plotted, row: int) -> str:
-    """Return what a bar or point is."""
     name, measure = (cell_text(result, row, i) for i in (contents.dimension, contents.measure))
     return f"{name}: {measure}"
 

@@ -608,7 +608,6 @@ def _problem_lines(problems: tuple[Problem, ...]) -> list[str]:
 
 
 def _column_text(entry: Facts) -> str:
-    """Format one identifier column for people."""
     by = f" (by {entry['by']})" if entry["in_force"] else ", not used"
     file = os.path.basename(entry["trace"])
     head = one_line(f"{file}: identifiers in column {entry['column']}{by}")

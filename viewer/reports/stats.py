@@ -562,7 +562,6 @@ def _share_text(row: Facts) -> str:
 
 
 def _share_title(rows: list[Facts], noun: WorkUnit, *, is_of_one: bool) -> str:
-    """Return the title of the shares, with their base."""
     bases = {row["share_of"] for row in rows if "share_of" in row}
     of = FigureBase(Fraction(1), int(is_of_one), unit=noun)
     return figures.share(bases.pop(), of=of).title if len(bases) == 1 else "Share, %"

@@ -594,5 +594,4 @@ def _group_tip(open_trace: OpenTrace, start: int, end: int, count: int, busy: in
 
 
 def _short(name: str) -> str:
-    """Return a name on one line, and not too long."""
     return name_text(name[:_MOST_LETTERS] + ("…" if len(name) > _MOST_LETTERS else ""))

@@ -199,7 +199,6 @@ class PerfettoJob:
 
     @cached_property
     def _sources(self) -> list[PerfettoSource]:
-        """The profiles to write, as sources for the exporter."""
         opened, user_options = self._opened, self._wish
         return [
             replace(

@@ -276,7 +276,6 @@ class Workspace:
         return self._identified.get(read.path, (read, read))[1]
 
     def _by_column(self, read: Trace) -> Trace:
-        """Return a trace with the identifiers of its active column."""
         column = self.identifiers.column(read).column
         known = self._identified.get(read.path)
         if known is not None and known[0] is read and known[1].identifier_column == column:

@@ -3,7 +3,7 @@
 By name, the path of a slice is the names from the outermost slice of its thread to itself, so a
 recursion is nodes inside one another. By operator, module or type, a slice without a group, or with
 the same one, is part of the nearest enclosing slice that has it: a call and its kernel are one
-occurrence. Inside none, it has its name.
+occurrence. A slice inside none has its name.
 
 Lanes of a thread nest by themselves, and add up. Slices on a delegate's own clock, derived ones
 (`event_times.made_of_others`), unattributed time, and in a PyTorch profile the profiler's span and

@@ -73,7 +73,6 @@ class Arm:
 
     @cached_property
     def _times(self) -> tuple[tuple[MethodTimes, ...], ...]:
-        """The times of the parts of every session."""
         if self.level in LEVELS_OF_CALLS:
             return tuple(session.methods for session in self.sessions)
         return tuple(rolled_times(session, self.level) for session in self.sessions)

@@ -6,10 +6,10 @@ export puts the nodes that quantize a value under the debug handle of a neighbor
 another module.
 
 Of a module, `self_ticks` is the time of sets whose operators are all directly in it, `shared` that
-of sets that span several modules inside it and no deeper one, and `total` is both, with all
-descendants. `wall` is the wall time of what is in the total: that of the root and the time without
-an operator add up to the total of the cost table. Time shared with modules outside it (`outside`)
-is in none of its other numbers, and may count in several modules.
+of sets of which it is the deepest common module, and `total` is both, with all descendants. `wall`
+is the wall time of what is in the total: that of the root and the time without an operator add up
+to the total of the cost table. Time shared with modules outside it (`outside`) is in none of its
+other numbers, and may count in several modules.
 """
 
 from __future__ import annotations

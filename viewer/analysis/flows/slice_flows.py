@@ -402,12 +402,10 @@ class _Place:
         return None
 
     def _columns(self, slices: Codes) -> tuple[Ints, Ints, Ints]:
-        """Return start, end and row of some slices."""
         rows = np.searchsorted(self._slices.row_ptr, slices, side="right") - 1
         return self._slices.start[slices], self._slices.end[slices], rows
 
     def _outermost(self, slices: Codes) -> Codes:
-        """Return the slices that are inside none of the others."""
         start, end, rows = self._columns(slices)
         place = self._slices.row_track[rows].astype(np.int64) << 32 | self._slices.row_lane[rows]
         depth = self._slices.row_depth[rows]

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
@@ -130,12 +131,11 @@ def set_label(table: LinkTable, operators: Sequence[int]) -> str:
         return members[0].label
     if all(member.place for member in members):
         return " + ".join(member.label for member in members)
-    counts: dict[str, int] = {}
-    for member in members:
-        counts[member.op] = counts.get(member.op, 0) + 1
+    counts = Counter(member.op for member in members)
     parts = [op if n == 1 else f"{n} {op}" for op, n in counts.items()]
     modules = {member.module_path for member in members}
-    common = _common_module([m for m in modules if m]) if len(modules) > 1 else modules.pop()
+    levels = zip(*(module.split(".") for module in modules if module), strict=False)
+    common = ".".join(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
     text = " + ".join(parts)
     return f"{common} · {text}" if common else text
 
@@ -170,16 +170,6 @@ def _handles(handles: Sequence[int]) -> str:
     if handles[0] < 0:
         return ""
     return f"debug handle{'s' if len(handles) > 1 else ''} {', '.join(map(str, handles))}"
-
-
-def _common_module(modules: list[str]) -> str:
-    split = [m.split(".") for m in modules]
-    common: list[str] = []
-    for parts in zip(*split, strict=False):
-        if len(set(parts)) > 1:
-            break
-        common.append(parts[0])
-    return ".".join(common)
 
 
 def scope_name(table: LinkTable, scope: int) -> str:

@@ -1,10 +1,10 @@
 """Looks up keys of a trace in the program file that ran: XNNPACK's nodes, operators in branches.
 
-So are the graph nodes of views that the runtime makes. Export replaces a view_copy by a view. One
-of fixed sizes in planned memory needs no instruction; for others it emits executorch_prim::et_view,
-without a debug handle. Its node is a view_copy that no other instruction ran, whose input comes
-from the same call and whose sizes are the same. It is linked only if exactly one node fits, or if
-several of equal views fit as many instructions, in the order of the graph.
+The graph nodes of views that the runtime makes are found by it, too. Export replaces a view_copy by
+a view. One of fixed sizes in planned memory needs no instruction; for others it emits
+executorch_prim::et_view, without a debug handle. Its node is a view_copy that no other instruction
+ran, whose input comes from the same call and whose sizes are the same. It is linked only if exactly
+one node fits, or if several of equal views fit as many instructions, in the order of the graph.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The wall time around a model: time between inferences, rates, and where the time is spent.
 
-What the host does between inferences (sampling, copies, waiting) is in no slice. It is known only
-where a file states when they started; what a file states of sampling is part of its inference.
+What the host does between inferences (sampling, copies, waiting) is in no slice. Time between them
+is known only where a file states when they started; what a file states of sampling is part of its
+inference.
 """
 
 from __future__ import annotations

@@ -203,7 +203,6 @@ class Grouping:
         return *np.divmod(pairs, many), ticks
 
     def _share_of(self, key: str) -> str:
-        """Return the base of a key's shares."""
         if key in ("unit", "inference") and not self._keys.is_stated(key):
             return "range" if key == "unit" else "inferences"
         is_timed = self._keys.is_of_operators(key) or key == "delegate"
