@@ -91,11 +91,6 @@ def timeline_data(contents: Contents, places: Places) -> dict[str, Any]:
     }
 
 
-def bands_of(contents: Contents, axis: Axes) -> TimelineBands:
-    """Return the rows of one clock that a report shows."""
-    return timeline_bands(axis.traces, axis.group, contents.limits.bands)
-
-
 def first_view_of(axis: Axes) -> FirstView:
     """Return the part of a clock's axis that a report shows first, as the window does."""
     return first_view([axis.traces[i] for i in axis.group.traces], axis.group.span_ns)
@@ -111,7 +106,7 @@ def _colors(is_dark: bool) -> dict[str, list[str]]:
 
 
 def _axis_data(contents: Contents, axis: Axes, places: Places, slices: int) -> dict[str, Any]:
-    bands = bands_of(contents, axis)
+    bands = timeline_bands(axis.traces, axis.group, contents.limits.bands)
     layout, view = bands.layout, first_view_of(axis)
     limits = contents.limits
     profiles = []

@@ -411,7 +411,10 @@ def headline(comparison: Comparison) -> str:
             return _untested(comparison)
         whole = comparison.inference
         # The words are about all rows, as the verdicts next to them and the exit code of --fail-if.
-        but = _changed_events(comparison)
+        events = _rows(comparison, events=True)
+        count = sum(compared.verdict in CHANGED for _, compared in events)
+        of_events = counted(len(events), "delegate event")
+        but = f", but {count} of {of_events} changed" if count else ""
         if whole.verdict in CHANGED:
             word = whole.verdict.value
             return f"B is {_size(whole)} {word} than A; no single {what} explains it{but}."
@@ -497,13 +500,6 @@ def _rows(comparison: Comparison, *, events: bool = False) -> list[tuple[str, Co
     return [
         (row.label, compared) for row, compared in pairs if (row.level == DELEGATE_EVENT) is events
     ]
-
-
-def _changed_events(comparison: Comparison) -> str:
-    """Return ", but 1 of 9 delegate events changed", "" if none is proven to have changed."""
-    events = _rows(comparison, events=True)
-    changed = sum(compared.verdict in CHANGED for _, compared in events)
-    return f", but {changed} of {counted(len(events), 'delegate event')} changed" if changed else ""
 
 
 def _noun(comparison: Comparison) -> str:

@@ -356,7 +356,8 @@ def views_of(
             old = known_views.get((trace, view))
             if old is None and view not in wanted:
                 continue
-            axis = _axis(space, trace, view)
+            as_run = view is Inferences.AS_RUN or not has_run_views(trace)
+            axis = Axis(rate.ns_per_tick, space.clocks.offset_ns(trace) if as_run else 0)
             if old is not None and old.table.links is table.links:
                 views[trace, view] = old.placed(axis, place, rate, table)
             elif view in wanted:
@@ -390,11 +391,6 @@ def _take_turns(
             views[key] = replace(
                 opened, turns=turns, palettes={}, classes={}, drawing=None, _operators={}
             )
-
-
-def _axis(space: Workspace, trace: Trace, inferences: Inferences) -> Axis:
-    as_run = inferences is Inferences.AS_RUN or not has_run_views(trace)
-    return Axis(space.clocks.ns_per_tick(trace), space.clocks.offset_ns(trace) if as_run else 0)
 
 
 def _opened(

@@ -312,14 +312,13 @@ def _half_methods(
     """The times of methods in the first half of their inferences, and in the second."""
     halves = [_halves(times.runs) for times in methods]
     first, second = (
-        tuple(_of_rows(times, half[k]) for times, half in zip(methods, halves, strict=True))
+        tuple(
+            replace(times, runs=tuple(times.runs[i] for i in half[k]), ticks=times.ticks[half[k]])
+            for times, half in zip(methods, halves, strict=True)
+        )
         for k in (0, 1)
     )
     return first, second
-
-
-def _of_rows(times: MethodTimes, rows: list[int]) -> MethodTimes:
-    return replace(times, runs=tuple(times.runs[i] for i in rows), ticks=times.ticks[rows])
 
 
 def half_sessions(session: Session) -> tuple[Session, Session]:
