@@ -244,8 +244,7 @@ class CrashRestore(QObject):
         self._left: list[LeftSession] = []
         self._window: MainWindow | None = None
         self.bar: MessageBar | None = None
-        self._taking = Latest(self)
-        self._taking.answered.connect(self._offer)
+        self._taking = Latest(self, self._offer)
         self._cleaning = Latest(self)
 
     def offer_in(self, window: MainWindow) -> None:
@@ -427,8 +426,7 @@ class _Connection(QObject):
         socket.setReadBufferSize(LONGEST + 1)
         socket.readyRead.connect(self._read)
         socket.disconnected.connect(self.deleteLater)
-        timeout = QTimer(self)
-        timeout.setSingleShot(True)
+        timeout = QTimer(self, singleShot=True)
         timeout.timeout.connect(self._give_up)
         timeout.start(PATIENCE_MS)
         self._line = b""

@@ -31,7 +31,7 @@ from collections.abc import Callable
 from typing import Any
 
 import shiboken6
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.formats.memory import release_freed
@@ -135,9 +135,14 @@ class Latest(QObject):
     about_to_answer = Signal()
 
     def __init__(
-        self, parent: QObject | None = None, *, apart: bool = False, in_turn: bool = False
+        self,
+        parent: QObject | None = None,
+        take: Callable[[Any], object] | SignalInstance | None = None,
+        *,
+        apart: bool = False,
+        in_turn: bool = False,
     ) -> None:
-        """in_turn: whether a query waits for those of others in turn, as it takes much memory.
+        """take: gets answers. in_turn: whether a query waits for others, as it takes much memory.
 
         If `apart`, `answered` is emitted one event loop turn after `about_to_answer`.
 
@@ -146,20 +151,19 @@ class Latest(QObject):
         100 ms.
         """
         super().__init__(parent)
+        if take is not None:
+            self.answered.connect(take)
         self._apart, self._in_turn = apart, in_turn
         self.takes_long = False  # so that others have their turn first
         self._taken: tuple[_Question, object, Exception | None] | None = None
-        self._turn = QTimer(self)
-        self._turn.setSingleShot(True)
+        self._turn = QTimer(self, singleShot=True)
         self._turn.timeout.connect(self._emit_answer)
         self._working: list[_Question] = []
         self._next: _Question | None = None
         self._latest: _Question | None = None
         self._shut = False
         self._owner = GuiOwner(self)
-        self._clock = QTimer(self)
-        self._clock.setSingleShot(True)
-        self._clock.setInterval(LATE_MS)
+        self._clock = QTimer(self, interval=LATE_MS, singleShot=True)
         self._clock.timeout.connect(self.late)
 
     @property
@@ -339,8 +343,7 @@ class GuiCollector(QObject):
         gc.freeze()
         gc.disable()
         self._modules = len(sys.modules)
-        self._timer = QTimer(self)
-        self._timer.setInterval(INTERVAL_MS)
+        self._timer = QTimer(self, interval=INTERVAL_MS)
         self._timer.timeout.connect(self.collect)
         self._timer.start()
 
@@ -372,8 +375,8 @@ class WhenVisible(QObject):
         super().__init__(panel)
         self._panel = panel
         self._waits = False
-        self._soon = QTimer(self)  # delays `due`, as nothing may change while the panel is painted
-        self._soon.setSingleShot(True)
+        # delays `due`, as nothing may change while the panel is painted
+        self._soon = QTimer(self, singleShot=True)
         self._soon.timeout.connect(self.due)
 
     def defer(self) -> bool:

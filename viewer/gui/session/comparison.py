@@ -298,8 +298,7 @@ class ComparisonFeed(Feed[ComparisonQuestion, "OpenComparison"]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._arranged: tuple[ChosenArm, ChosenArm] | None = None
-        self._drifting = Latest(self)
-        self._drifting.answered.connect(self._take_drifts)
+        self._drifting = Latest(self, self._take_drifts)
         session.workspace_changed.connect(self._follow)
         session.workspace_changed.connect(self._stretch)
         session.strips_changed.connect(self._stretch)

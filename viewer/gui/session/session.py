@@ -126,8 +126,7 @@ class Session(QObject):
         self._edits.about_to_change.connect(self.about_to_change)
         self._edits.done.connect(self._show_edited)
         self._edits.failed.connect(lambda sentence: self.files_added.emit([sentence]))
-        self._viewing = Latest(self)
-        self._viewing.answered.connect(self._view_made)
+        self._viewing = Latest(self, self._view_made)
         self._requested = Inferences.AS_RUN  # the view that `_viewing` computes
 
     # -- files -------------------------------------------------------------------------------

@@ -84,9 +84,8 @@ class WorkspaceEdits(QObject):
         self._edits: deque[Edit] = deque()
         # Changes made after the running edit copied the workspace; its copy lacks them.
         self._meanwhile: list[Change] = []
-        self._latest = Latest(self, apart=True)
+        self._latest = Latest(self, self._take, apart=True)
         self._latest.about_to_answer.connect(self.about_to_change)
-        self._latest.answered.connect(self._take)
         self._latest.failed.connect(self._not_made)
 
     def submit(self, edit: Edit) -> None:

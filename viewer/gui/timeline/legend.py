@@ -283,8 +283,7 @@ class Legend(QWidget):
         self._kinds: dict[Trace, tuple[str, ...]] = {}  # of times, of the traces that are drawn
         self._counted: list[Counted] | None = None  # the input of the current or pending counts
         self._ordered: list[Share] = []
-        self._latest = Latest(self, in_turn=True)
-        self._latest.answered.connect(self._list)
+        self._latest = Latest(self, self._list, in_turn=True)
         self.setFixedHeight(theme.px(HEIGHT))
         self.setAccessibleName("Legend of colors")
         drawings.recolored.connect(self.refresh)

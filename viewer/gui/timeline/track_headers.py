@@ -293,8 +293,7 @@ class Headers(HeaderColumn):
         self._width_before = WIDTH
         self._current: HeaderPart | None = None
         self.items = HeaderItems(self)
-        self._autoscroll = QTimer(self)
-        self._autoscroll.setInterval(_SCROLL_MS)
+        self._autoscroll = QTimer(self, interval=_SCROLL_MS)
         self._autoscroll.timeout.connect(self._scroll_on)
         self.setFixedWidth(WIDTH)
         self.setMouseTracking(True)

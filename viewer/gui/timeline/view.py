@@ -128,9 +128,7 @@ class HeldKeys(QObject):
         self.clock: Callable[[], float] = time.monotonic
         self._held: dict[Qt.Key, _Hold] = {}
         self._let_go: dict[Qt.Key, tuple[_Hold, float]] = {}  # with the time of release in s
-        self._timer = QTimer(self)
-        self._timer.setInterval(STEP_MS)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer = QTimer(self, interval=STEP_MS, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.step)
 
     @property

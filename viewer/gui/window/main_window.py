@@ -61,8 +61,7 @@ class MainWindow(Shell):
         self.start_page.help_requested.connect(self._help_on_recording)
         self._importer = Latest(self)
         self._panels: PanelRegistry | None = None
-        self._next_panel = QTimer(self)
-        self._next_panel.setSingleShot(True)
+        self._next_panel = QTimer(self, singleShot=True)
         self._next_panel.timeout.connect(self._prepare)
         for signal in (self._importer.answered, self._importer.failed):
             signal.connect(self._prepare)

@@ -428,9 +428,8 @@ class AnswerPanel(PagePanel, Generic[Answer]):
         super().__init__(host)
         self.answer: Answer | None = None
         self._current_identity: object = None
-        self._latest = Latest(self, in_turn=True)
+        self._latest = Latest(self, self._take, in_turn=True)
         self._latest.takes_long = self.TAKES_LONG
-        self._latest.answered.connect(self._take)
         self._latest.late.connect(self.show_stale)
         self._latest.failed.connect(self._ask_again)
         self._seen = WhenVisible(self)

@@ -234,8 +234,7 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
         self._focus: tuple[str, ...] = ()
         self._picked: Picked | None = None
         self._asked: weakref.ref[Slices] | None = None  # the many slices whose calls the user wants
-        self._searching = Latest(self)
-        self._searching.answered.connect(self._show_matches)
+        self._searching = Latest(self, self._show_matches)
         self._is_split = False  # whether the user or an answer has divided the height
         self.model = TreeModel[NodeTexts]()
         self.table = call_table(self.model, theme)

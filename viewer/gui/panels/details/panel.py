@@ -653,8 +653,7 @@ class DetailsPanel(ScrollPanel):
         self._costs = CostFeed.of(session)
         self._stale = True
         # Opening files emits several signals at once; the card is created once, after the last.
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
+        self._soon = QTimer(self, singleShot=True)
         self._soon.timeout.connect(self.refresh)
         for signal in (
             session.workspace_changed,
@@ -669,8 +668,7 @@ class DetailsPanel(ScrollPanel):
         session.workspace_changed.connect(self._forget)
         # The last area, its traces, and its contents.
         self._facts: tuple[Area, list[OpenTrace], AreaFacts] | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._counted)
+        self._latest = Latest(self, self._counted)
         self.refresh()
 
     def _facts_of(self, area: Area) -> AreaFacts | None:

@@ -54,8 +54,7 @@ class DetailView(QWidget):
         self._question: DetailQuestion | None = None
         self._shape = PlaneShape(())
         self.answer: Detail | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest = Latest(self, self._take)
         self._latest.late.connect(self._fade)
         self.title = ElidedLabel("", theme, "operator", "text1")
         self.tensor = ElidedLabel("", theme, "caption", "text2")

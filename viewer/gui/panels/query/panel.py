@@ -256,8 +256,7 @@ class QueryPanel(PagePanel):
         self._running: _Running | None = None
         self._past: list[str] = []
         self._text = ""  # of the rows
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest = Latest(self, self._take)
         self._latest.failed.connect(self._fail)
         self.editor = QueryEditor(theme)
         self.editor.setPlainText(FIRST)

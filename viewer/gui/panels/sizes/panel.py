@@ -216,19 +216,16 @@ class SizesPanel(AnswerPanel[_Page]):
         self._chosen: tuple[str, str] | None = None  # paths of the chosen files, "" for no B
         self._asked: Files | None = None
         self.tree: SizeTree | None = None  # that of the treemap
-        self._growing = Latest(self)
-        self._growing.answered.connect(self._take_tree)
+        self._growing = Latest(self, self._take_tree)
         self._colors: Palette = np.empty(0, np.uint8)
         self.copies: Copies | None = None
-        self._copying = Latest(self)
-        self._copying.answered.connect(self._show_copies)
+        self._copying = Latest(self, self._show_copies)
         self._copying.failed.connect(self._fail_copies)
         self._stop = Event()  # ends reading the file
         self._copies_seen = WhenVisible(self)
         self._copies_seen.due.connect(self._look_for_copies)
-        self._soon = QTimer(self)  # a thread would delay the first picture
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_SOON_MS)
+        # a thread would delay the first picture
+        self._soon = QTimer(self, interval=_SOON_MS, singleShot=True)
         self._soon.timeout.connect(self._look_for_copies)
         self.model = TableModel(PARTS, theme)
         self.table = PartsView(self.model, theme)

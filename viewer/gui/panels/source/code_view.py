@@ -102,8 +102,7 @@ class ComparedLines(QObject):
         self._feed = ComparisonFeed.of(session)
         self._found: OpenComparison | None = None
         self._lines: Comparison | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest = Latest(self, self._take)
         self._feed.changed.connect(self._follow)
         self._follow()
 

@@ -168,8 +168,7 @@ class DerivedTracks(QObject):
         self._of_charts: dict[str, Result] = {}  # by the text of the query
         self._stop = _Stop()
         self._read_from: tuple[object, ...] = ()
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest = Latest(self, self._take)
         self._latest.failed.connect(self._fail)
         session.workspace_changed.connect(self._reopen)
         session.derived_changed.connect(self._follow)

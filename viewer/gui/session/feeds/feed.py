@@ -49,8 +49,7 @@ class Feed(QObject, Generic[Question, Answer]):
         self._session = session
         self._current_question: Question | None = None
         self.answer: Answer | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest = Latest(self, self._take)
         self._latest.late.connect(self.late)
         self._latest.failed.connect(self._fail)
 

@@ -48,8 +48,7 @@ class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
         self._buffers: tuple[str, ...] = ()
         self._block: int | None = None
         self._path = ""  # of the shown profile
-        self._measuring = Latest(self)
-        self._measuring.answered.connect(self._take_figures)
+        self._measuring = Latest(self, self._take_figures)
         session.workspace_changed.connect(self._follow)
         session.selection_changed.connect(self._follow)
         session.run_picked.connect(self._follow_run)

@@ -62,8 +62,7 @@ class JobPlans(QObject):
         super().__init__(session)
         self._session = session
         self.tracks: Tracks = {}
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest = Latest(self, self._take)
 
     @property
     def lanes(self) -> dict[tuple[int, int], int]:
@@ -205,8 +204,7 @@ class Recoloring(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._latest = Latest(self)
-        self._latest.answered.connect(self.recolored)
+        self._latest = Latest(self, self.recolored)
         self._asked: object = None  # identifies the latest request
 
     def ask(
@@ -250,8 +248,7 @@ class Highlighting(QObject):
         # program.
         self._asked: tuple[OpenTrace, Palette, tuple[int, ...]] | None = None
         self._raster: RowRaster | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._draw)
+        self._latest = Latest(self, self._draw)
         session.selection_changed.connect(self._follow)
 
     def show(self, all_rasters: Sequence[TraceRasters]) -> None:
@@ -308,8 +305,7 @@ class SelectedRasters(QObject):
         super().__init__(session)
         self._session = session
         self.rasters: dict[int, RowRaster] = {}  # by trace
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest = Latest(self, self._take)
         session.selection_changed.connect(self._follow)
         session.workspace_changed.connect(self._follow)
 

@@ -69,8 +69,7 @@ class RangeAnimation(QObject):
         self.enabled = False
         self._between: tuple[NsRange, NsRange] | None = None
         self._began = 0.0
-        self._timer = QTimer(self)
-        self._timer.setInterval(FRAME_MS)
+        self._timer = QTimer(self, interval=FRAME_MS)
         self._timer.timeout.connect(self._step)
 
     @property
@@ -181,8 +180,7 @@ class Scene(QObject):
         self.full_height = 0  # of all rows in px, if there is room for the chosen density
         self.font_scale = 1.0  # of labels, relative to a 13 px font
         self.layout: TimelineLayout = self._unscrolled  # with pinned tracks on top of the view
-        self._counting = Latest(self)  # computes how busy tracks are
-        self._counting.answered.connect(self._counted)
+        self._counting = Latest(self, self._counted)  # computes how busy tracks are
         self._counting.late.connect(self.changed)
         self._counting.failed.connect(self.changed)  # the order then stays as it was
         self._sticky_part: HeaderPart | None = None  # the process whose header stays in view

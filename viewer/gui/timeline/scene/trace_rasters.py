@@ -199,8 +199,7 @@ class HitRasters(QObject):
         super().__init__(session)
         self._searching = Search.of(session)
         self._all_rasters: Sequence[TraceRasters] = ()
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest = Latest(self, self._take)
         self._searching.changed.connect(self._follow)
 
     def show(self, all_rasters: Sequence[TraceRasters]) -> None:
@@ -403,8 +402,7 @@ class ComparedMarks(QObject):
         self._feed = ComparisonFeed.of(session)
         self.answer = NO_MARKS
         self._asked: _Question | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest = Latest(self, self._take)
         for signal in (self._feed.changed, session.strips_changed, session.workspace_changed):
             signal.connect(self._follow)
 
@@ -504,8 +502,7 @@ class ComparedSlices(QObject):
         self._all_rasters: Sequence[TraceRasters] = ()
         self.of: dict[int, StandingOut] = {}
         self._asked: object = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
+        self._latest = Latest(self, self._take)
         for signal in (self._feed.changed, session.selection_changed, session.strips_changed):
             signal.connect(self._follow)
 

@@ -86,8 +86,7 @@ class ExportDialog(FramedDialog):
         self._order, self._hidden = order, hidden
         self._shifts = shifts(session)
         self.flows = ExportFlows()
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._measured)
+        self._latest = Latest(self, self._measured)
         self._latest.failed.connect(self._failed)
         self.setWindowTitle("Export Perfetto trace")
         self.setMinimumWidth(theme.px(_WIDTH))

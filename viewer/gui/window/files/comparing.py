@@ -47,8 +47,7 @@ class Comparing(QObject):
         self._added_to_arm: tuple[str, ...] = ()
         self._reopened: ComparedArms | None = None  # arms of recent files that are being read
         self.dialog: CompareDialog | None = None
-        self._looking = Latest(self)
-        self._looking.answered.connect(self._take_paths)
+        self._looking = Latest(self, self._take_paths)
         self._looking.failed.connect(shell.message.show_error)
         session.files_added.connect(self._added)
         session.compared.connect(self._remember)

@@ -59,8 +59,7 @@ class DropOverlay(QWidget):
         self._title = ""
         self._compares = False
         self.is_on_compare = False  # whether the mouse is on the second target
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._list)
+        self._latest = Latest(self, self._list)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Drop files")
         self.hide()
@@ -183,8 +182,7 @@ class FolderDrops(QObject):
 
         super().__init__(shell)
         self._opener, self._comparing, self._shell = opener, comparing, shell
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take_folders)
+        self._latest = Latest(self, self._take_folders)
         self._latest.failed.connect(shell.message.show_error)
         self.dialog: FolderDialog | None = None
         self._choices: Choices | None = None  # for the files in the folders

@@ -314,8 +314,7 @@ class PerfettoUi(QObject):
         self._folder: TemporaryFolder | None = None
         self._path = ""
         self.server: PerfettoServer | None = None
-        self._asking = Latest(shell)
-        self._asking.answered.connect(self._reached)
+        self._asking = Latest(shell, self._reached)
         saver.saved.connect(self._saved)
         saver.failed.connect(self._failed)
         shell.closing.connect(self.close)

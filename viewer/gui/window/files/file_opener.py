@@ -65,8 +65,7 @@ class TableColumns(QObject):
         self._waiting: deque[tuple[str, Question, str]] = deque()
         self._tried: dict[str, str] = {}  # path -> remembered columns that it was opened with
         self.dialog: ColumnsDialog | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._looked)
+        self._latest = Latest(self, self._looked)
         self._latest.failed.connect(shell.message.show_error)
 
     def answer(self, path: str, question: Question, message: str) -> None:
@@ -534,8 +533,7 @@ class ColumnFiles(QObject):
         super().__init__(shell)
         self._session, self._read, self._shell = session, read, shell
         self._stop = threading.Event()
-        self._work = Latest(self)
-        self._work.answered.connect(self._read_again)
+        self._work = Latest(self, self._read_again)
         self._due = QTimer(self, interval=_AFTER_MS, singleShot=True)
         self._due.timeout.connect(self.check)
         session.workspace_changed.connect(self._wait)

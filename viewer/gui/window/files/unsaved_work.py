@@ -49,10 +49,8 @@ class Autosave(QObject):
         self._marks = session.state.bookmarks
         self._last_start = -_AT_MOST_EVERY_S  # time.monotonic() of the last save
         self._is_ended = self._has_failed = self._is_due = False
-        self._writer = Latest(self)
-        self._writer.answered.connect(self._written)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._writer = Latest(self, self._written)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self.save)
         for signal in (
             session.range_changed,

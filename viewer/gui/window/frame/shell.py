@@ -183,13 +183,10 @@ class StatusBar(QStatusBar):
         for widget in self._busy:
             self.addPermanentWidget(widget, 1 if widget is self._task else 0)
         self._selection = ""
-        self._message_timer = QTimer(self)  # runs while a message is shown
-        self._message_timer.setSingleShot(True)
-        self._message_timer.setInterval(MESSAGE_MS)
+        # runs while a message is shown
+        self._message_timer = QTimer(self, interval=MESSAGE_MS, singleShot=True)
         self._message_timer.timeout.connect(self._show_selection)
-        self._late = QTimer(self)
-        self._late.setSingleShot(True)
-        self._late.setInterval(PROGRESS_AFTER_MS)
+        self._late = QTimer(self, interval=PROGRESS_AFTER_MS, singleShot=True)
         self._late.timeout.connect(self._show_busy)
         self.end()
 

@@ -120,9 +120,7 @@ class WindowLayout(QObject):
         session.run_picked.connect(self._follow_file)
 
     def _timer(self, ms: int, run: Callable[[], None]) -> QTimer:
-        timer = QTimer(self)
-        timer.setSingleShot(True)
-        timer.setInterval(ms)
+        timer = QTimer(self, interval=ms, singleShot=True)
         timer.timeout.connect(run)
         return timer
 

@@ -103,9 +103,7 @@ class Tour(QObject):
         self._steps: list[TourStep] = []
         self._shown_example: tuple[OpenTrace, SliceRef] | None = None
         self._before: object = None  # the selection when the step started
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_FOLLOWS_MS)
+        self._soon = QTimer(self, interval=_FOLLOWS_MS, singleShot=True)
         self._soon.timeout.connect(self._point)
         session.files_added.connect(self._added)
         session.workspace_changed.connect(self._opened)
