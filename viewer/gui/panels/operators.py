@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, Union, cast
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
+from viewer.analysis.comparison.levels import CALLS, IDENTITIES, NAME
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import GroupTable
@@ -49,6 +50,7 @@ from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
 from viewer.model.trace import KeyKind
 from viewer.view.open_trace import AT_ONCE, OpenTrace
+from viewer.workspace.matches import key_kinds
 
 if TYPE_CHECKING:
     from viewer.view.open_comparison import OpenComparison
@@ -148,7 +150,6 @@ Listed = Union["ListedCosts", ListedNames, ListedComparison]
 
 def list_changes(compared: OpenComparison) -> ListedComparison:
     """Return the rows of a comparison by call, operator or name."""
-    from viewer.analysis.comparison.levels import CALLS, IDENTITIES, NAME
     from viewer.gui.panels.base.compared_operators import compared_contents
 
     level = compared.calls.a.level
@@ -257,8 +258,6 @@ class OperatorsPanel(CostPanel[Listed]):
         self.note.setVisible(bool(listed.note))
 
     def _show_names(self, listed: ListedNames) -> None:
-        from viewer.workspace.matches import key_kinds
-
         open_trace, table = listed.shown, listed.table
         self.show_page()
         self._color()

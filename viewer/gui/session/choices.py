@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
+from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.labels import series_names, unlinked_text
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import ARGUMENT, argument_names
@@ -31,7 +32,7 @@ from viewer.render.layout import HeaderPart
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.session_file import SavedTable
-from viewer.workspace.user_choices import UserChoices
+from viewer.workspace.user_choices import UserChoices, in_phases
 
 MOST_ARGUMENTS = 60  # to choose from
 
@@ -88,8 +89,6 @@ def operator_palette(session: Session, program: Program | None) -> Palette | Non
 
 def choose_phases(session: Session, trace_path: str, phases: Mapping[int, str]) -> None:
     """Put inferences of a trace, by their positions in `Trace.runs`, into phases."""
-    from viewer.workspace.user_choices import in_phases
-
     trace = session.workspace.open_trace(trace_path)
     choices = in_phases(UserChoices(phases=session.state.phases), trace, phases)
     table, of = session.workspace.links(trace), choices.phases.get(trace_path, {})
@@ -232,8 +231,6 @@ class LinkSummary:
 
 def link_summary(session: Session, open_trace: OpenTrace) -> LinkSummary:
     """Return the linked share by time and by slices, and the match; or why nothing is linked."""
-    from viewer.analysis.links.coverage import coverage_of
-
     candidates = session.workspace.candidates(open_trace.file)
     warned = bool(session.workspace.warnings(open_trace.file))
     facts = coverage_of(session.workspace.links(open_trace.file))

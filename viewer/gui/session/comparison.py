@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import Slot
 
+from viewer.analysis.comparison.hand_pairs import keys_of_parts
 from viewer.analysis.comparison.levels import CALLS
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Ints
@@ -236,8 +237,6 @@ def path_of_selection(session: Session, open_comparison: OpenComparison, by: str
 
 def pair_selected(session: Session, open_comparison: OpenComparison) -> str:
     """Pair the row of the selected slices of A with that of those of B; returns what was done."""
-    from viewer.analysis.comparison.hand_pairs import keys_of_parts
-
     x, y = _selected_rows(session, open_comparison)
     chosen = session.state.compared
     if chosen is None or len(x) != 1 or len(y) != 1 or x == y:
@@ -255,8 +254,6 @@ def pair_selected(session: Session, open_comparison: OpenComparison) -> str:
 
 def separate_selected(session: Session, open_comparison: OpenComparison) -> str:
     """Separate the sides of the row of the selected slices; returns what was done."""
-    from viewer.analysis.comparison.hand_pairs import keys_of_parts
-
     x, y = _selected_rows(session, open_comparison)
     chosen, rows = session.state.compared, x | y
     if chosen is None or len(rows) != 1:
@@ -394,7 +391,6 @@ def drifts_of(open_comparison: OpenComparison) -> tuple[OpenComparison, bool]:
 
 def compared(space: Workspace, arms: ComparedArms) -> OpenComparison:
     """Return a comparison with everything computed that the first picture needs."""
-    from viewer.analysis.comparison.levels import CALLS
     from viewer.view.open_comparison import OpenComparison
 
     open_comparison = OpenComparison(space, arms)

@@ -55,7 +55,7 @@ from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind, Trace
 from viewer.program.executables import Executable
 from viewer.program.program import Program
-from viewer.view import visible_ranges
+from viewer.view import after_edit, visible_ranges
 from viewer.view.clock_groups import ClockGroup, ClockGroups, clock_groups
 from viewer.view.history import History
 from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of
@@ -176,8 +176,6 @@ class Session(QObject):
 
     @Slot(object)
     def _show_edited(self, done: Edited) -> None:
-        from viewer.view import after_edit
-
         self.state = self.state.with_gaps({})
         self.history.without_gaps()
         first = done.edit.adds and not self.workspace.traces
@@ -216,8 +214,6 @@ class Session(QObject):
             self.change(self.state.on(clock), remember=False)
 
     def _rebuild(self, *, reset: bool) -> None:
-        from viewer.view import after_edit
-
         before = self.traces
         self._last_range_change = float("-inf")  # a longer burst is a step of its own
         if reset:
@@ -239,8 +235,6 @@ class Session(QObject):
         self, replaced: tuple[OpenFile, ...], before: Sequence[OpenTrace], edit: Edit
     ) -> None:
         """Show files that were read again; `before` are the earlier traces, as they ran."""
-        from viewer.view import after_edit
-
         self._show(self.state.inferences)
         state, self.history = after_edit.shown_again(
             after_edit.version_of(replaced, self.state, self.history, before),

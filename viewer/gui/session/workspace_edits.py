@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from viewer.analysis.links.coverage import coverage_of
 from viewer.gui.qt.background import Latest
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Trace
@@ -176,8 +177,6 @@ def work_out_view(
 
 def count_linked(open_trace: OpenTrace) -> None:
     """Compute the coverage of a trace, which several panels show; it is that of the file."""
-    from viewer.analysis.links.coverage import coverage_of
-
     if open_trace.trace is open_trace.file:
         coverage_of(open_trace.table)
 

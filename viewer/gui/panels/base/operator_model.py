@@ -14,6 +14,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Qt
 
 from viewer.analysis.cost.costs import CostRow
+from viewer.analysis.cost.source_costs import lines_text, source_place
 from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
@@ -208,8 +209,6 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
 
     facts: `set_facts` of the answer's trace.
     """
-    from viewer.analysis.cost.source_costs import source_place
-
     shown, table = answer.open_trace, answer.table
     program = shown.table.program
     if program is None:
@@ -264,8 +263,6 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
 
 def record_contents(program: Program) -> OperatorContents:
     """List all operators of a program that has no linked trace, without costs."""
-    from viewer.analysis.cost.source_costs import source_place
-
     method = Heading("Method", ColumnKind.TEXT, 110), lambda o: (o.method, o.method)
     handle = Heading("Handle", ColumnKind.NUMBER, 64), lambda o: _number(o.debug_handle)
     columns: RowColumns[Operator] = (
@@ -306,8 +303,6 @@ def name_parts(label: str) -> tuple[str, str]:
 
 def line_of(members: Sequence[Operator]) -> str:
     """Return the source lines of some operators, "52–53"."""
-    from viewer.analysis.cost.source_costs import lines_text
-
     sources = [m.source for m in members if m.source]
     return lines_text(s.line for s in sources) if sources else MISSING
 

@@ -11,7 +11,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from viewer.analysis.delegates.delegation import rounding_loss
+from viewer.analysis.links.delegate_clocks import clock_rate, native_ns_of
 from viewer.analysis.links.labels import run_label, series_names, track_name
+from viewer.analysis.memory.logged_allocations import allocation_text
+from viewer.analysis.statistics.selection import selection_statistics
 from viewer.codecs.json_values import sequence
 from viewer.model.figures import TimeScope, inferences_text, typical_text, whole_scope_text
 from viewer.model.inference_views import Inferences, series_of
@@ -112,8 +116,6 @@ def slice_figures(open_trace: OpenTrace, i: int) -> tuple[Figure, ...]:
     For a slice timed by a separate clock, return only that clock's duration and start; for one that
     holds a value, only that.
     """
-    from viewer.analysis.links.delegate_clocks import native_ns_of
-
     if holds_value(open_trace.trace.slices, i) and (value := open_trace.native(i)):
         return (Figure(*value, "value"),)
     measured_values = (
@@ -145,10 +147,6 @@ def slice_figures(open_trace: OpenTrace, i: int) -> tuple[Figure, ...]:
 
 def slice_rows(open_trace: OpenTrace, i: int) -> dict[str, str]:
     """Return what the file states about a slice, as title -> text."""
-    from viewer.analysis.delegates.delegation import rounding_loss
-    from viewer.analysis.links.delegate_clocks import clock_rate
-    from viewer.analysis.memory.logged_allocations import allocation_text
-
     trace, slices = open_trace.trace, open_trace.trace.slices
     key, keys = int(slices.key[i]), trace.keys
     rows: dict[str, str] = {}
@@ -377,8 +375,6 @@ class AreaFacts:
 
 def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
     """Count the slices in an area; the figures per name match the Selection panel's."""
-    from viewer.analysis.statistics.selection import selection_statistics
-
     busy: list[tuple[str, int]] = []
     for number, track in sorted(area.tracks):
         open_trace = traces[number]

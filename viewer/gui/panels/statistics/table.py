@@ -21,6 +21,7 @@ from viewer.analysis.comparison.levels import (
 )
 from viewer.analysis.statistics.group_keys import ARGUMENT, KEYS, argument_names
 from viewer.analysis.statistics.group_table import Group, GroupTable
+from viewer.analysis.statistics.npu_units import has_units
 from viewer.analysis.statistics.pivot import PivotTable, refused
 from viewer.gui.panels.base.operator_model import (
     OperatorContents,
@@ -124,8 +125,6 @@ class GroupChanges:
     @property
     def subtitle(self) -> str:
         """What the figures are."""
-        from viewer.analysis.statistics.npu_units import has_units
-
         text = self.compared.subtitle
         sessions = self.compared.arms[0].sessions
         is_overview = self.level == UNIT and any(has_units(s.table.trace) for s in sessions)

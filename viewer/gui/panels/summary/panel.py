@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QFrame, QScrollArea
 
+from viewer.analysis.summaries import summary_of
 from viewer.gui.panels.base.panel import PanelHost, Question, Sentence
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.summary.card import ModelCard, SummaryAnswer, SummaryCard
@@ -20,6 +21,8 @@ from viewer.gui.qt.accessibility import has_role
 from viewer.gui.session.feeds.feed import ProblemsFeed
 from viewer.model.figures import TimeScope
 from viewer.view.open_trace import OpenTrace
+from viewer.workspace.session_sets import session_sets, set_with
+from viewer.workspace.snapshot import shared_estimates
 from viewer.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -166,10 +169,6 @@ def _answer(
     links: tuple[Any, ...],
 ) -> SummaryAnswer:
     """links: what the sets depend on, with the paths of arms as the last one."""
-    from viewer.analysis.summaries import summary_of
-    from viewer.workspace.session_sets import session_sets, set_with
-    from viewer.workspace.snapshot import shared_estimates
-
     if sets is None:
         sets = session_sets(space, links[-1])
     sessions = set_with(sets, shown.file)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import Slot
 
 from viewer.analysis.search.query import Query, parse
-from viewer.analysis.search.search import refusal
+from viewer.analysis.search.search import SearchedTrace, refusal
 from viewer.arrays import Bools, Codes, Ints
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
@@ -22,10 +21,6 @@ from viewer.model.times import ticks_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef, ViewState
 from viewer.view.visible_ranges import with_margin
-
-if TYPE_CHECKING:
-    from viewer.analysis.search.search import SearchedTrace
-
 
 # Edits of the query closer together than this, in seconds, are one undo step.
 TYPING_BURST = 1.5
@@ -322,8 +317,6 @@ class Search(Feed[SearchQuestion, Hits]):
 
 def searched_trace(open_trace: OpenTrace) -> SearchedTrace:
     """Return a trace for the search."""
-    from viewer.analysis.search.search import SearchedTrace
-
     axis = open_trace.axis
     return SearchedTrace(
         open_trace.table,

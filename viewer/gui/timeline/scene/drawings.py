@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.analysis.torq.measured_actions import TrackPlans
+from viewer.analysis.torq.measured_actions import TrackPlans, plans_of_tracks, source_of
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.clocks import shared_clocks
@@ -74,8 +74,6 @@ class JobPlans(QObject):
 
         Traces with aligned or averaged inferences have no plans.
         """
-        from viewer.analysis.torq.measured_actions import source_of
-
         self._latest.cancel()
         self.tracks = {}
         traces = self._session.workspace.traces
@@ -102,7 +100,6 @@ class JobPlans(QObject):
 
 
 def _plans(space: Workspace) -> Tracks:
-    from viewer.analysis.torq.measured_actions import plans_of_tracks
     from viewer.workspace.snapshot import shared_estimates
 
     return plans_of_tracks(shared_estimates(space).plans, space.traces)

@@ -13,6 +13,7 @@ from PySide6.QtCore import QPoint
 
 from viewer.analysis.links.labels import describe_near, is_number, unlinked_text
 from viewer.analysis.links.link_table import Link, LinkState
+from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.analysis.torq.measured_actions import TrackPlans
 from viewer.gui.timeline.scene.drawings import job_of, measured_ns, ratio_of, rooms_of, zero_of
 from viewer.gui.timeline.scene.scene import Scene
@@ -298,8 +299,6 @@ def slice_lines(open_trace: OpenTrace, index: int, resolution_ns: float = 1) -> 
 
     resolution_ns: the ns per pixel of the view, by default whole ns.
     """
-    from viewer.analysis.memory.logged_allocations import allocation_text
-
     name, label, link = (
         open_trace.trace.name(index),
         open_trace.label(index),

@@ -31,7 +31,7 @@ from viewer.formats.column_cache import CACHE
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.choices import shown_clocks
-from viewer.gui.session.comparison import ComparisonFeed
+from viewer.gui.session.comparison import ComparisonFeed, row_of_selection
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
@@ -395,8 +395,6 @@ class ComparedMarks(QObject):
     changed = Signal()
 
     def __init__(self, session: Session) -> None:
-        from viewer.gui.session.comparison import ComparisonFeed
-
         super().__init__(session)
         self._session = session
         self._feed = ComparisonFeed.of(session)
@@ -537,8 +535,6 @@ class ComparedSlices(QObject):
         if open_comparison is None or session.state.inferences is not Inferences.AS_RUN:
             return ()
         if session.state.slice is not None:
-            from viewer.gui.session.comparison import row_of_selection
-
             row = row_of_selection(session, open_comparison)
             return () if row < 0 else (row,)
         if session.state.operators is not None:

@@ -18,6 +18,7 @@ from viewer.formats import formats
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
 from viewer.gui.session.choices import pair_files
+from viewer.gui.session.comparison import compare, compare_files
 from viewer.gui.session.session import Session
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.unsaved_work import CloseGuard
@@ -108,8 +109,6 @@ class Comparing(QObject):
 
     @Slot(object)
     def _compare(self, arms: ComparedArms) -> None:
-        from viewer.gui.session.comparison import compare
-
         compare(self._session, arms)
         self._docks.show_panel("compare")
 
@@ -181,8 +180,6 @@ class Comparing(QObject):
         self._reopened = None
 
     def _finish(self) -> None:
-        from viewer.gui.session.comparison import compare_files
-
         wanted, self._wanted = self._wanted, ()
         self._link(wanted)
         problem = compare_files(self._session, wanted)

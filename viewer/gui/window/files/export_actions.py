@@ -26,6 +26,7 @@ from viewer.codecs.reading import Cancelled, Progress
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.gui.panels.base.panel import ExportedFile, JobOf
 from viewer.gui.qt.background import GuiOwner, Latest
+from viewer.gui.session.feeds.derived import DerivedTracks
 from viewer.gui.session.file_jobs import Loader, Saver
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
@@ -190,8 +191,6 @@ class ExportActions(QObject):
 
         The report is made in the background, of the files as they are now.
         """
-        from viewer.gui.session.feeds.derived import DerivedTracks
-
         state, space = self._session.state, copy.copy(self._session.workspace)
         space.traces = list(space.traces)
         results = DerivedTracks.of(self._session).results

@@ -25,13 +25,13 @@ from viewer.codecs.file_bytes import stamp_of
 from viewer.codecs.reading import Cancelled, UnreadableFile
 from viewer.formats import JSON_TABLE, PLAIN_CSV, WHOLE, formats, open_file, share_text
 from viewer.formats.column_cache import CACHE
-from viewer.formats.table.stated_columns import Question
+from viewer.formats.table.stated_columns import Question, is_columns, parse_columns
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.command_table import CommandTable
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
 from viewer.gui.session.choices import add_substitution
 from viewer.gui.session.feeds.feed import ProblemsFeed
-from viewer.gui.session.file_jobs import Loader
+from viewer.gui.session.file_jobs import Loader, ReadingProgress
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.trace_rasters import keep_columns
 from viewer.gui.window.frame.shell import Shell
@@ -73,8 +73,6 @@ class TableColumns(QObject):
 
         message: why the file cannot be read without.
         """
-        from viewer.formats.table.stated_columns import is_columns
-
         remembered = self._settings.table_columns(question.layout.names)
         if remembered and is_columns(remembered) and self._tried.get(path) != remembered:
             self._tried[path] = remembered
@@ -134,7 +132,6 @@ class TableColumns(QObject):
 def _question(table: tuple[str, str]) -> tuple[str, Question]:
     """A path, and the question with what is known of its columns. Raises UnreadableFile."""
     from viewer.formats.table.column_roles import known_columns
-    from viewer.formats.table.stated_columns import Question, parse_columns
     from viewer.formats.zipped import table_layout
 
     path, columns = table
@@ -169,8 +166,6 @@ class FileOpener(QObject):
         table: CommandTable,
         shell: Shell,
     ) -> None:
-        from viewer.gui.session.file_jobs import ReadingProgress
-
         super().__init__(shell)
         self._session, self.loader, self._table = session, loader, table
         self._shell, self._status = shell, shell.status

@@ -20,6 +20,7 @@ from viewer.program.source_files import (
     Substitution,
     file_name,
     is_plain_file,
+    is_source_name,
     substitution_between,
 )
 
@@ -41,7 +42,6 @@ class SourcePaths(QObject):
     def locate(self, recorded_path: str) -> None:
         """Ask for the local copy of a recorded source; others are then found the same way."""
         from viewer.gui.window.dialogs.file_dialog import FileQuestion, PathKind
-        from viewer.program.source_files import is_source_name
 
         name = file_name(recorded_path)
         question = FileQuestion(
