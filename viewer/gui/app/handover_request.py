@@ -1,12 +1,8 @@
 """Hands the files of a second start to the running program, which lets the second start exit.
 
-One program runs per user and display. It listens on the socket at `place()`, which only this user
-can access, receives one `HandoverRequest` as a line of JSON, and answers `TAKEN`. If anything goes
-wrong, the second start continues as if no other program were running. This module does not import
-Qt, because that would take longer than the entire handover.
-
-The receiver does not trust the line: `decoded` returns None if it is too long, is not JSON of this
-form, or contains file paths that are not absolute paths on this machine.
+One program runs per user and display. If anything goes wrong, the second start continues as if no
+other program were running. This module does not import Qt, which takes longer than the entire
+handover. The receiver does not trust the line of JSON that it reads.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
 """What runs in the application: its windows, and what reaches them from outside.
 
-Each window has its own session, and closing one keeps the others open. The first window offers in a
-message to restore what a crash left. Second starts of the program by the same user on the same
-display send their files here.
-
 SIGINT (Ctrl+C in the terminal), SIGTERM and SIGHUP end the program in order. Python runs signal
 handlers only between two instructions of its own, and Qt's event loop may wait for minutes without
 one. So Python's C handler writes the number of the signal to a socket, and a notifier of the event

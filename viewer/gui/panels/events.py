@@ -1,9 +1,5 @@
 """The Events panel: duration statistics of each event over all inferences, as `opscope inspect`.
 
-The statistics always cover all inferences; an extra column shows the current inference. A click
-selects the longest slice of an event. The filter searches names, operators, event blocks and logged
-metadata.
-
 A trace can contain 200,000 distinct events. So rows are positions in the columns of the statistics,
 a filter searches each distinct text once, and a cell's text is created when it is painted.
 """

@@ -1,11 +1,8 @@
 """The Operators panel: one table for operators, groups and events, chosen in its *By* box.
 
-The costs of operators cover the selected range, an inference, or the whole trace. A profile without
-operators is listed by the names of its slices. If a program is open without a profile, the table
-lists the program's operators without costs.
-
-The box is that of the groups, with the costs of operators before their keys and events after them.
-Events without a time are a choice beside it.
+A profile without operators is listed by the names of its slices. A program without a profile is
+listed without costs. The box is that of the groups, with the costs of operators before their keys
+and events after them.
 """
 
 from __future__ import annotations

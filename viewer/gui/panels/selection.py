@@ -1,12 +1,9 @@
 """The Selection panel: statistics of the selected slices, or of all slices in the selected area.
 
-The slices are grouped by name, operator, module or thread. A click selects the slices of a group
-and keeps the table; a double click zooms to them. The summary states what is counted and what is
-left out.
-
-A selection can have as many groups as slices: a million. So rows are positions in columns, a filter
-searches each group once, and a cell's text is created when it is painted. Every duration has the
-unit that suits it; copies and exports have whole ns, and the file's ticks next to them.
+A click selects the slices of a group and keeps the table; a double click zooms to them. There can
+be as many groups as slices: a million. So rows are positions in columns, a filter searches each
+group once, and a cell's text is created when it is painted. Durations have the unit that suits
+them; copies and exports have whole ns, and the file's ticks next to them.
 """
 
 from __future__ import annotations

@@ -1,26 +1,21 @@
 """Roles and values of custom-painted widgets for assistive technology, and a frame for the focus.
 
-Qt assigns roles to its own controls only. It reports a widget that paints itself as "client" and a
-scroll area as "filler", which a screen reader cannot use. A class declares its role in one line,
-and returns what it currently shows from `accessible_value()`:
+Qt reports a widget that paints itself as "client" and a scroll area as "filler", which a screen
+reader cannot use. A class declares its role in one line, and returns what it shows:
 
     @has_role(QAccessible.Role.Chart)
     class TimelineView(...):
         def accessible_value(self) -> str: ...
 
 That text is also added to the description, because values in AT-SPI (Linux) are numbers only.
-Painted items inside a widget that can be reached by keyboard are QObjects with their own accessible
-interface: `has_accessible`.
+Painted items inside a widget that can be reached by keyboard are QObjects with `has_accessible`.
 
-Qt's cache keeps an accessible interface as long as its QObject, regardless of who deletes that.
-Tested with PySide6 6.8.3 and 6.11.3, using 300 widgets with five items each, deleted immediately or
-later, with and without garbage collection: no crashes and no wrong results. An interface of an
+Qt's cache keeps an accessible interface as long as its QObject, regardless of who deletes that:
+tested with PySide6 6.8.3 and 6.11.3, using 300 widgets with five items each. An interface of an
 object that is not a QObject would be owned by both Python and Qt, so there are none.
 
-After Tab, the focus is a frame around widgets that do not show it themselves. Buttons and fields
-have their own focus border (`viewer.gui.qt.theme.style_sheet`). A table, a card or the timeline has
-none, and a border would change its size, so the frame is drawn on top. It disappears as soon as the
-focus moves, and never appears after a click.
+After Tab, the focus is a frame on top of widgets that do not show it themselves, because a border
+would change their size. It disappears as soon as the focus moves, and never appears after a click.
 """
 
 from __future__ import annotations

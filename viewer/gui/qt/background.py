@@ -1,12 +1,7 @@
 """Work off the GUI thread: only the latest query of a visible panel is answered.
 
-A panel submits a new query at each change of the view. Its previous query is dropped if it has not
-started; otherwise its answer is discarded. Meanwhile the panel keeps its old numbers, and grays
-them out once `late` is emitted.
-
 Questions about a whole trace are asked `in_turn`: one at a time, those of visible panels first.
 Several at once would each hold what they need for all slices, and make a frame wait for the GIL.
-For ten million slices, one panel may need a gigabyte, so a panel asks only when it is visible.
 
 A worker must never hold the last reference to a QObject: it would be destroyed on the wrong thread,
 which ends the process. So workers know their owner only by a weak reference, `GuiOwner`, and one

@@ -5,9 +5,6 @@ the start to the first frame, for one class. Here its package exists first witho
 the module of that class is imported from it. The first use of anything else of the package, such as
 `pyqtgraph.PlotItem`, executes its contents.
 
-Wheels report eighths of a degree, and high-resolution wheels report fractions of a notch. Touchpads
-also report px. Some platforms turn the wheel sideways while Alt is held; that is undone here.
-
 The hover tip is a child of the window instead of the canvas, which often has few rows, and it is
 transparent to the mouse. Qt's own tooltip has a delay, is a separate window, and interprets names
 as markup.

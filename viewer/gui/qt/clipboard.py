@@ -1,12 +1,8 @@
 """Copies rows and pictures to the clipboard, and saves pictures as PNG and SVG files.
 
-Rows of tables are copied by `widgets.tables.copy_tsv`, as text, Markdown or JSON. Tables give
-tab-separated text with headings in its first line; times are in ns without digit grouping. The
-first window imports this module, so nothing in it may need numpy.
-
-Pictures are drawn in any thread. QSvgGenerator writes control characters as they are. XML forbids
-them, so no browser would open the picture of a file with such a name in it: `well_formed` replaces
-them.
+The first window imports this module, so nothing in it may need numpy. Pictures are drawn in any
+thread. QSvgGenerator writes control characters as they are. XML forbids them, so no browser would
+open the picture of a file with such a name in it: `well_formed` replaces them.
 """
 
 from __future__ import annotations

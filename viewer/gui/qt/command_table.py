@@ -1,12 +1,8 @@
 """Commands: name, keys, precondition and function, each in one place; their keys and their search.
 
-Menus, toolbar, command palette and the list of shortcuts are built from these records. The keys of
-a record are defaults; the table knows the current keys, as the user can change them. Standard keys
-have an additional fallback text, because some platforms leave them undefined.
-
-A key is a text such as "Ctrl+Shift+P", one key with modifiers, as QKeySequence writes it on every
-platform. The user's keys come from a file that is not trusted: entries that are not keys, belong to
-unknown commands or are duplicates are ignored.
+Menus, toolbar, command palette and the list of shortcuts are built from these records. A key is a
+text such as "Ctrl+Shift+P", as QKeySequence writes it on every platform. Standard keys have a
+fallback text, because some platforms leave them undefined.
 
 In a search, every typed word must match: its letters occur in the name in order, possibly with
 others in between. Consecutive letters and letters at the start of a word score higher, so "zi"

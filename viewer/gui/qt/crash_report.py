@@ -5,20 +5,12 @@ silently if it occurs in a Qt override that was called from another Python overr
 override in this program is decorated with `guard`; tests/gui/qt/test_crash_report.py fails if one
 is not.
 
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None: ...
-
-    @guard(0)
-    def rowCount(self, parent: QModelIndex) -> int: ...
-
-`install(owner, ...)` handles uncaught exceptions of all threads. Each place in the code is reported
-once per process, and dialogs are at least 10 seconds apart; every report is printed to stderr. The
-copied text contains no names of the user's files unless the user opts in.
+Dialogs are at least 10 seconds apart; every report is printed to stderr. The copied text contains
+no names of the user's files unless the user opts in.
 
 Crashes that end the process are logged by Python's fault handler in `faults.log` in the settings
-folder. Each start appends a line with versions, which identifies the start that a fault belongs to.
-At the next start, the file is cut to its last 32 kB. It contains functions and lines of the
-program, and no profile data.
+folder, without profile data. Each start appends a line with versions, which identifies the start
+that a fault belongs to, and cuts the file to its last 32 kB.
 """
 
 from __future__ import annotations

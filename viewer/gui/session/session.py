@@ -1,27 +1,9 @@
 """The state of a window: what is open, what is visible, what is selected, and the history.
 
 Timeline and panels know the session but not one another. The view is one immutable `ViewState`; all
-changes to it are made here, can be undone, and are announced by signals:
-
-* `workspace_changed`: files, links or their order changed; anything may differ. For large traces,
-  `about_to_change` comes one event loop turn earlier, for slow work that does not depend on them.
-* `range_changed`: the visible range of a clock group changed. `range_jumped` comes just before it,
-  with the previous view, unless the user moved the range directly. `clock_activated`: another clock
-  group is active. `strips_changed`: the arrangement of their strips, or how they are tied.
-* `tracks_changed`: the visible tracks or their order. `coloring_changed`: the color scheme or the
-  highlighted class. `bookmarks_changed`: bookmarks or the measurement. `query_changed`: the query,
-  or whether only hits are shown. `ruler_changed`: the unit of the ruler. `compared`: other arms.
-  `derived_changed`: other queries are drawn as tracks.
-* `selection_changed`: the selected slices, operators or area. `run_picked`: the inference that
-  costs are computed for.
-* `sources_changed`: the folders searched for the sources that programs name. `source_requested`:
-  a line of a recorded source file is to be shown.
-* `files_added`: files were opened; comes after `workspace_changed`, with a message for each given
-  choice that cannot be applied. `files_replaced`: open files were read again, or undo or redo
-  brought other contents of them back; with their paths, and "reload", "undo" or "redo".
-
-Changes of open files, links or the inference view are computed on a copy of the workspace, off the
-GUI thread if the traces are large. Until the copy is ready, everything stays as it was.
+changes to it are made here, can be undone, and are announced by signals. Changes of open files,
+links or the inference view are computed on a copy of the workspace, off the GUI thread if the
+traces are large. Until the copy is ready, everything stays as it was.
 
 Times are ns on the axis of a clock group; files that share a clock are in one group, whose axis
 starts at 0 with the earliest of them. `state.t0` and `t1` are the range of the active group.
@@ -80,26 +62,26 @@ class Session(QObject):
     which may run in a thread.
     """
 
-    about_to_change = Signal()
-    workspace_changed = Signal()
-    files_added = Signal(object)  # messages: list[str]
-    files_replaced = Signal(object, str)  # paths: list[str]
-    range_jumped = Signal(object)  # the previous ViewState
+    about_to_change = Signal()  # for slow work: a turn before `workspace_changed`, for large traces
+    workspace_changed = Signal()  # files, links or their order; anything may differ
+    files_added = Signal(object)  # after `workspace_changed`; choices not applied: list[str]
+    files_replaced = Signal(object, str)  # paths: list[str]; "reload", "undo" or "redo"
+    range_jumped = Signal(object)  # unless moved by hand; the previous ViewState
     range_changed = Signal()
     clock_activated = Signal()
-    strips_changed = Signal()
-    tracks_changed = Signal()
-    coloring_changed = Signal()
-    bookmarks_changed = Signal()
-    query_changed = Signal()
+    strips_changed = Signal()  # their arrangement, or how they are tied
+    tracks_changed = Signal()  # the visible ones, or their order
+    coloring_changed = Signal()  # the scheme, or the highlighted class
+    bookmarks_changed = Signal()  # or the measurement
+    query_changed = Signal()  # or whether only hits are shown
     ruler_changed = Signal()
-    compared = Signal()
-    derived_changed = Signal()
+    compared = Signal()  # other arms
+    derived_changed = Signal()  # other queries are drawn as tracks
     selection_changed = Signal()
-    run_picked = Signal()
+    run_picked = Signal()  # the inference that costs are computed for
     history_changed = Signal()
     columns_remembered = Signal()  # `workspace.choices.remembered` changed
-    sources_changed = Signal()
+    sources_changed = Signal()  # the folders searched for the sources that programs name
     source_requested = Signal(str, int)  # recorded path, line
     revealed = Signal(object)  # a SliceRef to scroll into view
     file_fitted = Signal(int)  # number of the trace that is now shown from start to end

@@ -1,12 +1,10 @@
 """The legend: a bar below the rows with the classes of the color scheme, most time first.
 
 Each class is a button with its swatch, title and share of the time of the picked inference, or of
-all files of the active clock; the headers column shows which. Files without the scheme's attribute
-are colored by name, and their classes follow the others after a label. A click highlights the
-slices of a class and dims all others; another click ends that. Nothing is ever hidden. Durations
-are shown as a ramp with the duration at which each step starts. The bar covers no slices, and
-classes that do not fit are in the menu of its last button. At its right end are the kinds of times
-of the open files, if not all of them are measured.
+all files of the active clock. Files without the scheme's attribute are colored by name, and their
+classes follow the others after a label. A click highlights the slices of a class and dims all
+others. Classes that do not fit are in the menu of the last button. At the right end are the kinds
+of times of the open files, if not all of them are measured.
 """
 
 from __future__ import annotations

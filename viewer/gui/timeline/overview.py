@@ -1,13 +1,9 @@
 """Where the view is: the overview of all times above, and the map of all tracks at the side.
 
-The overview has a bar for each inference, two lanes, and a window for the visible range. Dragging
-inside the window moves it, and dragging an edge resizes it. Clicking elsewhere moves the window
-there, and clicking an inference picks it.
-
-The lines of the map are the rows from top to bottom, over the whole time axis; a frame marks those
-in view. A click or a drag scrolls there. It is shown if there are many tracks. Its pixels are made
-once for a layout and its colors: a row per pixel line, so that they cost the same for any number
-of tracks.
+The overview has a bar for each inference, two lanes, and a window for the visible range. Clicking
+outside of the window moves it there, and clicking an inference picks it. The lines of the map are
+the rows from top to bottom, over the whole time axis. Its pixels are made once for a layout and its
+colors: a row per pixel line, so that they cost the same for any number of tracks.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """The canvas of the timeline: mouse, wheel and keyboard input, held keys, and the visible range.
 
-It uses three coordinate spaces. *Time* is in whole ns of the axis of the strip's clock; the session
-stores the visible range. *Columns* are pixels of the canvas; only `XMap` converts between time and
-columns. *Lines* are pixels of the content, which the scene scrolls. Frames are painted on the
-viewport itself: an item of a graphics scene takes longer, and its floats hold ns only near zero.
+It uses three coordinate spaces. *Time* is in whole ns of the axis of the strip's clock. *Columns*
+are pixels of the canvas; only `XMap` converts between time and columns. *Lines* are pixels of the
+content, which the scene scrolls. Frames are painted on the viewport itself: an item of a graphics
+scene takes longer, and its floats hold ns only near zero.
 
-A held key zooms, pans or scrolls faster and faster. Its first step is immediate. After that, the
-distance depends only on how long it is held, not on the number of events or frames. `traveled`
-gives the speed of Perfetto's timeline, integrated: 8 px or 0.8 % per frame at first, and as much
-again every 50 ms. Perfetto continues after the release; that is omitted here, because the view
-would lag behind the hand.
+A held key zooms, pans or scrolls faster and faster. The distance depends only on how long it is
+held, not on the number of events or frames. `traveled` gives the speed of Perfetto's timeline,
+integrated: 8 px or 0.8 % per frame at first, and as much again every 50 ms. Perfetto continues
+after the release; that is omitted here, because the view would lag behind the hand.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """What a panel is: what it asks of a window, its page, and the answers that it shows.
 
-A panel shows the session that it is given, changes it through `viewer.gui.session`, and asks its
-`PanelHost` for what only a window can do. The window asks a panel for what `Panel` has. A
-`PagePanel` shows its page, or a sentence with at most one button in its place.
-
-An `AnswerPanel` shows the answer to one background question: a subclass implements `question`,
-`show_answer` and `empty_state`. The panel answers a small question synchronously. It sends a large
-one to a worker thread, as soon as the panel is visible. While the answer is stale, the page is
-painted faint.
+The window asks a panel for what `Panel` has; a panel asks its `PanelHost` for what only a window
+can do. A small question is answered synchronously, a large one in a thread, as soon as the panel is
+visible. While the answer is stale, the page is painted faint.
 """
 
 from __future__ import annotations

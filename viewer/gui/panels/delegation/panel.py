@@ -1,12 +1,8 @@
 """The Delegation panel: what delegates ran, what was not delegated, and slices without a link.
 
-It follows the current profile and its current inference or selected range. A click selects the
-calls of a delegate, the slices of an operator, or those without a link for one reason; a double
-click zooms to them. Without a profile the panel shows how an ETRecord was lowered. While two arms
-are compared, it shows what changed between them.
-
-Its sections are stacked under shared columns; sorting and filtering work within each section. A
-reason is one row across all columns: its number of slices, and below that how to fix it.
+A click selects the calls of a delegate, the slices of an operator, or those without a link for one
+reason; a double click zooms to them. Without a profile the panel shows how an ETRecord was lowered.
+Its sections are stacked under shared columns; sorting and filtering work within each section.
 """
 
 from __future__ import annotations

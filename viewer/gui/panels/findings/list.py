@@ -1,12 +1,8 @@
 """List widget of the findings: its rows, how they are painted, its mouse and its keys.
 
-Findings come by rank, then the other checks, collapsed to two lines. A finding is its action, the
-numbers behind it, and its gain. Rules are not part of the texts: every row has an info mark for its
-rule. A row is as tall as its wrapped texts. The gain is on the right; its bar is below the texts,
-as wide as the row. The severity is a shape: a filled triangle, a filled diamond or an empty circle.
-
-A click or Enter on a finding chooses it; on a group of checks, it expands or collapses the group. A
-click on a row's info mark, or Space, shows the row's rule; so does the mouse over the mark.
+Findings come by rank, then the other checks, collapsed to two lines. A row is as tall as its
+wrapped texts; its info mark has its rule. The bar of the gain is as wide as the row. The severity
+is a shape: a filled triangle, a filled diamond or an empty circle.
 """
 
 from __future__ import annotations

@@ -5,10 +5,8 @@ A new measure needs a member of `MeasureKind`, a function here that returns its 
 operators is never divided: it counts for the innermost group that has all of them, and for all
 groups around it. Every group with some of them, but not all, shares it, and so do the operators.
 
-Of changes, what is proven to be slower or faster has a step of its color, by the size of the change
-from 0 to the largest proven one. Everything else is gray: what did not change, and what is
-inconclusive. A node of a group, such as the operators of a delegate call, shows the change of the
-whole group.
+Of changes, only what is proven has a color, by its size in steps; everything else is gray. A node
+of a group, such as the operators of a delegate call, shows the change of the whole group.
 """
 
 from __future__ import annotations

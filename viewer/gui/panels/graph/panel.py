@@ -1,12 +1,8 @@
 """The Graph panel: the whole model, or the neighborhood of the selected operator.
 
-The whole model is shown first, unless it is large. Both are colored by cost, memory, size or error,
-or by the change while two arms are compared.
-
-The panel follows the selection: a slice with its operators, operators, or a delegate call. A click
-in the graph only highlights the operator, so that nothing moves under the mouse. A double click or
-Enter centers the graph on an operator, and Back (Alt+Left) returns. The graph is computed when the
-panel is visible, in a worker thread if it is large; the old picture stays until then.
+The whole model is shown first, unless it is large. The panel follows the selection, but a click in
+the graph only highlights the operator, so that nothing moves under the mouse. A double click or
+Enter centers the graph on an operator, and Back (Alt+Left) returns.
 """
 
 from __future__ import annotations

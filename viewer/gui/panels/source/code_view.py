@@ -1,11 +1,9 @@
 """A source code view with a gutter, and what stands there: times of lines or their changes.
 
-Each line is one row. Every row has the same height, so the gutter computes positions arithmetically
-and paints only the visible rows. Errors replace times while slices are colored by error.
-
-While two arms are compared, a line sums the operators on it, and has a verdict of its own. The
-comparison by line is computed off the GUI thread if it is large. Time that several lines share, in
-one arm or through the calls of the other, is never divided: it has brackets and one change.
+Every row has the same height, so the gutter computes positions arithmetically and paints only the
+visible rows. While two arms are compared, a line sums the operators on it, and has a verdict of its
+own. Time that several lines share, in one arm or through the calls of the other, is never divided:
+it has brackets and one change.
 """
 
 from __future__ import annotations

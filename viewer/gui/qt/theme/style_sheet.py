@@ -1,9 +1,8 @@
 """The colors of the window as named tokens, and the style sheet built from them.
 
-There are two sets of tokens, `DARK` and `LIGHT`. Hues are reserved for slices and for marking the
-current or clickable item; all else is gray. Lowest contrast against canvas, panel and chrome: text1
->= 12.5, text2 >= 6.3, text3 >= 4.7, accent >= 4.9. The colors of slices are in
-`viewer.render.palette`.
+Hues are reserved for slices and for marking the current or clickable item; all else is gray. Lowest
+contrast against canvas, panel and chrome: text1 >= 12.5, text2 >= 6.3, text3 >= 4.7, accent >= 4.9.
+The colors of slices are in `viewer.render.palette`.
 
 Besides standard widgets, the sheet styles these properties, each set once with `setProperty`:
 

@@ -1,15 +1,12 @@
 """The look of the application: color tokens, fonts by role, icons, and light or dark mode.
 
-`Theme(app)` sets the Fusion style and a palette, and `apply_to` gives a window the style sheet
-built from the tokens. It emits `changed` when switching between light and dark. Widgets that paint
-themselves use its `color`, `font`, `px` and `icon`, and repaint on `changed`. It sets its own
-palettes because QStyleHints.setColorScheme does nothing on plain X11 and offscreen. All sizes are
-in px for a 13 px system font, and scale up with larger fonts. Widgets take their sizes from the
-size of fonts, one of `FONT_SIZES`, when they are made, so windows are made anew on `resized`.
+Widgets that paint themselves use `color`, `font`, `px` and `icon` of `Theme`, and repaint on
+`changed`. It sets its own palettes because QStyleHints.setColorScheme does nothing on plain X11 and
+offscreen. All sizes are in px for a 13 px system font, and scale up with larger fonts. Widgets take
+their sizes from the size of fonts when they are made, so windows are made anew on `resized`.
 
-Fonts are Inter for the window and JetBrains Mono for code, both from `resources/fonts`. A font that
-cannot be loaded is replaced by the system's. Every weight is a file of its own, because Qt on Linux
-draws a variable font in its default weight only.
+Fonts are Inter for the window and JetBrains Mono for code. Every weight is a file of its own,
+because Qt on Linux draws a variable font in its default weight only.
 
 Laying a text out and measuring it takes several times as long as drawing it, and parts that repaint
 in every frame show mostly the same texts as before: `PreparedTexts` keeps them.

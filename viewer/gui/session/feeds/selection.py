@@ -1,12 +1,9 @@
 """The flows of the selected slice, and the statistics of all selected slices, each computed once.
 
-Timeline, Details panel and keyboard commands follow the same flows. The first query on a large
-trace, or an operator with thousands of consumers, is computed in a thread. A step forward selects
-the first consumer of the selected slice's result; a step back selects the last producer of its
-inputs. If there are several, `sibling` selects another one.
-
-Statistics keep their subject when the user then selects a single slice in it, or slices picked in
-the panel's own table; otherwise selecting a row would replace the table.
+Timeline, Details panel and keyboard commands follow the same flows. A step forward selects the
+first consumer of the selected slice's result; a step back selects the last producer of its inputs.
+If there are several, `sibling` selects another one. Statistics keep their subject when the user
+then selects a slice in it; otherwise selecting a row would replace the table.
 """
 
 from __future__ import annotations

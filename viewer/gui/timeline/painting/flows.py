@@ -3,11 +3,8 @@
 Inputs are dashed lines with open heads and outputs are solid lines with filled heads, so that color
 is not the only difference. A halo in canvas color keeps lines visible on any slice. If an end is
 out of view, or in a collapsed or hidden process or track, a chip with its name marks where the line
-leaves; clicking it goes to that slice. Chips avoid labels, and never cover that of the selected
-slice.
-
-At most `MOST_DRAWN` arrows are drawn per direction, the nearest in time first. A note on the canvas
-states how many are missing.
+leaves; clicking it goes to that slice. At most `MOST_DRAWN` arrows are drawn per direction, the
+nearest in time first.
 """
 
 from __future__ import annotations

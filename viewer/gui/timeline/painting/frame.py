@@ -1,13 +1,7 @@
 """Paints one frame of the timeline: rows as one image, then labels, marks and outlines on top.
 
-The image comes from the raster, at a cost per pixel. The cost of everything painted on top is
-limited by the available space: a label needs 15 px of its row, a mark its own column. No cost here
-depends on the number of slices in a trace.
-
-The frame without the mouse is kept, so that a move of the mouse repaints only what it changes: it
-is painted once more when the mouse moves for the first time after a change. From then on, each move
-copies the places that the mouse leaves from it, and paints what it adds to new ones. All that a
-whole repaint shows is the same: the mouse adds its own over the rest.
+The cost of the image is per pixel; that of everything on top is limited by the available space: a
+label needs 15 px of its row, a mark its own column. No cost here depends on the number of slices.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
 """Paints what is written on slices: labels, durations, the operators of shared slices, stripes.
 
 A label needs `LABEL_WIDTH` px of its row, so the cost of a frame does not depend on the number of
-slices. Every slice keeps its full name in the tip and in the panels. Zero-length slices have a name
-only below the mouse or if selected; the others have at most a count.
-
-Texts that are painted often are kept as pictures: copying one takes a third of writing it. A
-picture has the same pixels as the text, up to 1 of 255. Qt places text in 64ths of a device pixel,
-and cuts off the rest; a picture is of one such place, and is copied to whole device pixels. Making
-a picture takes longer, so texts are written until they were painted often. Where text has the
-colors of subpixels, or the painter makes vectors, all texts are written.
+slices. Texts that are painted often are kept as pictures: copying one takes a third of writing it.
+A picture has the same pixels as the text, up to 1 of 255. Qt places text in 64ths of a device
+pixel, and cuts off the rest; a picture is of one such place, and is copied to whole device pixels.
+Making a picture takes longer, so texts are written until they were painted often. Where text has
+the colors of subpixels, or the painter makes vectors, all texts are written.
 """
 
 from __future__ import annotations

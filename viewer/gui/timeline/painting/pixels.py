@@ -4,16 +4,11 @@ A window's backing store is an image in memory on all desktop systems. Rows that
 are not copied again: at 4K the copy of an image takes as long as filling it. Everything that a
 painter would do to an image is checked before: its scale, its place, its clip, its opacity.
 
-Stamps are rings around selected slices, allocations, and marks of a comparison. Their cost depends
-on pixels only. A ring is drawn inside its slice with a line of canvas color between ring and fill,
-which makes it visible on every color. Slices that share pixels get a single ring. Zero-length
-slices get a diamond in the ring color that is larger than normal ones.
-
-The lower right corner of a slice is cut off if memory was allocated after it and before the next
-event of its block. When exactly is not logged.
-
-A slice that changed has a bar in the color of its verdict: below it in arm A, and above it in arm
-B, so that the bars of a pair face each other. A slice that only one arm has is hatched.
+A ring is drawn inside its slice with a line of canvas color between ring and fill, which makes it
+visible on every color. Zero-length slices get a diamond. The lower right corner of a slice is cut
+off if memory was allocated after it and before the next event of its block: when exactly is not
+logged. A slice that changed has a bar below it in arm A, and above it in arm B, so that the bars of
+a pair face each other. A slice that only one arm has is hatched.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
 """What the strips of all clocks share: rasters of all traces in the current colors, plans of jobs.
 
-A trace is drawn in one strip only, but colors, highlighted operators, selected slices and search
-hits are computed for all of them at once.
-
-For up to 20,000 slices, colors and highlighted slices are computed immediately. Above that it
-happens in a thread: for ten million slices, colors take 1 s and highlighted slices 0.5 s. Old
-colors stay until the new ones are ready. While highlighted slices are computed, all slices are
-dimmed, because the previous raster is wrong. Palettes are cached by scheme and do not depend on the
-theme, so switching the theme computes nothing.
-
-The plan of a measured NSS job starts where its job starts and has the time scale of the job.
+For up to 20,000 slices, colors and highlighted slices are computed immediately, above that in a
+thread: for ten million slices, colors take 1 s and highlighted slices 0.5 s. Old colors stay until
+the new ones are ready. While highlighted slices are computed, all slices are dimmed, because the
+previous raster is wrong. The plan of a measured NSS job starts where its job starts and has the
+time scale of the job.
 """
 
 from __future__ import annotations

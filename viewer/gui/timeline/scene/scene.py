@@ -1,12 +1,8 @@
 """The state shared by headers, canvas, ruler and overview of one strip: layout, scroll, time range.
 
-A strip shows the traces of one clock group. Each of those widgets draws from the scene and knows
-none of the others. The scene listens to the session, so that a change of selection or collapsed
-tracks is processed once. Rasters are in `Drawings`, which all strips share.
-
-Jumps of the time range are animated, so that the eye can follow. The session's range changes
-immediately; only what is drawn moves gradually. New input interrupts the animation: it starts from
-the final range, and animations are never queued.
+Each of those widgets draws from the scene and knows none of the others. Jumps of the time range are
+animated, so that the eye can follow. The session's range changes immediately; only what is drawn
+moves gradually. New input interrupts the animation: it starts from the final range.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
 """Rasters of one open trace: its slices, search hits, and what stands out in a comparison.
 
 Rasters do not depend on the theme: light and dark, dimming and hits only change the color table.
-Subsets of more than 20,000 slices are found in a thread.
+Subsets of more than 20,000 slices are found in a thread. Each search hit has a bar on its upper
+edge, at least three pixels wide, with a line of canvas color below it, so that it is visible on any
+fill. Zero-length hits are larger diamonds.
 
-Each search hit has a bar in the hit color on its upper edge, with a line of canvas color below it,
-so that it is visible on any fill. The bar is at least three pixels wide at any zoom. Zero-length
-hits are larger diamonds. The overview has a tick for each pixel column in which hits start.
-
-While two arms are compared, slices have bars where a row changed, and marks if only one arm has
-them. What is not about the comparison is dimmed: with nothing selected, all but the slices of rows
-that are proven to have changed and those that only one arm has; if nothing changed, nothing is
-dimmed. A selected slice makes those of its row stand out in both arms. Only traces whose strips are
-shown count. Until the slices of a new selection are found, what stood out before does.
+While two arms are compared, what is not about the comparison is dimmed: with nothing selected, all
+but the slices of rows that are proven to have changed and those that only one arm has; if nothing
+changed, nothing is dimmed. A selected slice makes those of its row stand out in both arms. Only
+traces whose strips are shown count.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """The window's exports: each asks for a file, writes it in the background, and reports the result.
 
-Perfetto traces have their own dialog; tables and images only need a file dialog. Only one file is
-written at a time. All background reading and writing can be canceled together.
-
-File > Open in Perfetto UI writes the trace, opens the UI in the browser, and cleans up. This is the
-only function that uses the network, and only on request: the browser loads the UI's page, which
-reads the trace back from this machine (`perfetto_server`). The trace itself stays on this machine.
-If that does not work, a message shows why and offers to save the file. The server's module is
-imported on demand, because that takes 40 ms.
+File > Open in Perfetto UI is the only function that uses the network, and only on request: the
+browser loads the UI's page, which reads the trace back from this machine (`perfetto_server`). The
+trace itself stays on this machine. If that does not work, a message shows why and offers to save
+the file. The server's module is imported on demand, because that takes 40 ms.
 """
 
 from __future__ import annotations

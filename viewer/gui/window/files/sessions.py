@@ -1,12 +1,8 @@
 """Saves and restores sessions, and watches open files for changes.
 
-* *Save session* writes the inputs, choices and current view (`viewer.view.sessions.session_file`).
-* Opening a session file replaces what is open. Inputs that were moved are searched next to it and
-  by their hash; then the user is asked. Missing inputs are reported.
-* When an input changes on disk, the user can reload it, and the view stays.
-* What is closed or replaced can be kept (`viewer.view.sessions.recent_sessions`) and restored
-  later, even if it was not saved. `viewer.gui.window.files.unsaved_work` does that, and asks the
-  user if needed.
+Opening a session file replaces what is open. Inputs that were moved are searched next to it and by
+their hash; then the user is asked. When an input changes on disk, the user can reload it, and the
+view stays. What is closed or replaced is kept and can be restored, even if it was not saved.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Protects work from being lost: saves the session while it is open, and asks before closing.
 
 A new or changed bookmark and newly opened files are saved at once, at most once a second; other
-changes, such as the visible range, within 10 seconds. The GUI thread only takes a snapshot; a
-thread encodes and writes it. Nothing is saved while nothing changes or nothing is open.
-
-Whatever is closed is kept as the last session without asking, and Close all can be undone. The user
-is only asked if that is not enough: if their session file lacks later changes, or the session
+changes, such as the visible range, within 10 seconds. The GUI thread only takes a snapshot. The
+user is only asked if that is not enough: if their session file lacks later changes, or the session
 cannot be kept.
 """
 

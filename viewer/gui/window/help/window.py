@@ -1,11 +1,7 @@
 """The help window: a list of pages next to the current page.
 
-It is not modal and can stay open during work. Pages come from `viewer.gui.window.help.pages`, with
-the current shortcuts of their commands. Links lead to other pages only, and nothing is fetched from
-a network.
-
-Pages name pictures relative to their own folder, `pictures/timeline.png`. They are scaled down
-smoothly for the screen's resolution, because a text document would scale them without smoothing.
+It is not modal. Links lead to other pages only, and nothing is fetched from a network. Pictures are
+scaled down smoothly for the screen's resolution, which a text document would do without smoothing.
 """
 
 from __future__ import annotations
