@@ -284,7 +284,6 @@ def _share(value: object) -> Fraction:
 
 
 def _columns(value: object) -> str:
-    """What the columns of a plain CSV are."""
     from viewer.formats.table.stated_columns import parse_columns
 
     parse_columns(_text(value))

@@ -161,10 +161,7 @@ class Windows(QObject):
 
     @Slot()
     def keep_sessions(self) -> None:
-        """Make what is open in each window a recent session; the windows stay open.
-
-        Called when the desktop session ends, which it may still cancel.
-        """
+        """Make what is open in each window a recent session, as the desktop session ends."""
         for window in self.all:
             window.keep_session()
 
@@ -211,10 +208,7 @@ class Windows(QObject):
             QTimer.singleShot(0, self.quit)
 
     def _place(self, window: QWidget, widget: QWidget) -> None:
-        """Place `window` slightly below and to the right of `widget`, shrunk to fit the screen.
-
-        If less than `_LEAST` would fit there, place it in the screen's top left corner.
-        """
+        """Place `window` below and right of `widget`; without room there, at the top left."""
         available = widget.screen().availableGeometry()
         corner = widget.pos() + _STEP
         space = QSize(available.right() - corner.x(), available.bottom() - corner.y())

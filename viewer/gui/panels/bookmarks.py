@@ -133,7 +133,6 @@ class BookmarksPanel(PagePanel):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the session's bookmarks, and highlight the current one."""
         before, rows = self.model.contents, rows_of(self._session)
         if rows != before:
             # A reset would close the editor that has just written a text.

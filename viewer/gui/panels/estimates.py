@@ -71,12 +71,10 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
         self.refresh()
 
     def question(self) -> Question | None:
-        """Return the question that compares the open files."""
         space = copy(self._session.workspace)
         return Question(_answer, (space,), sum(len(trace.slices) for trace in space.traces))
 
     def show_answer(self, answer: EstimatesAnswer) -> None:
-        """Show the comparison."""
         self._show()
 
     @Slot()

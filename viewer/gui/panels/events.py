@@ -170,14 +170,12 @@ def _distinct_labels(table: LinkTable, labels: Sequence[str]) -> list[str]:
 
 
 def _ranks(texts: Sequence[str]) -> Ints:
-    """Return the rank of each text in sorted order."""
     rank = np.empty(len(texts), np.int64)
     rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
     return rank
 
 
 def _holds(event_rows: EventRows, word: str) -> Bools:
-    """Return which rows contain a word in one of their texts."""
     hit = np.zeros(len(event_rows.found), np.bool_)
     for codes, texts in event_rows.texts:
         hit |= np.array([word in text for text in texts], np.bool_)[codes]
@@ -226,7 +224,6 @@ def _duration(
     tone: str = "text2",
     **rest: Any,
 ) -> PanelColumn[EventRows]:
-    """Return the column of a duration in ticks."""
     return PanelColumn(
         title,
         ColumnKind.TIME,
@@ -314,7 +311,6 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         self.refresh()
 
     def question(self) -> Question | None:
-        """Return the question for the statistics over all inferences and in the current one."""
         self._of = open_trace, scope = self.current_scope()
         if open_trace is None:
             return None
@@ -324,7 +320,6 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         return Question(_answer, (open_trace, run, event_rows), size, stays=event_rows is not None)
 
     def empty_state(self) -> Sentence:
-        """Return the sentence shown without a profile."""
         return Sentence(NOTHING)
 
     def clear_page(self) -> None:
@@ -332,7 +327,6 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         self.model.clear()
 
     def show_answer(self, answer: EventsAnswer) -> None:
-        """Show the statistics."""
         open_trace, statistics = answer.shown, answer.rows.found
         if not len(statistics):
             self.show_sentence(NO_EVENTS)

@@ -184,11 +184,9 @@ class HandleMapModel(OperatorModel):
         return [self.maps.rows[row.group] for row in self.rows]
 
     def listed(self, contents: OperatorContents) -> Ints:
-        """Return the rows with the chosen status."""
         return np.flatnonzero([self._show.has(self.maps.rows[row.group]) for row in contents.rows])
 
     def holds(self, contents: OperatorContents, word: str) -> Bools:
-        """Return the rows with a word in their name, cells or identifier."""
         matches = (
             word in " ".join((r.name, *r.texts, self.maps.rows[r.group].identifier)).lower()
             for r in contents.rows
@@ -273,7 +271,6 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         return None if self.answer is None else self.answer.shown
 
     def question(self) -> Question | None:
-        """Return the question for registered and logged identifiers and their time."""
         self._of = open_trace, scope = self.current_scope()
         if open_trace is None:
             return None
@@ -287,7 +284,6 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         )
 
     def show_answer(self, answer: HandleMapAnswer) -> None:
-        """Show the handle maps of a profile."""
         self._color()
         where = scope_text(answer.shown, answer.scope)
         self._fill(answer.maps, f"{where} · {display_name(answer.shown.trace.path)}")
@@ -306,7 +302,6 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         self._fill(maps, f"{display_name(self._record.path)} · {what}")
 
     def empty_state(self) -> Sentence:
-        """Return the sentence shown without handle maps."""
         return Sentence(NO_MAPS if self._session.workspace.paths else NOTHING)
 
     def clear_page(self) -> None:

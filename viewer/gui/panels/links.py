@@ -240,10 +240,7 @@ class LinksPanel(ScrollPanel):
 
 
 def _named_focus(page: QWidget | None) -> tuple[str, int] | None:
-    """Return the accessible name of the focused widget in a page, and its position among its like.
-
-    None if there is no such widget.
-    """
+    """Return the accessible name of the focused widget in a page, and its place among its like."""
     focused = QApplication.focusWidget()
     if page is None or focused is None or not page.isAncestorOf(focused):
         return None

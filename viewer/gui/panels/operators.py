@@ -62,10 +62,7 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ListedNames:
-    """The names of a trace in a scope.
-
-    The figures are those of Statistics by name; but they leave out the warm-up, as costs do.
-    """
+    """The names of a trace in a scope, with figures as in Statistics, but without the warm-up."""
 
     shown: OpenTrace
     scope: TimeScope
@@ -180,7 +177,6 @@ class OperatorsPanel(CostPanel[Listed]):
         self.refresh()
 
     def question(self) -> Question | None:
-        """Return the question that lists the operator sets that have a cost."""
         answer, compared = self._costs.answer, self._comparison.in_tables
         if compared is not None:
             size = len(compared.rows)
@@ -213,7 +209,6 @@ class OperatorsPanel(CostPanel[Listed]):
         return self.answer if isinstance(self.answer, ListedCosts) else None
 
     def show_empty_state(self) -> None:
-        """Show a program that is open without a profile, or a sentence."""
         programs = self._session.workspace.programs
         if self._costs.answer is not None or self._session.traces or not programs:
             super().show_empty_state()
@@ -227,7 +222,6 @@ class OperatorsPanel(CostPanel[Listed]):
         self.show_record(program, counts, len(programs) - 1)
 
     def empty_state(self) -> Sentence:
-        """Explain why no operator has a cost, with a button that helps."""
         answer = self._costs.answer
         return Sentence(NOTHING) if answer is None else self.no_costs(answer)
 
@@ -344,10 +338,7 @@ class OperatorsPanel(CostPanel[Listed]):
         self.table.mark(next(rows, -1))
 
     def select_most_expensive(self) -> str:
-        """Select the most expensive row, like a click, and describe it.
-
-        Returns "head · linear, 3.4 ms in run 2", or "" if no costs are shown.
-        """
+        """Select the most expensive row: "head · linear, 3.4 ms in run 2"; "" if there is none."""
         if self.costs is None or not self.costs.answer.table.rows:
             return ""
         answer = self.costs.answer

@@ -111,7 +111,6 @@ class ProblemsPanel(PagePanel):
 
     @Slot()
     def refresh(self) -> None:
-        """List all problems."""
         self.model.show(self._feed.entries)
         if self.count:
             self.show_page()

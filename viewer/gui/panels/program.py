@@ -282,7 +282,6 @@ class ProgramPanel(PagePanel):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the open program files, or what to open."""
         executables, rows = tuple(self._session.workspace.executables), self.model.rows
         if not executables:
             self.show_sentence(NOTHING, "Open files…", self.host.open_files)

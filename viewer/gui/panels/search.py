@@ -269,7 +269,6 @@ class HitsPanel(AnswerPanel[Ints]):
 
     @Slot()
     def refresh(self) -> None:
-        """List the current matches in the chosen order, or explain why there are none."""
         self.host.show_count(len(self._searching.hits))
         if not self._searching.pending:
             super().refresh()
@@ -279,7 +278,6 @@ class HitsPanel(AnswerPanel[Ints]):
             self._stack.show_sentence(SEARCHING)  # a worker may still sort the previous matches
 
     def question(self) -> Question | None:
-        """Return the question that sorts the matches."""
         if self._why_nothing():
             return None
         self._sorting = self._searching.hits, list(self._session.traces)
@@ -289,7 +287,6 @@ class HitsPanel(AnswerPanel[Ints]):
         return Question(sorted_hits, (*self._sorting, self._by), size)
 
     def empty_state(self) -> Sentence:
-        """Explain why there are no matches."""
         return Sentence(self._why_nothing())
 
     def clear_page(self) -> None:
@@ -316,7 +313,6 @@ class HitsPanel(AnswerPanel[Ints]):
         return ""
 
     def show_answer(self, order: Ints) -> None:
-        """List the matches in this order."""
         assert self._sorting is not None
         session = self._session
         self.model.show(
@@ -346,7 +342,6 @@ class HitsPanel(AnswerPanel[Ints]):
 
     @Slot()
     def _mark(self) -> None:
-        """Highlight only the row of the selected slice."""
         if not self._is_current:
             return
         place = self._searching.position

@@ -183,7 +183,6 @@ def _copied(selection_contents: SelectionContents, rows: Ints) -> Copied:
 def _duration(
     name: str, width: int, more: str = _INSIDE, leaves: int = 0
 ) -> PanelColumn[SelectionContents]:
-    """Return the column of a duration."""
     return column_of(STATISTICS[name], width, more, leaves=leaves,
         text=lambda c, i: c.time(name, i),
         keys=lambda c: c.columns[name],
@@ -328,21 +327,18 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         self.summary.setText("")
 
     def question(self) -> Question | None:
-        """Return the question that prepares the feed's statistics as rows."""
         answer = self._feed.answer
         if answer is None:
             return None
         return Question(contents_of, (answer,), sum(len(part.statistics) for part in answer.parts))
 
     def empty_state(self) -> Sentence:
-        """Return the sentence shown without a selection."""
         return Sentence(NOTHING if self._session.traces else NO_SLICES)
 
     def clear_page(self) -> None:
         self.model.show(None)
 
     def show_answer(self, contents: SelectionContents) -> None:
-        """List the groups and summarize them."""
         answer = contents.answer
         self.show_page()
         self.model.show(contents)

@@ -249,7 +249,6 @@ class UntimedPanel(TraceTablePanel[Ints]):
         return Question(_listed, (open_trace, scope))
 
     def empty_state(self) -> Sentence:
-        """Explain how to log such events."""
         return Sentence(NOTHING)
 
     def clear_page(self) -> None:

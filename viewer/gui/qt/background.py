@@ -70,10 +70,7 @@ class GuiOwner:
         self._owner = weakref.ref(owner)
 
     def call(self, method: str, *arguments: Any) -> None:
-        """Run `owner.method(*arguments)` on the GUI thread; may be called from any thread.
-
-        Does nothing if the owner no longer exists by then.
-        """
+        """Run `owner.method(*arguments)` on the GUI thread, unless the owner is gone by then."""
 
         def run() -> None:
             owner = self._owner()

@@ -137,7 +137,6 @@ class KeyMap:
 
 
 def _clean(keys: Iterable[object]) -> Keys:
-    """The valid keys among some values, without duplicates."""
     texts = dict.fromkeys(text for text in map(key_text, keys) if text)
     return tuple(texts)[:_MOST]
 
@@ -336,10 +335,7 @@ class CommandTable(QObject):
     # -- state -------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Enable and check all actions for the current state.
-
-        A precondition shared by several commands is evaluated only once.
-        """
+        """Enable and check all actions; what several of them need is evaluated only once."""
         met: dict[int, bool] = {id(None): True}
         for name, command in self.commands.items():
             need, action = command.enabled, self.actions[name]

@@ -136,10 +136,7 @@ class Settings:
         return str(Path(self._store.fileName()).absolute().parent)
 
     def recent_sets(self) -> list[tuple[str, ...]]:
-        """Sets of files that were open together, as absolute paths, most recent first.
-
-        At most 10; files may no longer exist.
-        """
+        """Sets of files that were open together, the latest first; at most 10, some may be gone."""
         return [paths for text in self.get(RECENT)[:RECENT_SETS] if (paths := _paths_of(text))]
 
     def recent_files(self) -> list[RecentFiles]:

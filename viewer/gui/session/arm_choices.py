@@ -151,10 +151,7 @@ def of_files(a: Sequence[str], b: Sequence[str]) -> ComparedArms:
 
 
 def verdict_text(session: Session, chosen: ComparedArms) -> str:
-    """Return whether two arms can have a verdict: "2 + 7: no verdict, needs 3 + 3".
-
-    Raises ValueError if they cannot be compared.
-    """
+    """Return whether arms can have a verdict: "2 + 7: no verdict, needs 3 + 3"; or ValueError."""
     space = session.workspace
     arms = [arm_of(space, choice_of(space, arm), arm.paths) for arm in (chosen.a, chosen.b)]
     for name, arm in zip("AB", arms, strict=True):

@@ -162,10 +162,7 @@ def _pick_run_of(session: Session, bookmark: Bookmark) -> None:
 
 
 def fit(session: Session, number: int) -> None:
-    """Show a bookmark with a margin of 1/5 of its span per side; center one without duration.
-
-    Does nothing if its file was closed.
-    """
+    """Show a bookmark with 1/5 of its span at each side, unless its file was closed."""
     bookmark = session.state.bookmarks[number]
     if not is_on_open_clock(session, bookmark):
         return

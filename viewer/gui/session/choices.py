@@ -38,10 +38,7 @@ MOST_ARGUMENTS = 60  # to choose from
 
 
 def set_scheme(session: Session, scheme: str) -> None:
-    """Color by a scheme of `viewer.render.color_schemes`, and clear the class highlight.
-
-    That of an argument is "arg:NAME". Raises ValueError if there is no such scheme.
-    """
+    """Color by a scheme, "arg:NAME" for an argument, and clear the highlight; or ValueError."""
     if scheme_of(scheme) is None:
         raise ValueError(f"no scheme {scheme!r}; there are {', '.join(BY_ID)}")
     state = session.state
@@ -127,10 +124,7 @@ def toggle_part(session: Session, part: HeaderPart) -> None:
 
 
 def arrange_tracks(session: Session, tracks: TrackView, *, joins: bool = False) -> None:
-    """Change visibility or order of the tracks.
-
-    `joins` merges this into the previous undo step, as while the user drags or types.
-    """
+    """Change visibility or order of the tracks; `joins` merges this into the last undo step."""
     session.change(replace(session.state, tracks=tracks), remember=not joins)
 
 

@@ -306,7 +306,7 @@ def share_stated(session: Session) -> str:
 
 
 def _neighbor(session: Session) -> ClockGroup | None:
-    """The group of the strip above the active one, else below it; None if there is no other."""
+    """The group of the strip above the active one, else below it."""
     keys = session.state.strips.shown(session.groups.keys)
     if session.group.key not in keys or len(keys) < 2:
         return None

@@ -77,10 +77,7 @@ def clocks_text(session: Session, options: PerfettoOptions) -> str:
 
 
 def visible_range(session: Session) -> PerfettoOptions | str:
-    """The slices of all tracks that overlap the visible range of their clock group.
-
-    Returns a reason if they are not available.
-    """
+    """The slices of all tracks that overlap the visible range of their clock group; or a reason."""
     state = session.state
     if state.inferences is not Inferences.AS_RUN:
         return ALL_AS_RUN
@@ -89,10 +86,7 @@ def visible_range(session: Session) -> PerfettoOptions | str:
 
 
 def selection(session: Session) -> PerfettoOptions | str:
-    """The selected area or slices, else the highlighted operators' slices in the cost scope.
-
-    Returns a reason if there are none.
-    """
+    """The selected area or slices, else highlighted operators' in the cost scope; or a reason."""
     state = session.state
     if state.inferences is not Inferences.AS_RUN:
         return ALL_AS_RUN

@@ -34,10 +34,7 @@ def selected_span_on(session: Session, clock: str) -> tuple[int, int] | None:
 
 
 def selected_span_ns(session: Session) -> tuple[int, int] | None:
-    """The start and end of the selection in ns of the axis, None if nothing is selected.
-
-    Of slices of several clock groups, only those of the group of the primary one count.
-    """
+    """The start and end of the selection on the clock of the primary slice, None without one."""
     state = session.state
     if state.slice is not None and state.others:
         members = session.groups.of(state.slice.trace).traces
@@ -119,10 +116,7 @@ def toggle_slice(session: Session, ref: SliceRef) -> None:
 
 
 def extend_to(session: Session, ref: SliceRef) -> None:
-    """Select the slices from the selected one to `ref`, or only `ref` if it is on another row.
-
-    The selected slice stays the primary one, so the next Shift+click extends from it again.
-    """
+    """Select from the primary slice, which stays that, to `ref`; only `ref` on another row."""
     first = session.state.slice
     reached = None
     if first is not None and first.trace == ref.trace:

@@ -233,10 +233,7 @@ class BookmarksBar(QWidget):
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Make the bookmark under the mouse current; cycle if several share the flag.
-
-        Its clock becomes the active one.
-        """
+        """Make the bookmark under the mouse, or the next of several, current, with its clock."""
         flag = self._flag_at(event.position().x())
         if flag is None or event.button() != Qt.MouseButton.LeftButton:
             return

@@ -252,7 +252,6 @@ class HeaderPainter:
         return self._cut[key]
 
     def _hint(self, number: int, row: int) -> str:
-        """The cached hint of a row of an open trace."""
         if (number, row) not in self._hints:
             if len(self._hints) >= _MOST_KEPT:
                 self._hints.clear()

@@ -142,7 +142,6 @@ class ClassButton(LegendButton):
 
     @guard(QSize())
     def sizeHint(self) -> QSize:
-        """The size of swatch, title and amount side by side."""
         theme, title = self.theme, self._metrics(self.title)
         tall = theme.px(HEIGHT - 6)
         if self.is_step:
@@ -152,7 +151,6 @@ class ClassButton(LegendButton):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the class, or its step of the ramp."""
         painter, theme = QPainter(self), self.theme
         painter.setFont(theme.font(self.role))
         if self.is_step:
@@ -327,15 +325,11 @@ class Legend(QWidget):
 
     @property
     def _rasters(self) -> list[tuple[int, TraceRasters]]:
-        """The numbers and rasters of the traces of the active clock.
-
-        Times of different clocks are never added up.
-        """
+        """The numbers and rasters of the traces of the active clock: others' times never add up."""
         all_rasters, members = self._drawings.rasters, self._drawings.session.group.traces
         return [(i, all_rasters[i]) for i in members if i < len(all_rasters)]
 
     def _is_by_name(self, drawn: TraceRasters) -> bool:
-        """Whether a trace is colored by name because it does not support the current scheme."""
         return drawn.scheme == NAMES != shown_scheme(self._drawings.session)
 
     @property

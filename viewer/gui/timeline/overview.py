@@ -54,10 +54,7 @@ _LEAST_ROUND = 8  # px; narrower inferences get no number and no round corners
 
 
 class InferenceBand:
-    """Paints the inferences of the current trace, and keeps the picture while nothing changes.
-
-    Painting 450 inferences takes 3 ms, more than half of a frame.
-    """
+    """Paints the inferences of the current trace, and keeps the picture: 450 take 3 ms."""
 
     def __init__(self, scene: Scene, theme: Theme) -> None:
         self._scene, self._theme = scene, theme
@@ -493,7 +490,6 @@ class Minimap(QWidget):
         painter.end()
 
     def _mark_selected(self, painter: QPainter) -> None:
-        """Mark the row of the selected slice."""
         scene, selected = self._scene, self._scene.session.state.slice
         if selected is None or selected.trace not in scene.group.traces:
             return
@@ -596,7 +592,6 @@ class Minimap(QWidget):
 
 
 def _image(pixels: Pixels, canvas: Canvas) -> QImage:
-    """An image of pixels, which have to outlive it."""
     lines, columns = pixels.shape
     image = QImage(pixels.data, columns, lines, 4 * columns, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(canvas.ratio)

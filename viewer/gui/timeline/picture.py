@@ -32,10 +32,7 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class StripPicture:
-    """The image of one strip: its header if there are several, ruler, bookmarks and rows.
-
-    A strip that is joined to the one above has a band of ribbons instead of a ruler.
-    """
+    """The image of one strip; if it is joined to the one above, ribbons replace its ruler."""
 
     def __init__(self, strip: ClockStrip, theme: Theme) -> None:
         self._strip, self._theme = strip, theme
@@ -95,7 +92,6 @@ class StripPicture:
             y += part.height()
 
     def _caption(self, painter: QPainter, y: int) -> None:
-        """Draw the unit of the ruler."""
         painter.setFont(self._theme.font("ruler"))
         painter.setPen(self._theme.color("text2"))
         room = QRect(_INSET, y, self._left - 2 * _INSET, self._strip.ruler.height())
@@ -134,7 +130,6 @@ class ViewPicture:
             _render(self._timeline.legend, painter, place, QSize(size.width(), self._legend))
 
     def _title(self, painter: QPainter) -> None:
-        """Draw the file names, and the time range of a single clock."""
         theme, session = self._theme, self._timeline.scene.session
         names = ", ".join(display_name(path) for path in session.workspace.paths)
         t0, t1 = session.state.times

@@ -377,7 +377,6 @@ class Corner(QWidget):
         return sizes.height if self._note_is_on_ruler else 0
 
     def _chevron(self, painter: QPainter, x: int, y: int) -> None:
-        """Draw a small arrow pointing down, as for a menu."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self._theme.color("text2"), 1.2))
         painter.drawPolyline([QPointF(x, y), QPointF(x + 3, y + 3), QPointF(x + 6, y)])
@@ -437,10 +436,7 @@ class Corner(QWidget):
 
 
 class FilterField(EscapeField):
-    """The track filter; it takes effect while typing, and its edits form one undo step.
-
-    Escape clears it; Enter and Down move the focus to the canvas.
-    """
+    """The track filter: its edits are one undo step. Escape clears it, Enter and Down leave it."""
 
     left = Signal()  # the focus should return to the canvas
 

@@ -469,7 +469,6 @@ def _with_room(rows: int) -> int:
 
 
 def _stacked(*widgets: QWidget) -> QVBoxLayout:
-    """Stack widgets vertically without gaps."""
     column = QVBoxLayout()
     column.setSpacing(0)
     for widget in widgets:

@@ -173,10 +173,7 @@ _OTHER_PIXELS = {QEvent.Type.Show, QEvent.Type.DevicePixelRatioChange}
 
 
 class Timeline(QWidget):
-    """Shows the strips of all clock groups; `view`, `scene` and so on are those of the active one.
-
-    Without files, and for files of one clock, there is one strip without a header.
-    """
+    """Shows the strips of all clocks; `view`, `scene` and so on are those of the active one."""
 
     header_width_changed = Signal(int)  # px, when changed by the user
     menu_requested = Signal(QPoint)  # screen position, for the menu of the selection
@@ -374,10 +371,7 @@ class Timeline(QWidget):
                 strip.show_pointed(other_place)
 
     def _focus_active(self) -> None:
-        """Show the active strip, and move the keyboard focus from another strip to it.
-
-        A strip under the mouse stays where it is: it became active by a click or the wheel.
-        """
+        """Show the active strip and give it the focus; one under the mouse stays where it is."""
         if not self.stack.shows_at(self.strip, QCursor.pos()):
             self.stack.bring_into_view(self.strip)
         others = [strip for strip in self.strips if strip is not self.strip]

@@ -147,10 +147,7 @@ def moved_by(scene: Scene, part: HeaderPart, by: int) -> TrackView:
 
 
 class RowResize:
-    """The row height of a process being changed by dragging the lower edge of a row.
-
-    The edge follows the mouse: at the third row, it moves three times as far as each row grows.
-    """
+    """The height of the rows of a process, while the lower edge of one follows the mouse."""
 
     def __init__(self, scene: Scene, band: int, y: int) -> None:
         layout = scene.layout
@@ -308,10 +305,7 @@ class Headers(HeaderColumn):
 
     @property
     def current(self) -> HeaderPart | None:
-        """The part with the keyboard focus, None if the focus is elsewhere or its trace is closed.
-
-        When files close, commands may ask before this column has followed.
-        """
+        """None for a closed trace: commands may ask before this column has followed."""
         if self._current is None or not self.hasFocus():
             return None
         groups = (group for group in self._scene.session.groups if group.key == self._scene.clock)
@@ -323,28 +317,23 @@ class Headers(HeaderColumn):
 
     @property
     def parts(self) -> list[HeaderPart]:
-        """All parts with a header, from top to bottom."""
         parts = self._scene.header_bands
         of_bands = (parts.part_of(band) for band in parts.titles())
         return [part for part in dict.fromkeys(of_bands) if part is not None]
 
     def title_of(self, part: HeaderPart) -> str:
-        """The name of a part; for a track, with its process."""
         return full_title(self._scene, part)
 
     def room_of(self, part: HeaderPart) -> QRect:
-        """The rectangle of a part's header in the column, which may be scrolled out of view."""
         band = self._scene.header_bands.first_band(part)
         return self._room(band) if band >= 0 else QRect()
 
     def is_folded(self, part: HeaderPart) -> bool | None:
-        """Whether a part is collapsed, None if it cannot be."""
         if not self._scene.header_bands.can_fold(part):
             return None
         return part in self._scene.session.state.tracks.collapsed
 
     def part_at(self, y: int) -> HeaderPart | None:
-        """The process or track whose header is at a line of the column."""
         return self._scene.header_bands.part_of(self._band_at(y))
 
     def _band_at(self, y: int) -> int:
@@ -533,10 +522,7 @@ class Headers(HeaderColumn):
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Reset the width at the column's edge, collapse or expand a process at its name.
-
-        Elsewhere, it is a second press.
-        """
+        """Reset the width at the column's edge, fold a process at its name; else press again."""
         point = event.position().toPoint()
         spot, part = self._spot(point), self.part_at(point.y())
         if spot is HeaderZone.WIDTH:
@@ -585,10 +571,7 @@ class Headers(HeaderColumn):
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """Show tooltips, and claim the column's keys before they become shortcuts.
-
-        A tooltip is the full name of a track, or what a button does.
-        """
+        """Show tooltips of names and buttons, and claim the column's keys before shortcuts do."""
         is_key = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
         if is_key and self._act_of(cast(QKeyEvent, event)) is not None:
             event.accept()

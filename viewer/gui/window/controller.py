@@ -207,7 +207,6 @@ class WindowController(QObject):
         self.search = SearchField(session, self.theme)
 
     def _make_files(self) -> None:
-        """Create the parts that read and write files."""
         session, window, table = self.session, self.window, self.commands
         self.loader, self.saver = Loader(window), Saver(window)
         self.work = BackgroundWork(self.loader, self.saver, window)
@@ -229,7 +228,6 @@ class WindowController(QObject):
         self.perfetto_ui = PerfettoUi(session, self.saver, self._export_perfetto, window)
 
     def _make_commands(self) -> None:
-        """Create the command palette, the help and the table of commands."""
         self.palette = CommandPalette(self.window, self.commands, self.theme)
         self.help = Help(self.commands, self.docks, self.timeline, self._make_tour, self.window)
         context = CommandContext(
@@ -256,7 +254,6 @@ class WindowController(QObject):
         self.commands.add(commands_of(context))
 
     def _make_menus(self) -> None:
-        """Create the menus."""
         session, window, table = self.session, self.window, self.commands
         self.menu_bar = MenuBar(
             session, self.timeline, table, self.docks, self.clock, self.recent_menus, window

@@ -324,7 +324,6 @@ class ContextMenus(QObject):
                 offered.connect(partial(self._add, page.row_commands, page.help_page))
 
     def _on_timeline(self, point: QPoint) -> None:
-        """Open the context menu of the selection at a screen position."""
         menu = QMenu(self._timeline)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         chosen = self._session.state.slice is not None

@@ -83,17 +83,13 @@ class Axis(pg.AxisItem):  # type: ignore[misc]
 
 @has_role(QAccessible.Role.Chart)
 class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
-    """A plot with an axis on the left and one below.
-
-    `_fill()` of a subclass adds what is in view, by `add` and its like, and sets the axes.
-    """
+    """A plot with two axes. `_fill()` of a subclass adds what is in view, and sets the axes."""
 
     origin, step = 0.0, 1.0
     has_grid = True
     LEFT, HEIGHT = 56, 0  # px: the width of the left axis; the fixed height, 0 for any
 
     def __init__(self, theme: Theme, name: str) -> None:
-        """name: the accessible name."""
         super().__init__(useOpenGL=False, background=None)  # type: ignore[call-arg]
         self._set_up(theme, name)
         self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
@@ -177,10 +173,7 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
     def set_axes(
         self, low: float, high: float, left: Ticks | None = None, bottom: Ticks | None = None
     ) -> None:
-        """Set the values that the left axis ends at, and the texts of both; None: by `text_of`.
-
-        Texts on the left without room are left out.
-        """
+        """Set the ends of the left axis, and the texts of both axes; None: those by `text_of`."""
         self.plot.setYRange(low, high, padding=0)
         self.bottom.setTicks(None if bottom is None else [list(bottom)])
         near = (self.text_height - _TICK) * (high - low) / max(self.plot_rect().height(), 1)
@@ -249,7 +242,6 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
         self.redraw()
 
     def redraw(self) -> None:
-        """Make the items anew, before they are painted next."""
         self._filled = None
         self.viewport().update()
 

@@ -39,10 +39,7 @@ _DOTS = (
 
 @dataclass(frozen=True, slots=True)
 class ChangeScale:
-    """What the bars and dots of all rows of a table are relative to.
-
-    most: the largest change, in ns. reach: the change at the edges of the column of dots.
-    """
+    """The largest change of a table, in ns, and the change at the edges of the column of dots."""
 
     most: float
     reach: float

@@ -51,11 +51,7 @@ _SHARE_INSET = 2  # px
 
 
 def colors_of(operators: Sequence[int], palette: Palette | None) -> tuple[int, ...]:
-    """Return the palette index of each of some operators, given by their index in the program.
-
-    palette: the palette index of every operator, as `OpenTrace.operator_colors` returns it; None:
-    each operator's own color.
-    """
+    """Return the palette index of each of some operators. palette: of all, None for their own."""
     if palette is None:
         return tuple(i % OPERATORS for i in operators)
     return tuple(int(palette[i]) for i in operators)
@@ -69,10 +65,7 @@ def slice_color(color: int, theme: Theme) -> QColor:
 def paint_swatch(
     painter: QPainter, x: float, y: float, colors: Sequence[int], theme: Theme
 ) -> None:
-    """Paint the swatch of one or several operators with its upper left corner at (x, y).
-
-    colors: the palette index of each. At most four are painted.
-    """
+    """Paint the swatch of some operators, at most four, with its upper left corner at (x, y)."""
     side = theme.px(SWATCH)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -357,10 +350,7 @@ _Text = tuple[str, FontRole, str]  # text, font, color token
 
 
 class CostFooter(QWidget):
-    """One bar and a legend for operators, shared time and time without an operator.
-
-    The parts add up to the total exactly.
-    """
+    """One bar and a legend for operators, shared time and the rest, which add up exactly."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -465,10 +455,9 @@ class CostFooter(QWidget):
             x += theme.px(10)
 
     def legend(self, room: float) -> list[tuple[_Text, ...]]:
-        """Return the texts of each part that fit in `room` px.
+        """Return the texts of each part that fit in `room` px: without shares, then without times.
 
-        Every part keeps its name, because its color means nothing without it. If there is not
-        enough room, shares are dropped first, then times; the tooltip shows all of them.
+        Every part keeps its name, because its color means nothing without it.
         """
         theme = self._theme
         full: list[tuple[_Text, ...]] = [

@@ -114,10 +114,7 @@ class InferenceRow:
 
 
 def inference_rows(file: Trace, table: LinkTable, rate: Fraction) -> tuple[InferenceRow, ...]:
-    """Return the inferences of a trace in the order of the file.
-
-    file, table: the trace as it was read, and its links. rate: ns per tick.
-    """
+    """Return the inferences of a trace as it was read, in its order. rate: ns per tick."""
     runs = [(i, run) for i, run in enumerate(file.runs) if run.kind is RunKind.INFERENCE]
     tracks = {run.track for _, run in runs}
     names = {track: track_name(table, track) for track in tracks if len(tracks) > 1}

@@ -52,7 +52,6 @@ class ModePanel(QWidget):
         self._show(self.mode)
 
     def _arrange(self, name: str) -> None:
-        """Lay out the pages and the switch."""
         self._stack = PageStack()
         plain_column(self).addWidget(self._stack)
         self.switch = self.make_switch(name)

@@ -175,10 +175,7 @@ class OperatorContents:
 
 @dataclass(frozen=True, slots=True)
 class SetFacts:
-    """The cells of a set of operators that do not depend on its cost.
-
-    keys: the sort keys of its name and its source line.
-    """
+    """The cells of a set of operators that do not depend on its cost, with their sort keys."""
 
     module: str
     op: str
@@ -188,10 +185,7 @@ class SetFacts:
 
 
 def set_facts(table: LinkTable) -> dict[tuple[int, ...], SetFacts]:
-    """Return the facts of every operator set of a linked trace.
-
-    This takes 50 ms for 5,000 sets, so callers cache it.
-    """
+    """Return the facts of every operator set of a linked trace; 50 ms for 5,000 sets."""
     facts = {}
     operators = () if table.program is None else table.program.operators
     for operator_set, (label, same_label_hint) in zip(table.sets, set_labels(table), strict=True):
@@ -205,10 +199,7 @@ def set_facts(table: LinkTable) -> dict[tuple[int, ...], SetFacts]:
 
 
 def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -> OperatorContents:
-    """List the operator sets that have a cost, most expensive first.
-
-    facts: `set_facts` of the answer's trace.
-    """
+    """List the operator sets that have a cost, most expensive first. facts: of the same trace."""
     shown, table = answer.open_trace, answer.table
     program = shown.table.program
     if program is None:

@@ -276,10 +276,7 @@ class OperatorView(ArrangedView):
         self.offer_copies()
 
     def let_choose(self, hidden: Collection[str], choices: TableChoices, table: str) -> None:
-        """Let a menu of the titles choose the columns; some are hidden at first.
-
-        choices: of the session, which keep them under the name of the table.
-        """
+        """Let a menu of the titles choose the columns, which the session keeps for this table."""
         self._standard, self._choices, self._kept_as = hidden, choices, table
         choices.restored.connect(self._take_columns)
         self._take_columns()
@@ -318,10 +315,7 @@ class OperatorView(ArrangedView):
         self._choices.choose(self._kept_as, hidden=hidden, picked=picked)
 
     def show_contents(self, contents: OperatorContents, sorted_by: int) -> None:
-        """Replace the contents; if the columns change, sort by `sorted_by` (-1: unsorted).
-
-        Columns after the one that sorts may come and go.
-        """
+        """Replace the contents; if columns up to the one that sorts change, sort by `sorted_by`."""
         kinds = [h.kind for h in self._model.contents.headings]
         now, by = (
             [h.kind for h in contents.headings],
@@ -377,10 +371,7 @@ class OperatorView(ArrangedView):
         self.scrollTo(index)
 
     def mark_numbers(self, wanted: Collection[int], *, scroll: bool = True) -> None:
-        """Select the rows whose `operators` is one of some numbers, and scroll to the first.
-
-        This is for rows that are no operators, whose only entry there is the number of the row.
-        """
+        """Select the rows with some numbers in place of operators, and scroll to the first."""
         chosen, first = QItemSelection(), -1
         for number, row in enumerate(self._model.rows) if wanted else ():
             if row.operators[0] in wanted:

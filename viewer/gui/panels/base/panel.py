@@ -156,10 +156,7 @@ class FadingWidget(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What an empty panel shows: a sentence, and optionally a button.
-
-    pressed: the signal or function that the button calls.
-    """
+    """What an empty panel shows: a sentence, and optionally a button that calls `pressed`."""
 
     text: str
     button: str = ""

@@ -66,10 +66,7 @@ def paint_label(
     number: str,
     ink: QColor | None = None,
 ) -> None:
-    """Paint as much of a name as fits into some px, and a number behind it if it fits whole.
-
-    ink: of the number, None for that of the name.
-    """
+    """Paint as much of a name as fits, and a number in the color `ink` behind it, if it fits."""
     text = labels.fit(name, room)
     if text is None:
         return
@@ -218,7 +215,6 @@ class RangeView(ScrollArea):
         return not self.shows_all
 
     def _escape(self) -> None:
-        """Act on Escape."""
         self.show_all()
 
     def accessible_value(self) -> str:
@@ -466,7 +462,6 @@ class BoxView(RangeView, QAbstractScrollArea):
     """Boxes in device pixels, painted on the viewport."""
 
     def __init__(self, theme: Theme, name: str) -> None:
-        """name: the accessible name."""
         super().__init__()
         self._set_up(theme, name)
         self.opacity = 1.0
@@ -484,7 +479,6 @@ class BoxView(RangeView, QAbstractScrollArea):
         """Paint what is over the boxes, such as labels."""
 
     def box_at(self, point: QPointF) -> int:
-        """Return the box at a point of the canvas, -1 for none."""
         if not self._is_filled:
             return NONE
         canvas, numbers = self._prepared()[0], self._numbers
@@ -493,7 +487,6 @@ class BoxView(RangeView, QAbstractScrollArea):
         return int(numbers[y, x]) if 0 <= x < columns and 0 <= y < lines else NONE
 
     def room(self, box: int) -> QRectF | None:
-        """Return the visible part of a box in px, None if it is out of view."""
         ratio = self._prepared()[0].ratio
         place = self._boxes.place_of(box)
         if place < 0:
@@ -517,7 +510,6 @@ class BoxView(RangeView, QAbstractScrollArea):
         return self._drawn
 
     def redraw(self) -> None:
-        """Draw the picture anew, before it is painted next."""
         self._stale = True
         self.viewport().update()
 

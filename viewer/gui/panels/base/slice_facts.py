@@ -291,10 +291,7 @@ def _pretty(text: str) -> str:
 
 
 def _json_lines(value: object, indent: str = "") -> str:
-    """Format JSON with one line per element, except for arrays of numbers and short arrays.
-
-    One line per number would fill the panel with the shapes of a few tensors.
-    """
+    """Format JSON with one line per element; arrays of numbers, such as shapes, are one line."""
     inside = indent + "  "
     if isinstance(value, dict) and value:
         fields = (f"{inside}{_json_line(k)}: {_json_lines(v, inside)}" for k, v in value.items())
@@ -457,10 +454,7 @@ def metadata_rows(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str]
 
 
 def _inputs(columns: Mapping[str, Column], i: int) -> str:
-    """Return one line per argument of a PyTorch operator: "float [8, 4]" or "Scalar 1".
-
-    "" if the lists do not state the same number of arguments.
-    """
+    """Return one line per argument of a PyTorch operator: "float [8, 4]"; "" if lists differ."""
     types, shapes = (_list(columns, name, i) for name in _INPUTS)
     values = _list(columns, _CONCRETE, i)
     if not types or len(shapes) != len(types) or not all(isinstance(t, str) for t in types):

@@ -272,10 +272,7 @@ class ArrangedModel(QAbstractTableModel, Generic[C]):
     # -- rows ------------------------------------------------------------------------------------
 
     def show(self, contents: C | None, *, stays: bool = False) -> None:
-        """Show other contents; filter and order stay.
-
-        stays: whether its rows are those of before, so that the selection stays too.
-        """
+        """Show other contents; filter and order stay. stays: whether the selection stays too."""
         if not stays or contents is None or self.contents is None:
             self.beginResetModel()
             self.contents = contents
@@ -401,10 +398,7 @@ class ArrangedModel(QAbstractTableModel, Generic[C]):
 
 
 class TableModel(ArrangedModel[C]):
-    """The contents of a `PanelTable`.
-
-    colors: the palette index of every operator, for swatches; None: each its own color.
-    """
+    """The contents of a `PanelTable`. colors: palette index per operator; None: each its own."""
 
     def __init__(self, table: PanelTable[C], theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(table.columns, parent)
@@ -537,7 +531,6 @@ class ArrangedView(RowTable):
         return self._least
 
     def _size_columns(self) -> None:
-        """Set the widths of the columns, if the contents changed them."""
         model, header = self.arranged, self.horizontalHeader()
         widths = [column.room(model.contents) for column in model.columns]
         if (widths, header.count()) != (self._sized, self._sections):

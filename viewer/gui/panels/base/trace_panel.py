@@ -200,10 +200,7 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
             self.host.show_source(*place)
 
     def _select_slices(self, open_trace: OpenTrace, number: int, slices: Ints) -> None:
-        """Select slices of a trace, given by their indices, with the longest as the current one.
-
-        A single slice is also scrolled into view.
-        """
+        """Select slices of a trace, the longest as the current one, and scroll to a single one."""
         longest = SliceRef(number, longest_slice(open_trace, slices))
         if len(slices) == 1:
             self._session.select_slice(longest, reveal=True, keep_area=True)
@@ -222,7 +219,6 @@ class CostPanel(AnswerPanel[Answer]):
     """
 
     def __init__(self, host: PanelHost, table: QTableView | QuietTree, name: str) -> None:
-        """name: the accessible name of the filter."""
         super().__init__(host)
         session, theme = host.session, host.theme
         self._costs = CostFeed.of(session)
@@ -249,7 +245,6 @@ class CostPanel(AnswerPanel[Answer]):
 
     @Slot(str)
     def _filter(self, text: str) -> None:
-        """Show only the rows that contain every word of a text."""
         raise NotImplementedError
 
     @Slot()
@@ -353,10 +348,7 @@ class GroupedFrame(AnswerPanel[Answer]):
         self.set_page(page, head=self.head)
 
     def offer_key(self, key: str, missing: str, tooltip: str | None) -> None:
-        """Enable an entry of the key selector, or disable it and set its tooltip.
-
-        missing: why the key is not available, "" if it is.
-        """
+        """Enable a key, or disable it and set its tooltip. missing: why it is not available."""
         index = self.by.findData(key)
         self.by.setItemData(index, 0 if missing else None, _FLAGS_ROLE)
         self.by.setItemData(index, tooltip, Qt.ItemDataRole.ToolTipRole)

@@ -356,10 +356,7 @@ def _levels(calls: CallTable) -> int:
 def _colors(
     question: CallsQuestion, tree: CallTree, top_down: CallTable | None, nodes: PlacedCalls
 ) -> Palette:
-    """Return the color of every node: that of its slices on the timeline.
-
-    Bottom-up, it is that of all slices with its name.
-    """
+    """Return the color of every node: that of its slices; bottom-up, of all slices of its name."""
     open_trace = question.trees.shown
     slices, palette = (
         open_trace.trace.slices,

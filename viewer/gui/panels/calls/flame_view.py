@@ -169,7 +169,6 @@ class FlameView(BoxView):
     # -- mouse -----------------------------------------------------------------------------------
 
     def box_at(self, point: QPointF) -> int:
-        """Return the node whose box is at a point of the canvas, -1 for none."""
         if self._texts is None or not self._is_filled:
             return -1
         answer, canvas = self._texts.answer, self._prepared()[0]

@@ -116,10 +116,7 @@ class Picked:
 
 
 def select_calls(session: Session, answer: CallsAnswer, node: int) -> Picked | None:
-    """Select the slices of a node in the scope, or those that reach into it.
-
-    Returns what was selected; None for a node without slices, such as a thread.
-    """
+    """Select the slices of a node in the scope, or those that reach into it; None without any."""
     open_trace = answer.shown
     session.show_inferences(Inferences.AS_RUN)
     number = session.number_of(open_trace)
@@ -203,10 +200,7 @@ class ModeBar(SegmentBar[CallMode]):
         mode: CallMode,
         disabled: Mapping[CallMode, str] = MappingProxyType({}),
     ) -> None:
-        """Show the buttons of some kinds, with one of them pressed.
-
-        disabled: more kinds, each with the reason why it cannot be chosen now.
-        """
+        """Show the buttons of some kinds, one pressed; more are disabled, each with its reason."""
         for call_mode, button in self.buttons.items():
             button.setVisible(call_mode in modes or call_mode in disabled)
             button.setEnabled(call_mode not in disabled)
@@ -364,7 +358,6 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
         self.show_sentence(sentence, SHOW_CALLS, show)
 
     def question(self) -> Question | None:
-        """Return the question for the nodes of the current trace, or for changes."""
         open_comparison = self._comparison.in_tables
         if open_comparison is not None:
             return self._question_for_changes(open_comparison)
@@ -431,7 +424,6 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
         self.modes.offer(modes, self._mode)
 
     def empty_state(self) -> Sentence:
-        """Return the sentence shown without a profile, or with arms that cannot be compared."""
         return Sentence(self._problem or NOTHING)
 
     def clear_page(self) -> None:
@@ -630,7 +622,6 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
 
     @Slot(QMenu, int)
     def _fill_menu(self, menu: QMenu, node: int) -> None:
-        """Add what can be done with a node to its context menu."""
         texts, answer = self.model.rows, self.answer
         if texts is None or answer is None:
             return
@@ -660,10 +651,7 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
         offer_markdown(menu, title, lambda form: self.table.copy_nodes([node], form))
 
     def job_of(self, path: str) -> ExportJob:
-        """Return a job that writes the flame graph to a path, as SVG.
-
-        Raises NothingToExport if no calls are shown.
-        """
+        """Return a job that writes the flame graph as SVG. Raises NothingToExport without one."""
         from viewer.workspace.exports import NothingToExport
 
         answer, texts = self.answer, self.model.rows

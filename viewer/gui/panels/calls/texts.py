@@ -186,10 +186,7 @@ class NodeTexts(CostRows):
         return self.answer.table.path(node)[:-1]
 
     def tsv(self, nodes: Sequence[int], columns: Sequence[TreeColumn]) -> str:
-        """Return nodes with headings as tab-separated text: times in ns, no digit grouping.
-
-        The column Path names the calls around a call, from the outermost on.
-        """
+        """Return nodes as tab-separated text; the column Path names the calls around a call."""
         titles = [f"{c.title}, {self.unit}" if c.is_time else c.title for c in columns]
         extra = ("Verdict",) if nodes and self.extra_cells(nodes[0]) else ()
         lines = ["\t".join([titles[0], "Path", *titles[1:], *extra])]

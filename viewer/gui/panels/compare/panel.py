@@ -82,10 +82,7 @@ class _TimeChart(Chart):
 
 
 class SessionDots(_TimeChart):
-    """The sessions of both arms on one scale of time, with their medians as lines.
-
-    Its boxes are the sessions of A and then of B, each in order of time.
-    """
+    """The sessions of A, then of B, in order of time on one scale, with their medians as lines."""
 
     LEFT = 20  # px
 

@@ -208,10 +208,7 @@ def page_of(shown: OpenTrace, report: DelegationReport, base: FigureBase) -> Del
 
 
 def _nodes_text(shown: OpenTrace, row: NotDelegated) -> str:
-    """Return the names of the only nodes of a row's operators that ran outside delegates.
-
-    "" if all of them did, or if it is unknown which.
-    """
+    """Return the names of the only nodes of a row that ran outside delegates; "" if unknown."""
     program, links = shown.table.program, shown.table.links
     assert program is not None
     if not all(links[key].nodes for key in row.keys):
@@ -271,7 +268,6 @@ class _Rows:
         self._rows: list[TableRow] = []
 
     def add(self, item: DelegationItem, row: TableRow) -> None:
-        """Add a row."""
         self._rows.append(replace(row, group=len(self._items)))
         self._items.append(item)
 
@@ -281,7 +277,6 @@ class _Rows:
         self.add(item, TableRow((), "", title, hint, ("",), (title,), detail=below))
 
     def share(self, ticks: int) -> float:
-        """Return the length of a bar."""
         return ticks / self._most if self._most else 0.0
 
     def page(
@@ -291,7 +286,6 @@ class _Rows:
         parts: tuple[tuple[str, str, float], ...] = (),
         whole: float = 0,
     ) -> DelegationPage:
-        """Return all rows."""
         contents = OperatorContents(tuple(headings), tuple(self._rows))
         if program is not None:
             contents = replace(contents, place=lambda i: source_place(program, i))

@@ -218,7 +218,6 @@ class _Painter(OperatorDelegate):
         self._page_model = model
 
     def height_of(self, row: int, width: int) -> int:
-        """Return the height of a row at a table width, in px."""
         theme, line = self._theme, self._page_model.entry(row).line
         if line not in (DelegationLine.SECTION, DelegationLine.REASON):
             return theme.px(ROW_HEIGHT)
@@ -363,7 +362,6 @@ class DelegationPanel(OperatorTracePanel[Shown]):
         return self.answer.shown if isinstance(self.answer, DelegationAnswer) else None
 
     def question(self) -> Question | None:
-        """Return the question for the report in the current scope, or of the comparison."""
         self._of = shown, scope = self.current_scope()
         found = self._comparison.in_tables
         if found is not None:

@@ -112,10 +112,7 @@ _INDENT = "&nbsp;" * 4
 def location_lines(
     places: Sequence[OutlinedPlace], program: Program | None, theme: Theme
 ) -> list[str]:
-    """Return one line of HTML per place, with links of the form `source:LINE:PATH`.
-
-    program: used to name the operation at each place, if it is an MLIR text.
-    """
+    """Return a line of HTML per place, with links `source:LINE:PATH`. program: of an MLIR text."""
     texts = TextPositions(program) if program is not None and program.text_lines else None
     tokens = theme.tokens
     lines = []

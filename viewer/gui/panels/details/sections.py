@@ -89,10 +89,7 @@ class CardFrame(QWidget):
         fallback: str = "",
         slice_: SliceRef | None = None,
     ) -> None:
-        """Add swatch, name and module; for a slice also which of the selected ones it is.
-
-        fallback: the name of a slice without operators.
-        """
+        """Add swatch, name (or `fallback`) and module, and which of the selected slices it is."""
         theme = self._theme
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
@@ -215,10 +212,7 @@ class CardFrame(QWidget):
 def costs_of_runs(
     open_trace: OpenTrace, tables: Sequence[CostTable], wanted: tuple[int, ...]
 ) -> tuple[list[Run], list[int]]:
-    """Return the inferences that executed the method of some operators, and their ticks in each.
-
-    tables: the costs of all inferences that finished.
-    """
+    """Return the inferences that ran the method of some operators, and their ticks in each."""
     program = open_trace.table.program
     methods = {program.operators[i].method for i in wanted} if program is not None else set()
     runs, costs = [], []

@@ -74,7 +74,6 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
     # -- contents --------------------------------------------------------------------------------
 
     def question(self) -> Question | None:
-        """Return the question for the findings of the current profile and inference."""
         self._of = open_trace, scope = self.current_scope()
         if open_trace is None:
             return None
@@ -83,7 +82,6 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         return Question(_answer, (open_trace, scope, space), size)
 
     def empty_state(self) -> Sentence:
-        """Return the sentence shown without a profile."""
         return Sentence(NOTHING)
 
     def show_answer(self, answer: FindingsAnswer) -> None:

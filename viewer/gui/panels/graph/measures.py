@@ -81,10 +81,7 @@ def backend_name(call: Instance) -> str:
 
 
 def cut_line(text: str, *, from_end: bool = False) -> str:
-    """Return a text as one line of limited length.
-
-    from_end: keep the end of a long text, which is the more telling part of a path.
-    """
+    """Return a text as one line of limited length; `from_end` keeps its end, as of a path."""
     cut = text[-_LONGEST:] if from_end else text[:_LONGEST]
     line = " ".join(cut.splitlines())
     if len(text) <= _LONGEST:
@@ -437,10 +434,7 @@ def measure_of(
 
 
 def time_measure(figures: CostFigures) -> Measure:
-    """Return the self time of operators and the time of the sets that share it.
-
-    Shares are of wall time.
-    """
+    """Return the self time of operators and the time of the sets that share it, of wall time."""
     table, base = figures.answer.table, figures.base
     rows = [(row.operators, row.ticks) for row in table.rows]
 
@@ -666,10 +660,7 @@ def backend_color(number: int, theme: Theme) -> QColor:
 
 
 def paint_hatch(painter: QPainter, rect: QRectF, theme: Theme) -> None:
-    """Paint lines at 45 degrees over what only one arm has.
-
-    They end inside the rectangle: SVG files ignore clipping.
-    """
+    """Paint lines at 45 degrees inside of what only one arm has: SVG files ignore clipping."""
     painter.setPen(QPen(theme.color("text3", _HATCH_ALPHA), 1.0))
     bottom, height, step = rect.bottom(), rect.height(), theme.px(_HATCH_STEP)
     inset = theme.px(2)

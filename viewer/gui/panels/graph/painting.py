@@ -270,10 +270,7 @@ class GraphPainter:
         return self._colors[fill]
 
     def grounds(self, picture: GraphPicture) -> dict[int, QColor]:
-        """Return the ground of every frame, a little lighter than that of the one around it.
-
-        They are opaque: to fill much with a color that is not takes many times as long.
-        """
+        """Return the ground of each frame, lighter than that around it; opaque, which is faster."""
         if self._grounds is None or self._grounds[0] is not picture:
             grounds = {-1: self.theme.color("canvas")}
             for node in picture.frames.tolist():

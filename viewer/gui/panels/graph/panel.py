@@ -164,7 +164,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
             super().refresh()
 
     def question(self) -> Question | None:
-        """Return the question for the whole model, or the graph around the selection."""
         subject = self._current_subject()
         if isinstance(subject, Sentence):
             self._why_nothing = subject
@@ -215,7 +214,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         )  # fmt: skip
 
     def empty_state(self) -> Sentence:
-        """Explain why there is no graph, with a button that helps."""
         return self._why_nothing
 
     def show_again(self) -> None:

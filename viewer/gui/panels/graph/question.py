@@ -411,10 +411,7 @@ class GraphAnswer:
 
     @property
     def focus(self) -> int:
-        """The node that a neighborhood is most about, -1 for none.
-
-        That is the seed of the highest rank; without figures, the first one.
-        """
+        """The node that a neighborhood is most about: the seed of the highest rank; -1 for none."""
         seeds, figures = self.seeds, self.question.figures
         operators = self.model.tree.operator[seeds]
         if not len(seeds):

@@ -195,10 +195,7 @@ class MemoryAnswer:
         return max(stated, int(ends.max(initial=0)))
 
     def colors(self, palette: Palette | None) -> Palette:
-        """Return the palette index of every storage: that of its operator, or of its kernel.
-
-        palette: the index of every operator.
-        """
+        """Return the palette index of every storage: that of its operator, else of its kernel."""
         colors, (writers, operators) = self._plain_colors.copy(), self._single_operators
         colors[writers] = operators % OPERATORS if palette is None else palette[operators]
         return colors

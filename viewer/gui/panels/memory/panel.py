@@ -364,7 +364,6 @@ class MemoryPanel(AnswerPanel[_Page]):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the plan of the current method anew."""
         self._asked = None
         super().refresh()
 
@@ -485,7 +484,6 @@ class MemoryPanel(AnswerPanel[_Page]):
 
     @Slot()
     def _color(self) -> None:
-        """Paint tensors in the current colors of their operators."""
         self._repaint_picture()
         self._color_rows()
 

@@ -93,10 +93,7 @@ class ModuleView(TreeView[ModelRows]):
         self._open, self._by_itself, self._current, self._top = {}, [], None, 0
 
     def mark(self, node: int) -> None:
-        """Highlight a row that was selected elsewhere, and open the rows around it.
-
-        Rows that an earlier call opened are closed, all in one layout.
-        """
+        """Open the rows around a row that was selected elsewhere; close those opened before."""
         rows = self._model.rows
         if rows is None or node < 0:
             self.selectionModel().clear()
@@ -148,11 +145,7 @@ NOTHING = "Open a profile and its ETRecord to see the time of each module."
 
 @dataclass(frozen=True, eq=False)
 class ModelAnswer:
-    """The costs of a module tree.
-
-    of: the trace with inferences as they ran, for the medians. steady: the inferences that these
-    cover.
-    """
+    """The costs of a module tree. of: the trace as it ran. steady: what its medians cover."""
 
     given: CostAnswer
     of: OpenTrace
@@ -185,16 +178,11 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current costs, the program without costs, or a sentence."""
         cost_answer = self._costs.answer
         if cost_answer is None or self._session.number_of(cost_answer.open_trace) is not None:
             super().refresh()  # else the trace was closed; costs of another one will follow
 
     def question(self) -> Question | None:
-        """Return the question for the module costs, with the medians of all inferences.
-
-        While two arms are compared, it is that for their changes.
-        """
         open_comparison = self._comparison.in_tables
         compared = (
             None
@@ -250,7 +238,6 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
             self.show_record(program, _counts(tree), len(programs) - 1)
 
     def empty_state(self) -> Sentence:
-        """Explain why no module has a cost, with a button that helps."""
         cost_answer = self._costs.answer
         if cost_answer is None:
             return Sentence(NOTHING, "Open files…", self.host.open_files)

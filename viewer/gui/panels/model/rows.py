@@ -59,10 +59,7 @@ _FIELDS = {
 
 
 class NameFilter:
-    """Matches items whose own name or path of modules contains every word.
-
-    Without words everything matches. words: in lower case.
-    """
+    """Matches items whose own name or path of modules contains every word, in lower case."""
 
     def __init__(self, tree: ModuleTree, costed: ModelCosts | None, words: tuple[str, ...]) -> None:
         self._tree = tree
@@ -352,10 +349,7 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         return self._sets(self.items[row.parent].number)[row.number]
 
     def share(self, row: ModelRow) -> float | None:
-        """Return the wall time of a row's total as a fraction of the whole, 0 to 1.
-
-        None for slices, and if the row or the trace has no total.
-        """
+        """Return the wall time of a row's total as a part of the whole, 0 to 1, if it has any."""
         if self.costed is None or row.kind in (RowKind.SLICE, RowKind.REST):
             return None
         costs = self.costed.costs
@@ -604,10 +598,7 @@ class ModelRows(GrownRows[ModelRow], CostRows):
     # -- finding rows ----------------------------------------------------------------------------
 
     def find(self, operators: tuple[int, ...]) -> int | None:
-        """Return the row of one operator, or of exactly a set of several; creates it if needed.
-
-        None if there is no such row, or if the filter hides it.
-        """
+        """Return the row of exactly these operators, made if needed; None if there is none."""
         if not operators or not self.below(-1):
             return None
         module = self.tree.common(operators)
@@ -648,7 +639,6 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         )
 
     def tsv(self, nodes: Sequence[int], columns: Sequence[TreeColumn]) -> str:
-        """Return rows and headings as tab-separated text: times in ns, no digit grouping."""
         titles = [f"{self.title(c)}, ns" if c.is_time else self.title(c) for c in columns]
         lines = ["\t".join([titles[0], "Kind", *titles[1:]])]
         for row in (self.items[node] for node in nodes):

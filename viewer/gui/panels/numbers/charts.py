@@ -155,7 +155,6 @@ class Histogram(BarChart):
         self._show_anew(stays=False)
 
     def accessible_value(self) -> str:
-        """Return the text for screen readers: the current bin, or the range."""
         histograms = self.shown
         if histograms is None or self._chosen >= 0:
             return super().accessible_value()

@@ -349,10 +349,7 @@ def fault_text(row: NumbersRow, figures: Figures | None) -> str:
 
 
 def row_colors(numbers: LoggedNumbers, palette: Palette | None) -> Palette:
-    """Return the palette index of every row: that of its operator, or of its name.
-
-    palette: the index of every operator.
-    """
+    """Return the palette index of every row, from that of every operator, else by its name."""
     names = by_name([row.call.name if row.call is not None else "" for row in numbers.rows])
     color_of_row = np.full(len(numbers.rows), PLAIN, np.uint8)
     for i, row in enumerate(numbers.rows):

@@ -225,9 +225,7 @@ class DetailView(QWidget):
 
 
 def _tensor_text(row: NumbersRow) -> str:
-    """Return the type and shape of a value, those of its reference if they differ, and why they
-    are paired.
-    """
+    """Return type and shape of a value, those of its reference, and why they are paired."""
     pair = row.pair
     texts = [] if row.value is None else [row.value.layout.text]
     if pair is not None and pair.reference is not None:

@@ -368,7 +368,6 @@ class NumbersPanel(PagePanel):
 
     @Slot()
     def _color(self) -> None:
-        """Paint rows in the current colors of their operators."""
         if not self.is_empty:
             self._show_chart()
             self._color_rows()

@@ -382,7 +382,6 @@ class QueryPanel(PagePanel):
         self._latest.submit(answer, self._profile, self._running)
 
     def stop(self) -> str:
-        """Stop the query that runs; Esc asks for it."""
         if self._running is None:
             return ""
         self._stop()

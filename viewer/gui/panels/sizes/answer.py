@@ -131,10 +131,7 @@ class SizesAnswer:
         return all(f is None or f.tree is not None for f in (self.a, self.b))
 
     def colors(self, of_a: Palette | None, of_b: Palette | None) -> Palette:
-        """Return the palette index of every row: that of its operator, or of its kernel.
-
-        of_a, of_b: the index of every operator of each file; None for each its own.
-        """
+        """Return the palette index of every row, from those of the operators of both files."""
         colors = self.own_colors.without_operator.copy()
         operator = self.own_colors.operator
         is_b = self.part_a == NONE
@@ -274,10 +271,7 @@ class SizeTree:
         return np.sort(rows[rows != NONE])
 
     def colors(self, colors: Palette) -> Palette:
-        """Return the color of each node: that of all rows inside, or `SLAB` if theirs differ.
-
-        colors: of each row.
-        """
+        """Return the color of each node: that of all rows inside, or `SLAB` if theirs differ."""
         none = SLAB + 1
         node_colors = np.where(self.row != NONE, colors[self.row], none).tolist()
         parents = self.sizes.parent.tolist()
@@ -426,10 +420,7 @@ class UsedRows:
 
 
 def select_users(session: Session, answer: SizesAnswer, rows: Ints) -> bool:
-    """Select the operators that use some rows, or else the slices of these.
-
-    Those of A, if both files have the parts. Returns whether there are any.
-    """
+    """Select the operators that use some rows, else their slices; returns whether there are any."""
     for parts, part_of in ((answer.a, answer.part_a), (answer.b, answer.part_b)):
         if parts is not None:
             numbers = part_of[rows]

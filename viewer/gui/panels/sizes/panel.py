@@ -300,7 +300,6 @@ class SizesPanel(AnswerPanel[_Page]):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current file again."""
         self._asked = None
         super().refresh()
 
@@ -433,7 +432,6 @@ class SizesPanel(AnswerPanel[_Page]):
 
     @Slot()
     def _color(self) -> None:
-        """Paint parts in the current colors of their operators."""
         answer = self.shown_answer
         if answer is not None:
             self._colors = answer.colors(*self._palettes(answer))

@@ -271,10 +271,7 @@ Part: TypeAlias = "PanelColumn[PartRows]"
 
 @dataclass(eq=False)
 class PartTexts:
-    """The texts of all rows, each column created when it is first sorted or filtered.
-
-    A thread may do so: a column is complete as soon as it is known.
-    """
+    """The texts of all rows; each column is created on first use, in any thread."""
 
     answer: SizesAnswer
     _known: dict[str, list[str]] = field(default_factory=dict)

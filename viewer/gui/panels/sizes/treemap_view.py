@@ -125,7 +125,6 @@ class TreemapView(BoxView):
         self.viewport().update()
 
     def accessible_value(self) -> str:
-        """Return the text for screen readers: the facts of the current node."""
         is_any = self._is_filled and self._at >= 0
         return ", ".join(self._lines_of(Rest(self._at, NONE))) if is_any else ""
 
@@ -346,7 +345,6 @@ class TreemapView(BoxView):
             )  # fmt: skip
 
     def _texts(self, tile: int) -> tuple[str, str, str]:
-        """The name, size and share of a tile."""
         assert self._answer is not None
         assert self._tree is not None
         of = self._answer, self._tree, self.rest_of(tile)

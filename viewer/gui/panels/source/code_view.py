@@ -62,10 +62,7 @@ _ROWS_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """The gutter texts of a line: the times of both arms, the change, and what is known about it.
-
-    verdict: the value of a `Verdict`. detail: a sentence for the tooltip.
-    """
+    """The texts of a line: its times, the change with its `Verdict` value, and a tooltip."""
 
     a: str
     b: str
@@ -110,10 +107,7 @@ class ComparedLines(QObject):
         return "" if self._lines is None else "  A, B, change"
 
     def of(self, path: str) -> Mapping[int, LineChange] | None:
-        """Return the changes of the lines of a recorded file, by line; None without a comparison.
-
-        Lines are those of the arm of the current trace.
-        """
+        """Return the changes of the lines of a file in the arm of the current trace, if any."""
         lines = self._lines
         return None if lines is None else changes_of(lines, self._side, path)
 
@@ -154,10 +148,7 @@ def by_line(open_comparison: OpenComparison) -> Comparison:
 
 
 def changes_of(lines: Comparison, side: int, path: str) -> dict[int, LineChange]:
-    """Return the changes of the lines of a file, by line. side: 0 for the file of A, 1 for B.
-
-    Lines that share their time have none of their own.
-    """
+    """Return the changes of the lines of a file of side 0 or 1 that do not share their time."""
     changes: dict[int, LineChange] = {}
     for row, compared in zip(lines.rows, lines.compared, strict=True):
         places = _places(lines, side, row)
@@ -238,10 +229,7 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Gutter:
-    """The contents of the gutter: notes by line number, and brackets.
-
-    changes: by line number, shown instead of notes while two arms are compared.
-    """
+    """The gutter: notes by line, or else the changes of compared arms, and brackets."""
 
     notes: Mapping[int, LineNote]
     brackets: Sequence[Bracket] = ()

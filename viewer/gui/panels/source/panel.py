@@ -140,10 +140,7 @@ class CallPath(QLabel):
         self.linkActivated.connect(self._follow)
 
     def show_path(self, operator: Operator | None, place: tuple[str, int], name: str) -> None:
-        """Show the calls of an operator, with the one at `place` as the current one.
-
-        name: the file name, shown if there are no calls.
-        """
+        """Show the calls of an operator, with that at `place` as current; without any, a name."""
         if operator is not self._operator:
             self._unfolded = False
         self._operator, self._place, self._name = operator, place, name
@@ -642,7 +639,6 @@ class SourcePanel(PagePanel):
         self._recount()
 
     def _recount(self) -> None:
-        """Update the costs and the highlighted lines."""
         answer = self._costs.answer
         program = answer.open_trace.table.program if answer else None
         if self.place is None:

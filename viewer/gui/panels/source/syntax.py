@@ -99,10 +99,7 @@ class Highlighter(QSyntaxHighlighter):
         self.language: Language = "text"
 
     def restyle(self, start: int, stop: int) -> None:
-        """Color a range of lines in the colors of the theme now, the others a few at a time.
-
-        Qt lays out each of these lines again, which takes 0.2 ms.
-        """
+        """Color some lines now, the others a few at a time: each takes Qt 0.2 ms."""
         self._formats.clear()
         lines = self.document().blockCount()
         start, stop = min(start, lines), min(stop, lines)

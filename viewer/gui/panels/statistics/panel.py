@@ -143,7 +143,6 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
 
     @Slot()
     def refresh(self) -> None:
-        """Group the current trace in its current scope."""
         self._of = None
         shown, _ = current_scope(self._session, ranges=True)
         large = shown is not None and len(shown.trace.slices) > self.SYNC_LIMIT
@@ -153,7 +152,6 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         super().refresh()
 
     def question(self) -> Question | None:
-        """Return the question for the groups of the current trace by the current key."""
         # As it ran: views of aligned or averaged inferences contain only the tracks with
         # inferences.
         shown, _ = current_scope(self._session, ranges=True)
@@ -174,7 +172,6 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         return Question(_answer, args, len(shown.trace.slices), stays=True)
 
     def empty_state(self) -> Sentence:
-        """Return the sentence shown without a profile."""
         return Sentence(NOTHING)
 
     def clear_page(self) -> None:
@@ -335,7 +332,6 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
 
     @Slot()
     def _color(self) -> None:
-        """Color operators like their slices."""
         scheme = self._session.state.scheme
         shown = None if self.groups is None else self.groups.shown
         if isinstance(self.answer, GroupChanges):
@@ -385,7 +381,6 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
 
     @Slot(QMenu)
     def _offer_more(self, menu: QMenu) -> None:
-        """Add what a row and the table can do to the menu of a row."""
         answer = self.groups
         if answer is None:
             return
@@ -599,10 +594,7 @@ def _grouping(opened: OpenTrace, key: str, scope: TimeScope, then: str) -> Group
 
 
 def _show_units(footer: CostFooter, shown: OpenTrace, table: GroupTable, left: LeftOut) -> None:
-    """Show in the footer how the units' times add up to the range.
-
-    Each part is rounded down, as in the table, so their sum can be a few ns less than the total.
-    """
+    """Show in the footer how the units' times, rounded down as in the table, add up."""
     rate = shown.axis.ns_per_tick
     footer.show_parts(
         tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in _unit_parts(table)),

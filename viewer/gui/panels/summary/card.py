@@ -110,10 +110,7 @@ class Part:
 
 
 def parts_of(summary: Summary) -> tuple[Part, ...]:
-    """Return the parts of the total of a summary, in ns; () if none of it is known.
-
-    They are those of Delegation and Operators, and add up.
-    """
+    """Return the parts of the total of a summary, in ns, as in Delegation; () if not known."""
     report, costs = summary.delegation, summary.costs
     if report is not None:
         first = ("Delegated", "accent", report.delegated, "delegation")
@@ -374,7 +371,6 @@ class SummaryCard(SectionColumn):
         menu.popup(link.mapToGlobal(link.rect().bottomLeft()))
 
     def _fill_menu(self, menu: QMenu, run: int | None = None) -> None:
-        """Offer to name, merge and split phases: that of an inference, or all."""
         PhaseActions(self._session, self._shown.file, self.window()).fill(menu, run)
 
     def _of_method(self, one: MedianInference) -> tuple[FigureLink, Action]:

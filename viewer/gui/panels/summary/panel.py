@@ -91,7 +91,6 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
             super()._follow()
 
     def question(self) -> Question | None:
-        """Return the question for the summary of the current trace and inference."""
         self._of = shown, scope = self.current_scope()
         self._warm_up = self._session.state.warm_up
         if shown is None:
@@ -106,7 +105,6 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         return Question(_answer, arguments, size, stays=stays)
 
     def show_answer(self, answer: SummaryAnswer) -> None:
-        """Show the sections of a trace."""
         if not len(answer.shown.trace.slices):
             self.show_sentence(NO_SLICES, "Open another profile…", self.host.open_files)
             return
@@ -132,7 +130,6 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         self._show_card(ModelCard(self.host))
 
     def empty_state(self) -> Sentence:
-        """Return the sentence shown if there is nothing to summarize."""
         return Sentence(NOTHING)
 
     def clear_page(self) -> None:

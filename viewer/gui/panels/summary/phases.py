@@ -56,10 +56,7 @@ def course_bars(open_trace: OpenTrace) -> tuple[CourseBar, ...]:
 
 
 def course_texts(open_trace: OpenTrace, of: Sequence[MedianInference]) -> Iterator[tuple[str, int]]:
-    """Yield the levels and the rate of each phase, with the inference that a text leads to, or -1.
-
-    of: the median of each phase or method.
-    """
+    """Yield the levels and the rate of each phase, with the inference to go to, or -1."""
     rate, runs = open_trace.axis.ns_per_tick, open_trace.file.runs
     unit = open_trace.file.unit
     for median_inference in of:

@@ -28,11 +28,7 @@ from PySide6.QtGui import QColor
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The colors of one theme as "#RRGGBB", named by use.
-
-    All `text*` colors are readable on canvas, panel and chrome; on a selected row, only `text1` and
-    `text2` are.
-    """
+    """The colors of one theme as "#RRGGBB". Only text1 and text2 are readable on a selected row."""
 
     canvas: str
     panel: str

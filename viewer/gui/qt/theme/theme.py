@@ -85,10 +85,7 @@ _MOST_MEASURED = 4096
 
 
 def make_font(role: FontRole, scale: float) -> QFont:
-    """Return the font of a role. Needs an application.
-
-    scale: the size of the system font relative to 13 px.
-    """
+    """Return the font of a role. scale: the size of the system font relative to 13 px."""
     px, weight = _SIZES[role]
     code = role == "code"
     kind = QFontDatabase.SystemFont.FixedFont if code else QFontDatabase.SystemFont.GeneralFont
@@ -118,10 +115,7 @@ def make_font(role: FontRole, scale: float) -> QFont:
 
 @lru_cache
 def bundled_family(files: tuple[str, ...]) -> str:
-    """Load font files of `resources/fonts` once, and return their family; "" if one is missing.
-
-    All or none: with a part of the weights, Qt would smear the others from it.
-    """
+    """Load all font files, or none: Qt would smear missing weights. Returns the family or ""."""
     numbers = []
     for name in files:
         path = resource("fonts", name)
@@ -300,10 +294,7 @@ class Theme(QObject):
         self._sheet_changed.connect(window.setStyleSheet)
 
     def color(self, token: str, opacity: float = 1.0) -> QColor:
-        """A token of the current theme as a shared QColor, which must not be modified.
-
-        opacity: 0 to 1. All that paints with this token would get a change of its alpha.
-        """
+        """A color of the theme, which all that paints with it shares: it must not be modified."""
         return _color(getattr(self.tokens, token), opacity)
 
     def pixel(self, token: str) -> int:

@@ -115,11 +115,7 @@ class Callout(QFrame):
         )
 
     def point_at(self, target: QRect, keep: Sequence[QRect] = ()) -> None:
-        """Point at a part of the window, in the parent's coordinates, and frame it.
-
-        If `target` is empty, the note is centered. `keep` lists other parts that should stay
-        visible.
-        """
+        """Point at a part of the window and frame it, or be centered. keep: what stays visible."""
         self._target = target
         around = target.adjusted(-_FRAME, -_FRAME, _FRAME, _FRAME)
         self._frame.setGeometry(around.intersected(self._over))

@@ -148,10 +148,7 @@ _NUMBER, _MARK, _GAP = 84, 22, 6  # px
 
 @dataclass(frozen=True, slots=True)
 class Dots:
-    """The sessions of a row as changes against the median of A, as ratio - 1.
-
-    a, b: the sessions of each arm. low, high: the interval of the change, None if there is none.
-    """
+    """The sessions of both arms as ratio - 1 to the median of A, and the interval, if any."""
 
     a: tuple[float, ...]
     b: tuple[float, ...]

@@ -133,18 +133,13 @@ def tool_button(text: str, tip: str, name: str = "") -> QToolButton:
 
 
 class SegmentBar(QFrame, Generic[Choice]):
-    """The buttons; `picked(choice)` when the user presses one.
-
-    tips: the choices in their order, with the tooltip of each. titles: of the choices; the values
-    of an enum by default.
-    """
+    """The buttons; `picked(choice)`. tips: by choice. titles: by default the values of an enum."""
 
     picked = Signal(object)
 
     def __init__(
         self, name: str, tips: Mapping[Choice, str], titles: Mapping[Choice, str] | None = None
     ) -> None:
-        """name: the accessible name."""
         super().__init__()
         self.setProperty("segmented", True)
         self.setAccessibleName(name)
@@ -229,7 +224,6 @@ class WrappingRow(QHBoxLayout):
             top += height + self._gap()
 
     def _gap(self) -> int:
-        """Return the px between two lines."""
         return self.spacing() // 2
 
     def _lines(self, width: int) -> list[list[_Placed]]:
@@ -252,7 +246,6 @@ class WrappingRow(QHBoxLayout):
         return lines
 
     def _place(self, line: Sequence[_Placed], room: QRect) -> None:
-        """Place the items of one line."""
         widths = [item.minimumSize().width() for item, _ in line]
         rest = max(room.width() - sum(widths) - self.spacing() * (len(line) - 1), 0)
         for i, (item, stretch) in enumerate(line):

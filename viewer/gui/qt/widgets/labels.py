@@ -40,10 +40,7 @@ _LONGEST = 2000  # letters at each end of a text that are measured: wider than a
 
 
 def measurable(text: str) -> str:
-    """A text without the middle that no screen has room for.
-
-    Qt takes 0.1 s to measure a name of 1 MB, each time.
-    """
+    """A text without the middle that no screen has room for: to measure 1 MB takes Qt 0.1 s."""
     return text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}…{text[-_LONGEST:]}"
 
 
@@ -170,10 +167,7 @@ def label(
     wrap: bool = False,
     html: bool = False,
 ) -> QLabel:
-    """A label with selectable text, taken literally unless `html` is set.
-
-    Text from files must never be passed as HTML.
-    """
+    """A label with selectable text, literal unless `html` is set, as never for text of files."""
     widget = _Label()
     widget.setTextFormat(Qt.TextFormat.RichText if html else Qt.TextFormat.PlainText)
     widget.setText(text)
@@ -417,10 +411,7 @@ class KeyValueGrid(QWidget):
     def add(
         self, key: str, value: str, *, html: bool = False, code: bool = False, hint: str = ""
     ) -> None:
-        """Add a row; multi-line values and those with words too long for a line are wrapped.
-
-        `hint` explains the value in a tooltip.
-        """
+        """Add a row, wrapped if its words are too long; `hint` explains the value in a tooltip."""
         is_long = len(value) > _LONG_VALUE or "\n" in value
         longest_word = max(map(len, value.split()), default=0)
         if not html and (code or is_long or longest_word > LONG_WORD):
@@ -485,10 +476,7 @@ class PageOrSentence(PageStack):
         asked: SignalInstance | Callable[[], object] | None = None,
         below: QWidget | None = None,
     ) -> None:
-        """Show an empty state with a sentence and, optionally, a button that calls `asked`.
-
-        below: a further widget below the button.
-        """
+        """Show a sentence and, optionally, a button that calls `asked`, and a widget below it."""
         if self.empty is None:
             self.empty = EmptyPlace(sentence, self._theme)
             self.addWidget(self.empty)

@@ -114,10 +114,7 @@ def let_copy(
     *,
     markdown: bool = True,
 ) -> None:
-    """Let Ctrl+C and a context menu with the entry `title` copy rows.
-
-    markdown: whether the menu also offers Markdown.
-    """
+    """Let Ctrl+C and a context menu with the entry `title` copy rows, also as Markdown."""
 
     def offer(point: QPoint) -> None:
         menu = QMenu(table)
@@ -186,10 +183,7 @@ def paint_faint(view: QAbstractItemView, event: QPaintEvent, opacity: float, the
 
 @runtime_checkable
 class OffersMenu(Protocol):
-    """A view to whose context menu others add commands.
-
-    It emits `menu_offered(QMenu)` for that, after `choose` has selected the row.
-    """
+    """A view that emits `menu_offered(QMenu)`, after `choose`, so that others add commands."""
 
     menu_offered: SignalInstance
 
@@ -230,10 +224,7 @@ def copy_rows(
     rest: str,
     form: CopyFormat = CopyFormat.TEXT,
 ) -> None:
-    """Copy the first `most` selected rows to the clipboard, and a note if there are more.
-
-    `rest` completes that note, such as "Export writes all of them".
-    """
+    """Copy the first `most` selected rows, and a note that ends in `rest` if there are more."""
     rows = marked_rows(table)
     if not rows:
         return
@@ -244,10 +235,7 @@ def copy_rows(
 
 
 class FilterLine(EscapeField):
-    """The filter field of a table; Escape clears it, Enter and Down move the focus to the table.
-
-    `hint` is the placeholder text, `name` the name for screen readers.
-    """
+    """The filter of a table; Escape clears it, Enter and Down move the focus to the table."""
 
     def __init__(self, hint: str, name: str, table: QTableView | QuietTree, theme: Theme) -> None:
         super().__init__()
@@ -340,10 +328,7 @@ class QuietTable(QTableView):
 
 
 class QuietTree(QTreeView):
-    """A tree with the same looks and behavior; + and - expand and collapse a row, * all below it.
-
-    `name` is the name for screen readers; `menu_offered(QMenu)` is as in `QuietTable`.
-    """
+    """A tree that looks and behaves alike; + and - expand and collapse a row, * all below it."""
 
     menu_offered = Signal(QMenu)
 
@@ -375,10 +360,7 @@ class QuietTree(QTreeView):
 
 
 class RowTable(QuietTable):
-    """A table with rows of equal height; emits `chosen(row)` on a click, Enter or an arrow key.
-
-    Columns are shown or hidden depending on the width; subclasses implement `fit_columns` for that.
-    """
+    """A table with rows of equal height; `chosen(row)` on a click, Enter or an arrow key."""
 
     chosen = Signal(int)
 

@@ -77,10 +77,7 @@ class Cell(Enum):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TreeColumn:
-    """A column. width: in design px, 0 for the rest.
-
-    leaves: when it is hidden for want of room, 1 first; 0 if it stays.
-    """
+    """A column. width: design px, 0 for the rest. leaves: when it is hidden, 1 first; 0: never."""
 
     title: str
     width: int
@@ -179,7 +176,7 @@ class TreeRows:
         return ""
 
     def tsv(self, nodes: Sequence[int], columns: Sequence[TreeColumn]) -> str:
-        """Nodes with headings as tab-separated text."""
+        """Nodes with headings as tab-separated text: times in ns, no digit grouping."""
         raise NotImplementedError
 
 
@@ -193,10 +190,7 @@ def spoken_text(rows: TreeRows, text: str, column: TreeColumn) -> str:
 
 
 class GrownRows(TreeRows, Generic[Item]):
-    """Rows that are made when they are first listed.
-
-    items: those of the nodes. Siblings have consecutive numbers.
-    """
+    """Rows that are made when they are first listed; siblings have consecutive numbers."""
 
     def __init__(self) -> None:
         self.forget()

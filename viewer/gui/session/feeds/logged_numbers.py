@@ -255,10 +255,7 @@ def _paired(
 
 
 def _partner(profile: LoggedProfile, inference: LoggedInference) -> LoggedInference:
-    """The inference of a reference that ran the same: that with the same number, else the first.
-
-    Raises ValueError if it logged no values of the method.
-    """
+    """The inference of a reference with the same number, else the first. Raises ValueError."""
     logged_inferences = [
         logged_inference
         for logged_inference in profile.inferences

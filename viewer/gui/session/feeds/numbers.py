@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 
 
 class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
-    """The rows of the shown profile. `measured` is emitted when more of them have figures.
-
-    chosen: the reference.
-    """
+    """The rows of the shown profile and its reference; `measured`: more of them have figures."""
 
     measured = Signal()
 

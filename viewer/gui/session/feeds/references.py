@@ -27,10 +27,7 @@ _NOT_ONE = (
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A file to compare with: an open profile, an `.npz`, or a bundled program.
-
-    case: the test case of a bundled program, counted from 0; None: the one that the profile states.
-    """
+    """A file to compare with. case: of a bundled program, from 0; None: as the profile states."""
 
     path: str
     case: int | None = None

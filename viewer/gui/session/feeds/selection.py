@@ -180,10 +180,7 @@ class _Step:
 
 
 class FlowSteps(QObject):
-    """Follows the flows of one session from slice to slice.
-
-    `stopped(why)`: a step found no flow.
-    """
+    """Follows the flows of one session from slice to slice. `stopped(why)`: there was no flow."""
 
     stopped = Signal(str)
 
@@ -294,10 +291,7 @@ SelectionQuestion = tuple[Area | SliceSet, tuple[OpenTrace, ...], str]
 
 
 class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
-    """Statistics of the selection; emits `changed` even if the answer stays None.
-
-    The reason for having no statistics may have changed.
-    """
+    """Statistics of the selection; `changed` also if only the reason for having none did."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -174,10 +174,7 @@ def _mark_columns(scene: Scene, xmap: XMap) -> Ints:
 
 
 def _columns(xmap: XMap, spans: Sequence[tuple[int, int]]) -> Ints:
-    """The columns of both ends of spans in ns, (spans, 2).
-
-    -1 before the view, the view's width after it.
-    """
+    """The columns of both ends of spans in ns, (spans, 2); -1 before the view, its width after."""
     limit = np.iinfo(np.int64)
     clamped = [[min(max(t, limit.min), limit.max) for t in span] for span in spans]
     times = np.array(clamped, np.int64).reshape(-1, 2)

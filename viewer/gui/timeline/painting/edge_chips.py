@@ -258,10 +258,7 @@ class EdgeChipPainter:
         return _Laid(text, drawn, metrics.horizontalAdvance(text), metrics.height())
 
     def _named(self, trace: int, side: OffScreen) -> tuple[str, str]:
-        """Return how many slices there are, and the name of all of them; either may be "".
-
-        A single slice with a name has no count.
-        """
+        """Return how many slices there are, "" for one with a name, and the name of all of them."""
         open_trace = self._scene.rasters[trace].open_trace
         sole = side.sole(open_trace.labels)
         name = "" if sole is None else " ".join(open_trace.label(sole)[:_LONGEST].split())

@@ -165,10 +165,7 @@ class FlowPainter:
     # -- arrow ends ----------------------------------------------------------------------------
 
     def _point(self, ref: SliceRef, canvas: Canvas, here: XMap, *, at_end: bool) -> _Point | None:
-        """The start or end of a slice, clamped to the canvas; None if its process is not visible.
-
-        `here` is the visible range in ticks of the slice's trace.
-        """
+        """The start or end of a slice, clamped to the canvas; None if its process is hidden."""
         scene, layout = self._scene, self._scene.layout
         slices = scene.rasters[ref.trace].open_trace.trace.slices
         tick = (slices.end if at_end else slices.start)[ref.index]

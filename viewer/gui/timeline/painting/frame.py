@@ -141,7 +141,6 @@ class FramePainter:
         return mark, None if chip is None else chip.room.getRect(), span, overlay.dragged
 
     def _is_mark(self, ref: SliceRef) -> bool:
-        """Whether a slice has no length."""
         slices = self.scene.rasters[ref.trace].open_trace.trace.slices
         return bool(slices.start[ref.index] == slices.end[ref.index])
 

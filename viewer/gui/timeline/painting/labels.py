@@ -292,7 +292,6 @@ def _looks_alike(labels: LabelCache, scale: float) -> bool:
 
 
 def _pixels(image: QImage) -> Pixels:
-    """The pixels of an image with 32 bits each."""
     pixels: Pixels = np.frombuffer(image.constBits(), np.uint32)
     return pixels.reshape(image.height(), image.width())
 
@@ -349,7 +348,6 @@ class _Labels:
     is_shared: Bools
 
     def rect(self, index: int) -> QRectF:
-        """The room of one label."""
         x, wide, top, tall = self.x[index], self.wide[index], self.top[index], self.tall[index]
         return QRectF(float(x), int(top), float(wide), int(tall))
 
@@ -573,10 +571,7 @@ class LabelPainter:
         return written
 
     def _write_time(self, open_trace: OpenTrace, labels: _Labels, index: int, wide: float) -> None:
-        """Write how long a slice took at its right end, if there is room beside its label.
-
-        wide: px of the label.
-        """
+        """Write how long a slice took at its right end, beside its label of `wide` px."""
         i, slices = int(labels.slice[index]), open_trace.trace.slices
         length = int(slices.end[i] - slices.start[i])
         if not length or (NATIVE_DURATION in slices.columns and open_trace.native(i) is not None):
@@ -634,10 +629,7 @@ class LabelPainter:
         bands: Sequence[int],
         hovered: SliceRef | None,
     ) -> None:
-        """Paint how many zero-length slices share a place, and the names of those in focus.
-
-        In focus are the slice below the mouse and the selected one.
-        """
+        """Paint how many zero-length slices share a place, and the names of those in focus."""
         layout = self.scene.layout
         focus = [ref for ref in (self.scene.session.state.slice, hovered) if ref is not None]
         self._use(painter, self._small)

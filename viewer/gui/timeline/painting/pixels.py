@@ -129,10 +129,7 @@ def stamp_selected(
     xmap: XMap,
     theme: Theme,
 ) -> None:
-    """Draw rings into device pixels if several slices are selected.
-
-    `section` is the range of canvas lines, in logical pixels, that the image covers.
-    """
+    """Draw rings into the device pixels of a section, if several slices are selected."""
     chosen = scene.drawings.selected_rasters.rasters
     if not chosen:
         return
@@ -175,7 +172,6 @@ def _stamp_row(
 
 
 def _edges(covered: Bools, thick: int) -> Bools:
-    """The outermost `thick` columns of every run of covered columns."""
     inside = covered.copy()
     for _ in range(thick):
         # Runs that continue beyond the canvas have no edge there.
@@ -193,10 +189,7 @@ def stamp_allocations(
     xmap: XMap,
     theme: Theme,
 ) -> None:
-    """Draw corners into device pixels.
-
-    `section` is the range of canvas lines, in logical pixels, that the image covers.
-    """
+    """Draw corners into the device pixels of a section, which is in logical pixels."""
     layout, scroll = scene.layout, scene.scroll + section[0]
     color, edge = (theme.pixel(token) for token in ("text1", "canvas"))
     for number in scene.group.traces:

@@ -89,10 +89,7 @@ class PlanPainter:
         xmap: XMap,
         sources: Sequence[RasterSource],
     ) -> None:
-        """Stamp the plans in some bands into device pixels.
-
-        first_line: the line of the content, in logical pixels, at which the image starts.
-        """
+        """Stamp the plans in some bands into device pixels, from a line of the content on."""
         layout = self._scene.layout
         for band in bands:
             plans, top = plans_of(self._scene, band), int(layout.y[band]) - first_line

@@ -229,10 +229,7 @@ def _draw_lines(
     pens: Sequence[QPen],
     canvas: Canvas,
 ) -> None:
-    """Draw lines through the middles of columns at the top and the bottom, each once.
-
-    pens: of faster ones, and of slower ones, which are drawn over them.
-    """
+    """Draw lines through the middles of columns; those of slower ribbons over the others."""
     both = np.unique((is_slower * _APART + top + _FAR) * _APART + bottom + _FAR)
     kind, both = np.divmod(both, _APART * _APART)
     ends = np.zeros((len(both), 4))  # x and y of the first end, then of the other
@@ -362,10 +359,7 @@ class RibbonTails:
             part[:, sides.column[first:last]] = sides.color[first:last]
 
     def stamp_below(self, image: Pixels, canvas: Canvas) -> None:
-        """Draw how the tails that leave the rows of arm A at the lower edge go on.
-
-        image: what follows the rows, as wide as the canvas of the rows.
-        """
+        """Draw how the tails at the lower edge of arm A go on, into what follows the rows."""
         sides = self._of(canvas)
         image[:, sides.column] = sides.color
 

@@ -163,10 +163,7 @@ def narrow_rooms(plans: TrackPlans, here: XMap, wide: Ints) -> PlanRooms:
 
 
 def zero_of(plans: TrackPlans, index: int, open_trace: OpenTrace) -> Fraction:
-    """The exact time of tick 0 of the compile profile in a plan, in ns of the job's axis.
-
-    open_trace: the trace of the measured job, which has a profile.
-    """
+    """The exact time of tick 0 of a compile profile in a plan, in ns of the job's axis."""
     job = plans.jobs[int(plans.job[index])]
     assert job.profile is not None
     start = int(plans.start[index]) * open_trace.axis.ns_per_tick + open_trace.axis.offset_ns

@@ -323,10 +323,7 @@ class Scene(QObject):
             self.scrolled.emit()
 
     def scroll_by(self, pixels: float) -> bool:
-        """Scroll the rows down, or up if negative; fractions of a pixel accumulate.
-
-        Returns False if they are at that end already.
-        """
+        """Scroll the rows down, or up if negative; False at that end. Fractions add up."""
         if self.scroll == (self.scroll_limit if pixels > 0 else 0):
             return False
         if pixels * self._scroll_rest < 0:

@@ -316,10 +316,7 @@ def hit_columns(starts: Ints, xmap: XMap) -> Ints:
 
 
 class HitTicks:
-    """Paints a tick for every column of an overview in which hits start.
-
-    Where they are is kept for the same hits and columns: a search among millions takes 1 ms.
-    """
+    """Paints a tick for each column of an overview in which hits start, found in 1 ms."""
 
     def __init__(self, search: Search) -> None:
         self._search = search

@@ -124,10 +124,7 @@ def _version(package: BundledPart) -> str:
 
 
 def _license(package: BundledPart) -> str:
-    """The license expression in the package's metadata, else the one in `_KNOWN`.
-
-    Older metadata has the whole license text in that field, which is ignored.
-    """
+    """The license expression in the metadata, else in `_KNOWN`: older metadata has a whole text."""
     try:
         stated = str(metadata.metadata(package.name).json.get("license_expression", ""))
     except metadata.PackageNotFoundError:

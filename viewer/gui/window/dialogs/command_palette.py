@@ -260,7 +260,6 @@ class _Model(QAbstractListModel):
         self.rows: list[PaletteRow] = []
 
     def show_rows(self, rows: list[PaletteRow]) -> None:
-        """Replace all rows."""
         self.beginResetModel()
         self.rows = rows
         self.endResetModel()

@@ -318,7 +318,6 @@ class ColumnsDialog(FramedDialog):
 
 
 def _asked(path: str, question: Question) -> str:
-    """Why the dialog is shown."""
     name = visible_controls(display_name(path))
     wanted = [_NEEDED[what] for what in question.missing if what in _NEEDED]
     return f"Choose the columns of {name}{': ' if wanted else ''}{listed(wanted)}."

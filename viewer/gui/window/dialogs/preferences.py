@@ -92,10 +92,7 @@ class Section:
 
 
 class PreferencesDialog(FramedDialog):
-    """Shows and changes settings; `restore_requested`: restore the defaults of all of them.
-
-    Call `follow` after any of them changed.
-    """
+    """Shows and changes settings; `restore_requested`: all defaults. Call `follow` after any."""
 
     restore_requested = Signal()
 

@@ -226,10 +226,7 @@ class FolderDrops(QObject):
 
     @Slot(object, object)
     def take(self, folders: Sequence[str], choices: Choices | None = None) -> None:
-        """Look through folders in the background, and open or offer the files in them.
-
-        choices: for these files, from the command line.
-        """
+        """Look through folders in the background, and open or offer their files with `choices`."""
         names = ", ".join(os.path.basename(folder.rstrip(os.sep)) or folder for folder in folders)
         self._shell.status.show_text(f"Searching {names}")
         self._choices = choices

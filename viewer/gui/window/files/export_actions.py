@@ -183,10 +183,7 @@ class ExportActions(QObject):
         self.export_file(ExportedFile.table(table), lambda path: prepare(workspace, path, table))
 
     def export_report(self) -> None:
-        """Ask for a file, and write a report of what is open, with the comparison if there is one.
-
-        The report is made in the background, of the files as they are now.
-        """
+        """Ask for a file, and write a report of what is open now, in the background."""
         state, space = self._session.state, copy.copy(self._session.workspace)
         space.traces = list(space.traces)
         results = DerivedTracks.of(self._session).results

@@ -69,10 +69,7 @@ class TableColumns(QObject):
         self._latest.failed.connect(shell.message.show_error)
 
     def answer(self, path: str, question: Question, message: str) -> None:
-        """Answer a question as before for tables with this header, else ask.
-
-        message: why the file cannot be read without.
-        """
+        """Answer a question as before for such tables, else ask. message: why it cannot be read."""
         remembered = self._settings.table_columns(question.layout.names)
         if remembered and is_columns(remembered) and self._tried.get(path) != remembered:
             self._tried[path] = remembered
@@ -208,10 +205,7 @@ class FileOpener(QObject):
         return self._session.is_empty and not self.is_busy
 
     def open(self, paths: Sequence[str], choices: Choices | None = None) -> None:
-        """Add files in the background; a session file replaces what is open.
-
-        Folders are searched first.
-        """
+        """Add files, and those in folders, in the background; a session replaces what is open."""
         from viewer.view.sessions.opened_files import is_session
 
         folders = [path for path in paths if os.path.isdir(path)]
@@ -314,10 +308,7 @@ class FileOpener(QObject):
             self.loader.load(path, read_companion)
 
     def report_added(self) -> None:
-        """Show a message on the files just added to those already open.
-
-        It also names companion files, which were opened because others refer to them.
-        """
+        """Show a message on the files just added, and on companions that these refer to."""
         paths, self._told_added = self._told_added, []
         text = added_text(self._session, paths, self._table.way_to("view.fit_file"))
         text = " · ".join(filter(None, (text, self._told_found)))

@@ -182,7 +182,6 @@ class SourceEditor(QObject):
 
 
 def _environment() -> QProcessEnvironment:
-    """The environment of the user."""
     environment = QProcessEnvironment.systemEnvironment()
     if getattr(sys, "frozen", False):
         original = environment.value("LD_LIBRARY_PATH_ORIG")

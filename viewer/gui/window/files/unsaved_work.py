@@ -168,10 +168,7 @@ Then = Callable[[], None]
 
 
 class CloseGuard(QObject):
-    """Keeps or saves the session of one window before its files are closed, and asks if needed.
-
-    Emits `stayed` if they are not closed because the user canceled or saving failed.
-    """
+    """Keeps or saves a session before its files are closed, or asks; `stayed`: they are not."""
 
     stayed = Signal()
 

@@ -209,10 +209,7 @@ class Docks(QObject):
         )
 
     def show_panel(self, name: str, *, by_hand: bool = False) -> None:
-        """Open a panel and bring it to the front.
-
-        by_hand: the user asked for this panel, so that it stays open for other files too.
-        """
+        """Open a panel in front. by_hand: the user asked, so that it stays open for other files."""
         page, name = name, self.table.panel_of[name]
         if page in self._pages_of(name):
             self._turn_to(name, page)
@@ -286,7 +283,6 @@ class Docks(QObject):
                     menu.addAction(self._action(spec.id))
 
     def _action(self, name: str) -> QAction:
-        """The action that opens or closes a panel."""
         if name not in self._actions:
             action = QAction(self.table.panels[name].title, self)
             action.setCheckable(True)
@@ -324,13 +320,11 @@ class Docks(QObject):
 
     @property
     def _home(self) -> Home:
-        """Where the open files start."""
         if self._presence.get("calls") is not Presence.OPEN:
             return WITHOUT_TIMES
         return WITH_SOURCE if self._presence.get("source") is Presence.OPEN else WITHOUT_SOURCE
 
     def _home_area(self, name: str) -> PanelArea:
-        """The area of a panel in a wide window."""
         return self._home.moved.get(name, self.table.panels[name].area)
 
     def _area_of(self, name: str) -> PanelArea:
@@ -359,10 +353,7 @@ class Docks(QObject):
         return present + [name for name in names if name not in present]
 
     def _arrange(self) -> None:
-        """Show the tabs of every area.
-
-        In front is the latest that was chosen, else that of the home of the files, else the first.
-        """
+        """Show the tabs; in front is the latest chosen, else that of the home, else the first."""
         home = self._home.narrow if self._narrowness_level else self._home.front
         for area, tabs in self.areas.items():
             names = self._tabs_in(area)
@@ -580,10 +571,7 @@ class Docks(QObject):
         )
 
     def share_width(self) -> None:
-        """Set the widths of the side panels and of the two bottom halves.
-
-        They are those of the design, or those that the user chose.
-        """
+        """Set the widths of side panels and bottom halves: those of the design or of the user."""
         side, left, right = (self._docks[area] for area in PanelArea)
         side_width, left_share, _ = self.sizes or (DETAILS_WIDTH, LEFT_SHARE, 0)
         if not side.isHidden():

@@ -82,7 +82,6 @@ class PanelRegistry:
         return self._timeline
 
     def __getitem__(self, page: str) -> PanelWidget:
-        """The widget of a page, given by its id."""
         return self.pages[page]
 
     def prepare(self) -> bool:

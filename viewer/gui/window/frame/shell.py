@@ -46,10 +46,7 @@ class _Message:
 
 
 class MessageBar(QWidget):
-    """Shows errors and warnings in a line above the timeline, with a button to dismiss them.
-
-    Emits `changed` when its height may have changed.
-    """
+    """Shows errors and warnings above the timeline until dismissed; `changed`: its height."""
 
     changed = Signal()
 

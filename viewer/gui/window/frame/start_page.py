@@ -208,10 +208,7 @@ _SET_ICON = 16
 
 
 class RecentSet(QPushButton):
-    """The first file of a set, and below it the others; grayed out if none of them exists.
-
-    Emits `open_requested(paths)` with those that exist.
-    """
+    """The first file of a set, and below it the others; `open_requested` with those that exist."""
 
     open_requested = Signal(list)
 
@@ -577,7 +574,6 @@ class _Section(QWidget):
         self.column.addWidget(Hairline(theme))
 
     def add(self, row: QHBoxLayout) -> None:
-        """Add a row and the line below it."""
         row.setContentsMargins(0, self._theme.px(8), 0, self._theme.px(8))
         self.column.addLayout(row)
         self.column.addWidget(Hairline(self._theme))

@@ -31,10 +31,7 @@ _LEAST_WINDOW = QSize(480, 360)
 
 
 class TabBar(QTabBar):
-    """A bar whose tabs keep their width when they become current, and are never cut.
-
-    `close_requested(position)` is emitted on a middle click.
-    """
+    """A bar whose tabs keep their width and are never cut; `close_requested` on a middle click."""
 
     close_requested = Signal(int)
 

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 class Help(QObject):
-    """The help window and the tour of one window, created on first use.
-
-    `make_tour` creates the tour.
-    """
+    """The help window and the tour of one window, both created on first use."""
 
     def __init__(
         self,

@@ -441,7 +441,6 @@ class Tour(QObject):
         return shown_key(keys[0]) if keys else self._table.commands[id].plain_title
 
     def _rect(self, widget: QWidget) -> QRect:
-        """The visible rectangle of a widget, in window coordinates."""
         window = self._shell
         if not widget.isVisibleTo(window):
             return QRect()
