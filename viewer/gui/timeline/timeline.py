@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.gui.session.choices import shown_clocks
 from viewer.gui.session.comparison import joined_clocks
 from viewer.gui.session.session import Session
@@ -192,11 +193,7 @@ class Timeline(QWidget):
         self._hints = ""
         self.stack = StripStack(session)
         self.legend = Legend(self.drawings, theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.stack, 1)
-        column.addWidget(self.legend)
+        laid_out(QVBoxLayout(self), (self.stack, 1), self.legend, gap=0, margins=(0, 0, 0, 0))
         self._follow()
         self.set_header_width(WIDTH)
         self.setMinimumHeight(ABOVE + 60 + LEGEND_HEIGHT)

@@ -34,7 +34,7 @@ from PySide6.QtWidgets import (
 
 from viewer.gui.qt.background import BEING_COUNTED, Latest, WhenVisible
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import WrappingRow
+from viewer.gui.qt.widgets.controls import Item, WrappingRow, laid_out
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence
 from viewer.gui.qt.widgets.tables import FilterLine
 from viewer.gui.session.session import Session
@@ -280,12 +280,9 @@ class PagePanel(Panel, QWidget):
             painted.update()
 
 
-def plain_column(parent: QWidget) -> QVBoxLayout:
+def plain_column(parent: QWidget, *items: Item) -> QVBoxLayout:
     """Add a vertical layout without margins and spacing to a widget."""
-    column = QVBoxLayout(parent)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
-    return column
+    return laid_out(QVBoxLayout(parent), *items, gap=0, margins=(0, 0, 0, 0))
 
 
 class HeadLine(QWidget):
@@ -298,11 +295,7 @@ class HeadLine(QWidget):
         self._tools = QWidget(self)
         if head is not None:
             self._tools.setLayout(head)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(0)
-        self._row.addWidget(self._tools, 1)
-        self._row.addStretch()
+        self._row = laid_out(QHBoxLayout(self), (self._tools, 1), 0, gap=0, margins=(0, 0, 0, 0))
         self.show_tools(0)
 
     def take_switch(self, switch: QWidget) -> None:
@@ -331,12 +324,10 @@ class HeadLine(QWidget):
         self.setVisible(has_tools or has_switch)
 
 
-def head_row(theme: Theme, gap: int = 12) -> QHBoxLayout:
+def head_row(theme: Theme, gap: int = 12, *items: Item) -> QHBoxLayout:
     """Return the layout for the line above a table. gap: px between its widgets."""
-    head = WrappingRow()
-    head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
-    head.setSpacing(theme.px(gap))
-    return head
+    margins = theme.px(12), theme.px(6), theme.px(12), theme.px(6)
+    return laid_out(WrappingRow(), *items, gap=theme.px(gap), margins=margins)
 
 
 def subtitle_label(theme: Theme) -> ElidedLabel:

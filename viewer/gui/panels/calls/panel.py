@@ -302,10 +302,7 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
         below.addWidget(self.footer, 1)
         below.addWidget(self.legend)
         page = QWidget()
-        column = plain_column(page)
-        column.addLayout(head)
-        column.addWidget(self.splitter, 1)
-        column.addLayout(below)
+        plain_column(page, head, (self.splitter, 1), below)
         return page
 
     @property

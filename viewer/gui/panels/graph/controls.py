@@ -33,7 +33,7 @@ from viewer.gui.panels.graph.question import GraphAnswer, backends_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.cells import SIDE, paint_mark
-from viewer.gui.qt.widgets.controls import ComboBox, EscapeField, SegmentBar, tool_button
+from viewer.gui.qt.widgets.controls import ComboBox, EscapeField, SegmentBar, laid_out, tool_button
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.model.times import MINUS, counted, group_digits
 from viewer.program.program import Program
@@ -121,11 +121,9 @@ class NodeSearch(QWidget):
         self.field.textChanged.connect(self._search)
         self.field.stepped.connect(self.step)
         self.count = ElidedLabel("", theme, "caption", "text2")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(theme.px(8))
-        row.addWidget(self.field)
-        row.addWidget(self.count, 1)
+        laid_out(
+            QHBoxLayout(self), self.field, (self.count, 1), gap=theme.px(8), margins=(0, 0, 0, 0)
+        )
 
     def search_in(self, answer: GraphAnswer | None) -> None:
         """Search another graph; None releases the one before."""
@@ -258,9 +256,7 @@ class GraphControls(QWidget):
             # The sheet of the window has another least width, in which the text would be cut.
             tool.setStyleSheet(f"min-width: {metrics.horizontalAdvance(tool.text())}px;")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
-        column = plain_column(self)
-        column.addLayout(head)
-        column.addLayout(bar)
+        plain_column(self, head, bar)
 
     @property
     def is_whole(self) -> bool:
@@ -446,10 +442,7 @@ class GraphFoot(QWidget):
         self.summary = ElidedLabel("", theme, "caption", "text1")
         self.note = ElidedLabel("", theme, "caption", "text2")
         self.legend = Legend(theme)
-        line = QHBoxLayout()
-        line.setSpacing(theme.px(12))
-        line.addWidget(self.legend)
-        line.addWidget(self.note, 1)
+        line = laid_out(QHBoxLayout(), self.legend, (self.note, 1), gap=theme.px(12))
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(6))
         column.setSpacing(theme.px(2))

@@ -119,10 +119,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         controls.save.clicked.connect(self._ask_to_save)
         controls.search.stepped.connect(self.show_node)
         controls.search.field.left.connect(self.view.setFocus)
-        column = plain_column(page)
-        column.addWidget(controls)
-        column.addWidget(self.view, 1)
-        column.addWidget(self.foot)
+        plain_column(page, controls, (self.view, 1), self.foot)
         return page
 
     # -- question --------------------------------------------------------------------------------

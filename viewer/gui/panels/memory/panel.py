@@ -50,7 +50,7 @@ from viewer.gui.panels.memory.answer import (
 )
 from viewer.gui.panels.memory.arena_view import ArenaView
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar, tool_button
+from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar, laid_out, tool_button
 from viewer.gui.qt.widgets.labels import ElidedLabel, figures_html, label
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session.choices import operator_palette
@@ -289,42 +289,29 @@ class MemoryPanel(AnswerPanel[_Page]):
         self.zoom_button = tool_button("Fit", "Show the whole picture (Escape)", "Reset zoom")
         self.zoom_button.clicked.connect(self.arena.show_all)
         self.axes = SegmentBar("Across the picture", _AXIS_TIPS)
-        above = head_row(theme, 12)
-        above.addWidget(self.chooser)
-        above.addWidget(self.figures, 1)
-        above.addWidget(self.zoom_button)
-        above.addWidget(self.axes)
+        above = head_row(theme, 12, self.chooser, (self.figures, 1), self.zoom_button, self.axes)
         self.modes = SegmentBar("Rows", _MODE_TIPS)
         self.filter = FilterLine("Filter", "Filter planned memory", self.table, theme)
         self.filter.setMaximumWidth(theme.px(_FIELD_WIDTH))
         self.subtitle = subtitle_label(theme)
-        head = head_row(theme, 8)
-        head.addWidget(self.modes)
-        head.addWidget(self.filter)
-        head.addWidget(self.subtitle, 1)
+        head = head_row(theme, 8, self.modes, self.filter, (self.subtitle, 1))
         picture = QWidget()
         around = plain_column(picture)
         around.setContentsMargins(theme.px(12), 0, theme.px(12), 0)
-        above_plot = QHBoxLayout()
-        above_plot.setContentsMargins(self.live.left_width, 0, BESIDE, 0)
-        above_plot.addWidget(self.arena)
+        above_plot = laid_out(
+            QHBoxLayout(), self.arena, margins=(self.live.left_width, 0, BESIDE, 0)
+        )
         around.addLayout(above_plot, 3)
         around.addWidget(self.live, 2)
         rows = QWidget()
-        below = plain_column(rows)
-        below.addLayout(head)
-        below.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
+        plain_column(rows, head, (NoRows(self.table, self.filter, theme).over_table(), 1))
         self.splitter = page_splitter(Qt.Orientation.Vertical, picture, rows, _PICTURE_PART)
         self.holders = ElidedLabel("", theme, "caption", "text1")
         self.footer = ElidedLabel("", theme, "caption", "text2")
         self.holders.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), 0)
         self.footer.setContentsMargins(theme.px(12), theme.px(2), theme.px(12), theme.px(6))
         page = QWidget()
-        column = plain_column(page)
-        column.addLayout(above)
-        column.addWidget(self.splitter, 1)
-        column.addWidget(self.holders)
-        column.addWidget(self.footer)
+        plain_column(page, above, (self.splitter, 1), self.holders, self.footer)
         return page
 
     # -- question --------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from viewer.gui.panels.numbers.contents import (
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import SegmentBar
+from viewer.gui.qt.widgets.controls import SegmentBar, laid_out
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session.feeds.logged_numbers import MeasuredNumbers, NumbersRow
 from viewer.model.text import one_line
@@ -74,11 +74,7 @@ class DetailView(QWidget):
         column.addWidget(self.tensor)
         column.addWidget(self.figures)
         column.addWidget(self.note)
-        controls = QHBoxLayout()
-        controls.setSpacing(theme.px(6))
-        controls.addWidget(self.picks)
-        controls.addStretch(1)
-        controls.addWidget(self.index_name)
+        controls = laid_out(QHBoxLayout(), self.picks, 1, self.index_name, gap=theme.px(6))
         for field in self.fields:
             controls.addWidget(field)
         column.addLayout(controls)

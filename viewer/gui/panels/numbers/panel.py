@@ -216,10 +216,7 @@ class NumbersPanel(PagePanel):
         self.filter = FilterLine("Filter", "Filter logged values", self.table, theme)
         self.filter.setMaximumWidth(theme.px(_FIELD_WIDTH))
         self.subtitle = FileCaption(self.host)
-        head = head_row(theme, 8)
-        head.addWidget(self.inferences)
-        head.addWidget(self.references)
-        head.addWidget(self.subtitle, 1)
+        head = head_row(theme, 8, self.inferences, self.references, (self.subtitle, 1))
         self.problem = ElidedLabel("", theme, "body", "warning")
         self.problem.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(4))
         chart = QWidget()
@@ -244,10 +241,7 @@ class NumbersPanel(PagePanel):
         left = page_splitter(Qt.Orientation.Vertical, chart, rows, _CHART_PART)
         self.splitter = page_splitter(Qt.Orientation.Horizontal, left, self.detail, _LEFT_PART)
         page = QWidget()
-        column = plain_column(page)
-        column.addLayout(head)
-        column.addWidget(self.problem)
-        column.addWidget(self.splitter, 1)
+        plain_column(page, head, self.problem, (self.splitter, 1))
         return page
 
     # -- contents --------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ from viewer.gui.panels.sizes.table import (
 from viewer.gui.panels.sizes.treemap_view import TreemapView
 from viewer.gui.qt.background import Latest, WhenVisible
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar, tool_button
+from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar, laid_out, tool_button
 from viewer.gui.qt.widgets.labels import ElidedLabel, anchor, figures_html, label, span
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, marked_rows
 from viewer.gui.session.choices import operator_palette
@@ -155,9 +155,7 @@ class PathBar(QWidget):
         self.links.setMinimumWidth(0)
         self.links.setAccessibleName("Groups around the treemap")
         self.links.linkActivated.connect(self._choose)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, theme.px(4))
-        row.addWidget(self.links, 1)
+        laid_out(QHBoxLayout(self), (self.links, 1), margins=(0, 0, 0, theme.px(4)))
 
     def show_path(self, answer: SizesAnswer, tree: SizeTree, root: Rest) -> None:
         """Show the groups from the file to what fills the treemap."""
@@ -269,31 +267,22 @@ class SizesPanel(AnswerPanel[_Page]):
         self.filter = FilterLine("Filter parts", "Filter parts", self.table, theme)
         self.filter.setMaximumWidth(theme.px(_FIELD_WIDTH))
         self.subtitle = subtitle_label(theme)
-        head = head_row(theme, 8)
-        head.addWidget(self.filter)
-        head.addWidget(self.subtitle, 1)
+        head = head_row(theme, 8, self.filter, (self.subtitle, 1))
         rows = QWidget()
-        below = plain_column(rows)
-        below.addLayout(head)
-        below.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
+        plain_column(rows, head, (NoRows(self.table, self.filter, theme).over_table(), 1))
         self.splitter = page_splitter(Qt.Orientation.Vertical, picture, rows, _PICTURE_PART)
         self.summary = ElidedLabel("", theme, "caption", "text1")
         self.footer = ElidedLabel("", theme, "caption", "text2")
         self.summary.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(4))
         self.footer.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(6))
         page = QWidget()
-        column = plain_column(page)
-        column.addWidget(self.splitter, 1)
-        column.addWidget(self.summary)
-        column.addWidget(self.footer)
+        plain_column(page, (self.splitter, 1), self.summary, self.footer)
         return page
 
     def _head(self) -> QHBoxLayout:
-        head = head_row(self._theme, 12)
-        head.addWidget(self.chooser)
-        head.addWidget(self.figures, 1)
-        head.addWidget(self.by_change)
-        head.addWidget(self.groupings)
+        head = head_row(
+            self._theme, 12, self.chooser, (self.figures, 1), self.by_change, self.groupings
+        )
         return head
 
     # -- question --------------------------------------------------------------------------------

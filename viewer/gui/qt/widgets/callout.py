@@ -31,6 +31,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import laid_out
 
 _WIDTH = 348  # design px, including the space for the tip
 _TIP = 9  # px, length of the tip from the note toward its target
@@ -62,11 +63,7 @@ class Callout(QFrame):
         self.leave.clicked.connect(self.leave_requested)
         for button in (self.next, self.leave):
             button.setAutoDefault(True)  # pressed by Enter
-        buttons = QHBoxLayout()
-        buttons.setSpacing(theme.px(8))
-        buttons.addWidget(self.leave)
-        buttons.addStretch(1)
-        buttons.addWidget(self.next)
+        buttons = laid_out(QHBoxLayout(), self.leave, 1, self.next, gap=theme.px(8))
         column = QVBoxLayout(self)
         inset = theme.px(_TIP + 14)
         column.setContentsMargins(inset, inset, inset, inset)

@@ -19,10 +19,12 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QIcon, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QButtonGroup,
     QComboBox,
     QFrame,
     QHBoxLayout,
+    QLayout,
     QLayoutItem,
     QLineEdit,
     QSizePolicy,
@@ -30,6 +32,7 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QToolButton,
+    QWidget,
 )
 
 from viewer.gui.qt.crash_report import guard
@@ -173,6 +176,32 @@ def _value(choice: Hashable) -> str:
 
 
 _Placed: TypeAlias = tuple[QLayoutItem, int]  # and its stretch
+Part: TypeAlias = QWidget | QLayout
+Item: TypeAlias = Part | tuple[Part, int] | int  # with its stretch, or a stretch alone
+Layout = TypeVar("Layout", bound=QBoxLayout)
+
+
+def laid_out(
+    layout: Layout,
+    *items: Item,
+    gap: int | None = None,
+    margins: tuple[int, int, int, int] | None = None,
+) -> Layout:
+    """Add widgets, layouts and stretches to a layout, in px. Returns it."""
+    if gap is not None:
+        layout.setSpacing(gap)
+    if margins is not None:
+        layout.setContentsMargins(*margins)
+    for item in items:
+        if isinstance(item, int):
+            layout.addStretch(item)
+            continue
+        part, stretch = item if isinstance(item, tuple) else (item, 0)
+        if isinstance(part, QLayout):
+            layout.addLayout(part, stretch)
+        else:
+            layout.addWidget(part, stretch)
+    return layout
 
 
 class WrappingRow(QHBoxLayout):

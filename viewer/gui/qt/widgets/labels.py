@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.model.text import capped, visible_controls, visible_line
 
 _LONGEST = 2000  # letters at each end of a text that are measured: wider than any screen
@@ -318,11 +319,7 @@ class ClampedText(QWidget):
         self.more.hide()
         self.more.linkActivated.connect(lambda _: self.text.show_lines(0))
         self.text.was_cut.connect(self.more.setVisible)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.text)
-        column.addWidget(self.more)
+        laid_out(QVBoxLayout(self), self.text, self.more, gap=0, margins=(0, 0, 0, 0))
 
 
 class Hairline(QWidget):

@@ -40,7 +40,7 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.command_table import CommandTable, match, shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import EscapeField
+from viewer.gui.qt.widgets.controls import EscapeField, laid_out
 from viewer.gui.qt.widgets.labels import elided_text
 
 _WIDTH, _ROW, _ROWS, _TOP = 600, 30, 12, 12  # px, px, rows, px below the toolbar
@@ -119,11 +119,7 @@ class CommandPalette(QFrame):
         self.list.setUniformItemSizes(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setAccessibleName("Commands")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 8, 8, 8)
-        column.setSpacing(8)
-        column.addWidget(self.field)
-        column.addWidget(self.list)
+        column = laid_out(QVBoxLayout(self), self.field, self.list, gap=8, margins=(8, 8, 8, 8))
         self.nothing = QLabel("No matching commands")
         self.nothing.setMargin(_INSET)
         column.addWidget(self.nothing)

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import ComboBox
+from viewer.gui.qt.widgets.controls import ComboBox, laid_out
 from viewer.gui.qt.widgets.labels import explain, label
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable
 from viewer.gui.session.arm_choices import (
@@ -104,10 +104,7 @@ class CompareDialog(FramedDialog):
         self.button.setDefault(True)
         self.button.clicked.connect(self._compare)
         cancel.clicked.connect(self.reject)
-        foot = QHBoxLayout()
-        foot.addWidget(self.line, 1)
-        foot.addWidget(cancel)
-        foot.addWidget(self.button)
+        foot = laid_out(QHBoxLayout(), (self.line, 1), cancel, self.button)
         self.of_file = QWidget()
         of_file = QHBoxLayout(self.of_file)
         of_file.setContentsMargins(0, 0, 0, 0)
@@ -165,10 +162,7 @@ class CompareDialog(FramedDialog):
             for button in (add, move):
                 buttons.addWidget(button)
             buttons.addStretch(1)
-            column = QVBoxLayout()
-            column.addWidget(self.heads[arm])
-            column.addWidget(table, 1)
-            column.addLayout(buttons)
+            column = laid_out(QVBoxLayout(), self.heads[arm], (table, 1), buttons)
             row.addLayout(column, 1)
             self.models.append(model)
             self.tables.append(table)

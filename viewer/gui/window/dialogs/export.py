@@ -35,6 +35,7 @@ from viewer.gui.qt.settings import (
     Settings,
 )
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.gui.qt.widgets.labels import Hairline, label
 from viewer.gui.session.export_scope import (
     bookmarks_of_view,
@@ -117,10 +118,7 @@ class ExportDialog(FramedDialog):
         self.finished.connect(self._latest.cancel)
         # The options are of the open files, which a second start or a reload may replace.
         session.workspace_changed.connect(self.reject)
-        foot = QHBoxLayout()
-        foot.addStretch(1)
-        foot.addWidget(self.cancel)
-        foot.addWidget(self.save)
+        foot = laid_out(QHBoxLayout(), 1, self.cancel, self.save)
         column.addLayout(foot)
         self._measure()
 

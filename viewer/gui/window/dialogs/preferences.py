@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import ComboBox
+from viewer.gui.qt.widgets.controls import ComboBox, laid_out
 from viewer.gui.qt.widgets.labels import Hairline, label
 
 _WIDTH = 560
@@ -118,10 +118,7 @@ class PreferencesDialog(FramedDialog):
         self.restore.clicked.connect(self.restore_requested)
         self.close_button.setAutoDefault(False)
         self.close_button.clicked.connect(self.accept)
-        foot = QHBoxLayout()
-        foot.addWidget(self.restore)
-        foot.addStretch(1)
-        foot.addWidget(self.close_button)
+        foot = laid_out(QHBoxLayout(), self.restore, 1, self.close_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(theme.px(12))
@@ -192,9 +189,7 @@ class PreferencesDialog(FramedDialog):
 
         button.clicked.connect(free)
         self._following.append(show)
-        both = QHBoxLayout()
-        both.addWidget(size, 1)
-        both.addWidget(button)
+        both = laid_out(QHBoxLayout(), (size, 1), button)
         form.addLayout(both, line, 1)
         return button
 

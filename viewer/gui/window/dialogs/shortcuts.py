@@ -41,6 +41,7 @@ from viewer.gui.qt.command_table import (
 )
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.gui.qt.widgets.labels import Hairline, label
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT, FilterLine, QuietTable
 
@@ -74,10 +75,7 @@ class ShortcutsDialog(FramedDialog):
         close = QPushButton("Close")
         close.clicked.connect(self.accept)
         close.setAutoDefault(False)
-        foot = QHBoxLayout()
-        foot.addWidget(self.reset_all)
-        foot.addStretch(1)
-        foot.addWidget(close)
+        foot = laid_out(QHBoxLayout(), self.reset_all, 1, close)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)
         column.setSpacing(12)
@@ -207,23 +205,9 @@ class KeyEditor(QWidget):
         for button, answer in ((self.use, self._use), (self.leave, self._leave)):
             button.setAutoDefault(False)
             button.clicked.connect(answer)
-        line = QHBoxLayout()
-        line.setSpacing(8)
-        line.addLayout(self._chips)
-        line.addWidget(self.recorder)
-        line.addWidget(self.reset)
-        line.addStretch(1)
-        question = QHBoxLayout()
-        question.setSpacing(8)
-        question.addWidget(self._say, 1)
-        question.addWidget(self.use)
-        question.addWidget(self.leave)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self._title)
-        column.addLayout(line)
-        column.addLayout(question)
+        line = laid_out(QHBoxLayout(), self._chips, self.recorder, self.reset, 1, gap=8)
+        question = laid_out(QHBoxLayout(), (self._say, 1), self.use, self.leave, gap=8)
+        laid_out(QVBoxLayout(self), self._title, line, question, gap=8, margins=(0, 0, 0, 0))
         self.setMinimumHeight(theme.px(112))
         self.show_command(None)
 
@@ -442,10 +426,7 @@ class KeySheet(FramedDialog):
         close = QPushButton("Close")
         close.clicked.connect(self.accept)
         close.setDefault(True)
-        foot = QHBoxLayout()
-        foot.addWidget(customize)
-        foot.addStretch(1)
-        foot.addWidget(close)
+        foot = laid_out(QHBoxLayout(), customize, 1, close)
         column = QVBoxLayout(self)
         column.setContentsMargins(_MARGIN, 16, _MARGIN, 16)
         column.setSpacing(12)

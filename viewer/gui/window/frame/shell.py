@@ -29,6 +29,7 @@ from viewer.gui.qt.accessibility import FocusFrame, Framed
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.gui.qt.widgets.labels import ElidedLabel, PageStack
 from viewer.gui.window.frame.start_page import StartPage
 from viewer.gui.window.toolbar.first_toolbar import FirstToolbar
@@ -257,10 +258,7 @@ class ReadingPage(QWidget):
         column.setSpacing(theme.px(12))
         column.addStretch(1)
         for widget in (self.task, self.progress, self.cancel):
-            row = QHBoxLayout()
-            row.addStretch(1)
-            row.addWidget(widget)
-            row.addStretch(1)
+            row = laid_out(QHBoxLayout(), 1, widget, 1)
             column.addLayout(row)
         column.addStretch(1)
 

@@ -38,6 +38,7 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.settings import RecentFiles, Settings, is_missing
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label
 from viewer.model.text import display_name, distinct_names
 from viewer.resources import SAMPLES, Sample
@@ -404,10 +405,7 @@ class StartPage(QScrollArea):
         self._lower.setVerticalSpacing(theme.px(32))
         self._recent, self._side = self._recent_sets(), self._formats_and_keys()
         column.addLayout(self._lower)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self._content, 1000)
-        row.addStretch(1)
+        row = laid_out(QHBoxLayout(), 1, (self._content, 1000), 1)
         outer = QVBoxLayout(page)
         side = theme.px(_INSET)
         outer.setContentsMargins(side, 0, side, 0)
@@ -445,9 +443,7 @@ class StartPage(QScrollArea):
         button.setProperty("primary", True)
         button.setIcon(theme.icon("open", "on_accent"))
         button.setFont(theme.font("tab_active"))
-        row = QHBoxLayout()
-        row.setSpacing(theme.px(12))
-        row.addLayout(texts, 1)
+        row = laid_out(QHBoxLayout(), (texts, 1), gap=theme.px(12))
         if self._has_last_session:
             name = "Reopen last session"
             last = self._button(name, name, self.last_session_requested)

@@ -33,6 +33,7 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.command_table import CommandTable, shown_key
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.gui.window.help.pages import PAGES, filled, headings_of, link_target, slug, title_of
 from viewer.resources import resource
 
@@ -100,15 +101,8 @@ class HelpWindow(FramedDialog):
         buttons.addWidget(self.back)
         buttons.addWidget(self.forward)
         buttons.addStretch(1)
-        left = QVBoxLayout()
-        left.setSpacing(0)
-        left.addLayout(buttons)
-        left.addWidget(self.list, 1)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addLayout(left)
-        row.addWidget(self.text, 1)
+        left = laid_out(QVBoxLayout(), buttons, (self.list, 1), gap=0)
+        laid_out(QHBoxLayout(self), left, (self.text, 1), gap=0, margins=(0, 0, 0, 0))
         commands.keys_changed.connect(self._show)
         theme.changed.connect(self._retheme)
         self._retheme()
