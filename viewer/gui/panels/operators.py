@@ -73,11 +73,9 @@ class ListedNames:
 
 def has_only_names(session: Session, answer: CostAnswer) -> bool:
     """Whether a profile has slices but no operators, and no open file could provide them."""
-    space, trace, program = (
-        session.workspace,
-        answer.open_trace.file,
-        answer.open_trace.table.program,
-    )
+    space = session.workspace
+    trace = answer.open_trace.file
+    program = answer.open_trace.table.program
     if program is not None and program.is_nested:
         return True
     return (

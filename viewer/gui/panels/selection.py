@@ -143,10 +143,8 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
     labels = [label for answer_part in answer.parts for label in answer_part.statistics.labels]
     gathered: dict[str, list[NDArray[Any]]] = {name: [np.empty(0)] for name in _FIGURES}
     for answer_part in answer.parts:
-        figures, rate = (
-            answer_part.statistics.figures,
-            float(answer_part.open_trace.axis.ns_per_tick),
-        )
+        figures = answer_part.statistics.figures
+        rate = float(answer_part.open_trace.axis.ns_per_tick)
         span = max(answer_part.span[1] - answer_part.span[0], 1)
         for name, ticks in _ticks(figures).items():
             gathered[f"{name}_ns"].append(ticks * rate)

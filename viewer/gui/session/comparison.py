@@ -261,10 +261,8 @@ def separate_selected(session: Session, open_comparison: OpenComparison) -> str:
     row = open_comparison.rows[rows.pop()][0]
     if not row.a or not row.b:
         return f"{row.label} is not paired"
-    a, b = (
-        keys_of_parts(open_comparison.calls.a, row.a),
-        keys_of_parts(open_comparison.calls.b, row.b),
-    )
+    a = keys_of_parts(open_comparison.calls.a, row.a)
+    b = keys_of_parts(open_comparison.calls.b, row.b)
     by_hand = chosen.by_hand.with_cut((x, y) for x in a for y in b)
     compare(session, replace(chosen, by_hand=by_hand))
     return f"{row.label} is no longer paired"

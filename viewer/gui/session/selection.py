@@ -52,7 +52,7 @@ def highlighted_span_ns(session: Session) -> tuple[int, int] | None:
         return None
     trace, operators = session.state.operators
     all_slices = slices_of(session, trace, operators)
-    inside = _in_scope(session, trace, all_slices)
+    inside = starts_in(session.traces[trace].trace, session.scope(trace), all_slices)
     indices = inside if len(inside) else all_slices
     if not len(indices):
         return None
@@ -95,10 +95,6 @@ def operator_of(session: Session, trace: int, index: int) -> Operator | None:
     """The operator at `index` in the program linked to a trace, None without a program."""
     program = session.traces[trace].table.program
     return program.operators[index] if program else None
-
-
-def _in_scope(session: Session, trace: int, slices: Ints) -> Ints:
-    return starts_in(session.traces[trace].trace, session.scope(trace), slices)
 
 
 def toggle_slice(session: Session, ref: SliceRef) -> None:

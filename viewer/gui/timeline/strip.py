@@ -204,10 +204,8 @@ class RibbonBand(QWidget):
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select the pair whose label is clicked."""
-        row, open_comparison = (
-            self.row_at(event.position()),
-            self._scene.drawings.compared_marks.comparison,
-        )
+        row = self.row_at(event.position())
+        open_comparison = self._scene.drawings.compared_marks.comparison
         if event.button() == Qt.MouseButton.LeftButton and row >= 0 and open_comparison is not None:
             select_row(self._scene.session, open_comparison, row)
 

@@ -299,10 +299,8 @@ class StripHeader(QWidget):
 
     def _texts_end(self) -> int:
         """Where the title and the caption end, if nothing cuts them. The note yields to them."""
-        title, caption = (
-            QFontMetrics(self._theme.font("process")).horizontalAdvance(self.title),
-            QFontMetrics(self._theme.font("caption")).horizontalAdvance(self.caption),
-        )
+        title = QFontMetrics(self._theme.font("process")).horizontalAdvance(self.title)
+        caption = QFontMetrics(self._theme.font("caption")).horizontalAdvance(self.caption)
         return _INDENT + title + 2 + _AIR + caption + 2
 
     def _range_room(self) -> QRect:

@@ -322,7 +322,7 @@ def show_whole(
     than the total. base: as for `group_contents`.
     """
     base = base or FigureBase(shown.axis.ns_per_tick, unit=shown.file.unit)
-    what = _whole_of(shown, table)
+    what = whole_text(shown.trace, "Total") if table.ungrouped else "Total"
     if table.share_of == figures.BUSY_TIME:
         what = whole_title(shown.trace, scope)
     parts = (
@@ -336,10 +336,6 @@ def show_whole(
         uncounted,
         base,
     )
-
-
-def _whole_of(shown: OpenTrace, table: GroupTable) -> str:
-    return whole_text(shown.trace, "Total") if table.ungrouped else "Total"
 
 
 def _length_text(length: float, spread: Spread, cut: float) -> str:

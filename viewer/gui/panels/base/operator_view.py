@@ -317,10 +317,8 @@ class OperatorView(ArrangedView):
     def show_contents(self, contents: OperatorContents, sorted_by: int) -> None:
         """Replace the contents; if columns up to the one that sorts change, sort by `sorted_by`."""
         kinds = [h.kind for h in self._model.contents.headings]
-        now, by = (
-            [h.kind for h in contents.headings],
-            self.horizontalHeader().sortIndicatorSection(),
-        )
+        now = [h.kind for h in contents.headings]
+        by = self.horizontalHeader().sortIndicatorSection()
         self._model.show(contents)
         if kinds != now and not (0 <= by < len(now) and kinds[: by + 1] == now[: by + 1]):
             order = Qt.SortOrder.DescendingOrder

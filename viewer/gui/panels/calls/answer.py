@@ -358,10 +358,8 @@ def _colors(
 ) -> Palette:
     """Return the color of every node: that of its slices; bottom-up, of all slices of its name."""
     open_trace = question.trees.shown
-    slices, palette = (
-        open_trace.trace.slices,
-        palette_of(open_trace, question.scheme, question.lengths),
-    )
+    slices = open_trace.trace.slices
+    palette = palette_of(open_trace, question.scheme, question.lengths)
     weights = weights_of(slices.start, slices.end, palette)
     weight = group_weights(tree.numbers, weights, len(tree))
     if top_down is None:

@@ -48,7 +48,6 @@ from PySide6.QtWidgets import (
 
 from viewer.analysis.findings.finding import (
     Finding,
-    NotReported,
     PanelRef,
     Severity,
     checks_text,
@@ -156,15 +155,9 @@ def rows_of(findings: Findings, opened: Collection[bool] = ()) -> tuple[FindingR
 def checks_of(findings: Findings, is_passed: bool) -> tuple[FindingRow, ...]:
     """Return the rows of the checks that passed, or of those that do not apply."""
     return tuple(
-        _check(not_reported)
-        for not_reported in findings.not_reported
-        if not_reported.applicable is is_passed
-    )
-
-
-def _check(not_reported: NotReported) -> FindingRow:
-    return FindingRow(
-        RowKind.CHECK, f"{not_reported.title}: {not_reported.why}", rule=not_reported.rule
+        FindingRow(RowKind.CHECK, f"{check.title}: {check.why}", rule=check.rule)
+        for check in findings.not_reported
+        if check.applicable is is_passed
     )
 
 

@@ -154,8 +154,8 @@ class SegmentBar(QFrame, Generic[Choice]):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         for number, (choice, tip) in enumerate(tips.items()):
-            title = titles[choice] if titles is not None else _value(choice)
-            button = tool_button(title, tip)
+            title = choice.value if isinstance(choice, Enum) else choice
+            button = tool_button(str(title) if titles is None else titles[choice], tip)
             button.setCheckable(True)
             self._group.addButton(button, number)
             self.buttons[choice] = button
@@ -169,10 +169,6 @@ class SegmentBar(QFrame, Generic[Choice]):
     @Slot(int)
     def _pick(self, number: int) -> None:
         self.picked.emit(self._choices[number])
-
-
-def _value(choice: Hashable) -> str:
-    return str(choice.value if isinstance(choice, Enum) else choice)
 
 
 _Placed: TypeAlias = tuple[QLayoutItem, int]  # and its stretch
@@ -213,8 +209,8 @@ class WrappingRow(QHBoxLayout):
     @guard(QSize(0, 0))
     def minimumSize(self) -> QSize:
         """Return the size with one item in each line."""
-        lines = self._lines(0)
-        margins, widths = self.contentsMargins(), [_least(line) for line in lines]
+        margins = self.contentsMargins()
+        widths = (item.minimumSize().width() for line in self._lines(0) for item, _ in line)
         wide = max(widths, default=0) + margins.left() + margins.right()
         return QSize(wide, super().minimumSize().height())
 
@@ -288,10 +284,6 @@ class WrappingRow(QHBoxLayout):
             wide = min(width + rest * stretch // stretches, room.width())
             item.setGeometry(QRect(left, room.top(), wide, room.height()))
             left += wide + self.spacing()
-
-
-def _least(line: Sequence[_Placed]) -> int:
-    return max(item.minimumSize().width() for item, _ in line)
 
 
 def _height(line: Sequence[_Placed]) -> int:

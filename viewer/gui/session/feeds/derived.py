@@ -140,14 +140,10 @@ def run_queries(
         if isinstance(result, str):
             drawn[derived] = DrawnTracks(derived, complaint=result)
         elif result is not None:
-            drawn[derived] = drawn_tracks(derived, result, zeros)
-            _prepare(drawn[derived])
+            drawn[derived] = tracks = drawn_tracks(derived, result, zeros)
+            if tracks.trace is not None:
+                _ = tracks.raster, tracks.counters
     return drawn
-
-
-def _prepare(drawn: DrawnTracks) -> None:
-    if drawn.trace is not None:
-        _ = drawn.raster, drawn.counters
 
 
 class DerivedTracks(QObject):

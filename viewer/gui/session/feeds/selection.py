@@ -105,7 +105,7 @@ class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
         from viewer.analysis.flows.slice_flows import FlowIndex
 
         open_trace = question[0]
-        index = self._index(open_trace)
+        index = next((i for i in self._indexes if i.table is open_trace.table), None)
         if index is None and _are_flows_quick(open_trace):
             index = self._keep(FlowIndex(open_trace.table))
         answer = None if index is None else _flow_answer(*question, index, OPERATORS_AT_ONCE)
@@ -116,9 +116,6 @@ class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
             # The arrows of the previous slice would be wrong.
             self._set(None)
             self._latest.submit(_work_out, *question, index)
-
-    def _index(self, open_trace: OpenTrace) -> FlowIndex | None:
-        return next((index for index in self._indexes if index.table is open_trace.table), None)
 
     def _keep(self, index: FlowIndex) -> FlowIndex:
         if not any(flow_index.table is index.table for flow_index in self._indexes):

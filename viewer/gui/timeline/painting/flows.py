@@ -140,7 +140,10 @@ class FlowPainter:
                     continue
                 self._arrow(painter, start_point.position, end_point.position, solid=forward)
                 self.drawn += 1
-        self._paint_chips(painter)
+        for chip in self.chips:
+            self._box(painter, chip.room)
+            painter.setPen(self._theme.color("accent"))
+            painter.drawText(chip.room, Qt.AlignmentFlag.AlignCenter, chip.text)
         self.note = self._left_out(answer, nowhere)
         if self.note:
             self._paint_note(painter, canvas)
@@ -270,12 +273,6 @@ class FlowPainter:
                     if inside and not any(place.intersects(rect) for rect in taken):
                         return place
         return None
-
-    def _paint_chips(self, painter: QPainter) -> None:
-        for chip in self.chips:
-            self._box(painter, chip.room)
-            painter.setPen(self._theme.color("accent"))
-            painter.drawText(chip.room, Qt.AlignmentFlag.AlignCenter, chip.text)
 
     def _paint_note(self, painter: QPainter, canvas: Canvas) -> None:
         wide = painter.fontMetrics().horizontalAdvance(self.note) + 2 * _CHIP_INSET

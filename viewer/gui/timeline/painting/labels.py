@@ -504,10 +504,8 @@ class LabelPainter:
             self._foreign_edge(room)
         if text < 0:
             return
-        inset, place = (
-            int(labels.inset[index]),
-            (int(labels.column[index]), int(labels.line[index])),
-        )
+        inset = int(labels.inset[index])
+        place = (int(labels.column[index]), int(labels.line[index]))
         lift = _LIFT if labels.is_shared[index] else 0
         corner = QPointF(room.left() + inset, float(labels.y[index]) - lift)
         fits, rest = int(labels.room[index]), int(labels.rest[index])

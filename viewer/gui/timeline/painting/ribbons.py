@@ -284,11 +284,8 @@ def _are_drawn(pairs: ChangedPairs, ns_per_pixel: float) -> Bools:
 
 def edges_of(arm: PairedSpans, scene: Scene, canvas: Canvas) -> tuple[Columns, Columns]:
     """Return the first column of the spans of an arm, and the one after the last, unclipped."""
-    return _edges(arm, _on_axis(arm, scene, canvas))
-
-
-def _on_axis(arm: PairedSpans, scene: Scene, canvas: Canvas) -> XMap:
-    return scene.xmap(canvas.columns).on(scene.rasters[arm.trace].open_trace.axis)
+    axis = scene.rasters[arm.trace].open_trace.axis
+    return _edges(arm, scene.xmap(canvas.columns).on(axis))
 
 
 @lru_cache(maxsize=4)  # each strip and the band between need them in every frame

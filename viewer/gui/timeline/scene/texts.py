@@ -299,11 +299,9 @@ def slice_lines(open_trace: OpenTrace, index: int, resolution_ns: float = 1) -> 
 
     resolution_ns: the ns per pixel of the view, by default whole ns.
     """
-    name, label, link = (
-        open_trace.trace.name(index),
-        open_trace.label(index),
-        open_trace.link(index),
-    )
+    name = open_trace.trace.name(index)
+    label = open_trace.label(index)
+    link = open_trace.link(index)
     position = "separate clock, position inside its call is for drawing only"
     if holds_value(open_trace.trace.slices, index):
         position = "is a value, not a time"

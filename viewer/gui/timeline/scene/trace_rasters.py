@@ -457,10 +457,8 @@ def found_marks(
         color[row] = SLOWER if is_slower else FASTER
     changed, alone = changed_rows(open_comparison), rows_of_one_arm(open_comparison)
     for number, open_trace in numbered:
-        row_of, side = (
-            open_comparison.rows_of_slices(open_trace.file.path),
-            open_comparison.side_of(open_trace.file.path),
-        )
+        row_of = open_comparison.rows_of_slices(open_trace.file.path)
+        side = open_comparison.side_of(open_trace.file.path)
         if row_of is None or len(row_of) != len(open_trace.trace.slices):
             continue
         rasters = []

@@ -24,7 +24,6 @@ from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.unsaved_work import CloseGuard
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell
-from viewer.program.program import Program
 from viewer.view.state import ChosenArm, ComparedArms
 from viewer.workspace.link_choices import Choices
 
@@ -191,7 +190,7 @@ class Comparing(QObject):
     def _link(self, wanted: Sequence[str]) -> None:
         """Link profiles to the ETRecord that was chosen with them, if it matches."""
         space = self._session.workspace
-        programs = [p.path for p in space.programs if p.path in wanted and _has_operators(p)]
+        programs = [p.path for p in space.programs if p.path in wanted and p.methods]
         if len(programs) == 1:
             for trace in space.traces:
                 linked = space.links(trace).program_path
@@ -199,10 +198,6 @@ class Comparing(QObject):
                 matches = programs[0] in {candidate.program.path for candidate in matching}
                 if trace.path in wanted and linked is None and matches:
                     pair_files(self._session, trace.path, programs[0])
-
-
-def _has_operators(program: Program) -> bool:
-    return bool(program.methods)
 
 
 def _profiles_in(folders: tuple[str, ...]) -> tuple[str, ...]:

@@ -617,8 +617,6 @@ class Docks(QObject):
         """The title of a panel's tab, with the count of the page that it shows."""
         panel = self.table.panel_of[name]
         pages = [page for page in self._pages_of(panel) if self._has_in_sight(panel, page)]
-        title, count = (
-            self.table.panels[panel].title,
-            "".join(self._counts.get(page, "") for page in pages),
-        )
+        title = self.table.panels[panel].title
+        count = "".join(self._counts.get(page, "") for page in pages)
         return f"{title} ({count})" if count else title
