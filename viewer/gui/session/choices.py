@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 
 from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.labels import series_names, unlinked_text
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import ARGUMENT, argument_names
-from viewer.gui.session.session import Session
+from viewer.gui.session.session import OfSession, Session
 from viewer.gui.session.workspace_edits import Change, Edit
 from viewer.model.inference_views import series_of
 from viewer.model.times import NARROW_SPACE, counted
@@ -146,17 +146,11 @@ def shown_clocks(session: Session) -> list[str]:
     return list(dict.fromkeys((*keys, *needed)))
 
 
-class TableChoices(QObject):
+class TableChoices(OfSession):
     """The choices of one session. `changed`: the user chose; `restored`: a session file did."""
 
     changed = Signal()
     restored = Signal()
-
-    @classmethod
-    def of(cls, session: Session) -> TableChoices:
-        """The choices of a session, created on first use."""
-        choices = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        return choices if isinstance(choices, cls) else cls(session)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.workspace_edits import (
@@ -511,6 +511,16 @@ class Session(QObject):
             self.edit_workspace(
                 Edit(lambda space: space.choose(replace(space.choices, phases=phases)))
             )
+
+
+class OfSession(QObject):
+    """What a session has at most one of, as its child."""
+
+    @classmethod
+    def of(cls, session: Session) -> Self:
+        """The session's object of this class, created on first use."""
+        child = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return child if isinstance(child, cls) else cls(session)
 
 
 def _figures_of(state: ViewState) -> tuple[object, ...]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.session import Session
+from viewer.gui.session.session import OfSession, Session
 from viewer.model.inference_views import Inferences
 from viewer.model.times import counted, format_time
 from viewer.model.trace import Trace
@@ -146,16 +146,10 @@ def run_queries(
     return drawn
 
 
-class DerivedTracks(QObject):
+class DerivedTracks(OfSession):
     """The tracks of the session's queries; `changed` when there are others."""
 
     changed = Signal()
-
-    @classmethod
-    def of(cls, session: Session) -> DerivedTracks:
-        """The session's tracks, created on first use."""
-        tracks = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        return tracks if isinstance(tracks, cls) else cls(session)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 
 from viewer.analysis.cost.costs import Costs, CostTable
 from viewer.analysis.statistics.pivot import medians_per_inference
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.session import Session
+from viewer.gui.session.session import OfSession, Session
 from viewer.model.figures import FigureBase, LeftOut, TimeScope
 from viewer.model.trace import Problem, Run
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -29,7 +29,7 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
-class Feed(QObject, Generic[Question, Answer]):
+class Feed(OfSession, Generic[Question, Answer]):
     """Emits `changed` when `answer` is replaced, and `late` when computing the next one takes long.
 
     Subclasses connect `_follow` to the signals that their question depends on, and call it once.
@@ -37,12 +37,6 @@ class Feed(QObject, Generic[Question, Answer]):
 
     changed = Signal()
     late = Signal()
-
-    @classmethod
-    def of(cls, session: Session) -> Self:
-        """The session's feed of this class, created on first use."""
-        feed = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        return feed if isinstance(feed, cls) else cls(session)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -204,16 +198,10 @@ class ProblemEntry:
     path: str
 
 
-class ProblemsFeed(QObject):
+class ProblemsFeed(OfSession):
     """The problems of a session; `changed` is emitted whenever they were collected again."""
 
     changed = Signal()
-
-    @classmethod
-    def of(cls, session: Session) -> Self:
-        """The session's feed, created on first use."""
-        feed = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        return feed if isinstance(feed, cls) else cls(session)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
