@@ -192,7 +192,6 @@ class HoverTip(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the box and its lines."""
         painter, theme = QPainter(self), self._theme
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(theme.color("line"), 1))

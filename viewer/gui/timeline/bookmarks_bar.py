@@ -151,7 +151,6 @@ class BookmarksBar(QWidget):
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the field for a name at its bookmark."""
         super().resizeEvent(event)
         self._place_field()
 
@@ -165,7 +164,6 @@ class BookmarksBar(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint bands, flags and names."""
         painter = QPainter(self)
         theme, state = self._theme, self._scene.session.state
         painter.fillRect(self.rect(), theme.color("panel"))

@@ -214,7 +214,6 @@ class DerivedBand(QWidget):
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Select the slice of the file that a row names."""
         pointed = self.slice_at(event.position().toPoint())
         if pointed is None or event.button() != Qt.MouseButton.LeftButton:
             return
@@ -236,7 +235,6 @@ class DerivedBand(QWidget):
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """Show what is under the mouse as a tooltip."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), tip(self.tip_at(event.pos())), self)
             return True

@@ -338,7 +338,6 @@ class HeadersAccessible(PaintedAccessible):
 
     @guard(-1)
     def indexOfChild(self, child: QAccessibleInterface) -> int:
-        """The position of a header, -1 for anything else."""
         item, parts = child.object(), self._headers.parts
         if not (isinstance(item, HeaderItem) and item.part in parts):
             return -1
@@ -346,13 +345,11 @@ class HeadersAccessible(PaintedAccessible):
 
     @guard(None)
     def childAt(self, x: int, y: int) -> QAccessibleInterface:
-        """The header at a screen position."""
         part = self._headers.part_at(self._headers.mapFromGlobal(QPoint(x, y)).y())
         return _NONE if part is None else _query(self._headers.items.of(part))
 
     @guard(None)
     def focusChild(self) -> QAccessibleInterface:
-        """The header with the keyboard focus."""
         current = self._headers.current
         return _NONE if current is None else _query(self._headers.items.of(current))
 

@@ -84,7 +84,6 @@ class LegendButton(QAbstractButton):
 
     @guard(QSize())
     def sizeHint(self) -> QSize:
-        """The width of the text plus padding."""
         width = self._metrics(self.text()) + 2 * self.theme.px(6)
         return QSize(width, self.theme.px(HEIGHT - 6))
 
@@ -94,7 +93,6 @@ class LegendButton(QAbstractButton):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint background and text."""
         painter = QPainter(self)
         self._ground(painter)
         painter.setFont(self.theme.font(self.role))
@@ -541,7 +539,6 @@ class Legend(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the background, and the scheme's title in the headers column."""
         painter, theme, session = QPainter(self), self._theme, self._drawings.session
         painter.fillRect(self.rect(), theme.color("panel"))
         painter.setPen(QPen(theme.color("line"), 1))
@@ -570,7 +567,6 @@ class Legend(QWidget):
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Reposition the classes for the new width."""
         super().resizeEvent(event)
         self._place()
 
@@ -583,7 +579,6 @@ class Legend(QWidget):
 
     @guard
     def hideEvent(self, event: QHideEvent) -> None:
-        """Cancel counting while hidden."""
         super().hideEvent(event)
         if self._latest.pending:
             self._forget()

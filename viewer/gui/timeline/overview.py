@@ -228,7 +228,6 @@ class Overview(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint band, lanes and window."""
         painter = QPainter(self)
         theme = self._theme
         painter.fillRect(self.rect(), theme.color("canvas"))
@@ -366,12 +365,10 @@ class Overview(QWidget):
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Release the window."""
         self._drag = ""
 
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom around the time under the mouse."""
         place = self._place_at(event.position().x())
         self._scene.activate()
         factor = ZOOM_PER_NOTCH ** -turn_of(event).notches
@@ -473,7 +470,6 @@ class Minimap(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the rows, and the frame around those in view."""
         painter, theme = QPainter(self), self._theme
         canvas = Canvas(self.width(), self.height(), self.devicePixelRatioF())
         (pixels, faint), room = self._map(canvas), self.frame_room()
@@ -558,18 +554,15 @@ class Minimap(QWidget):
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Scroll with the mouse."""
         if self._grip is not None:
             self._scroll_to(event.position().toPoint().y() - self._grip)
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go of the frame."""
         self._grip = None
 
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scroll as on the canvas."""
         event.accept()
         self._scene.scroll_by(-turn_of(event).down)
 

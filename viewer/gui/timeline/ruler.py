@@ -91,7 +91,6 @@ class RulerBar(QWidget):
 
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Request the menu for the ruler's unit."""
         self.menu_requested.emit(event.globalPos())
 
     @guard
@@ -298,7 +297,6 @@ class Corner(QWidget):
 
     @guard
     def resizeEvent(self, event: QEvent) -> None:
-        """Resize the filter field."""
         self._place_filter()
 
     def _place_filter(self) -> None:
@@ -315,7 +313,6 @@ class Corner(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the captions, or the note on missing tracks."""
         painter = QPainter(self)
         theme, width = self._theme, self.width()
         painter.fillRect(self.rect(), theme.color("panel"))
@@ -420,13 +417,11 @@ class Corner(QWidget):
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Change the cursor over clickable places."""
         over = self._over_link(event) or self._ruler_room().contains(event.position().toPoint())
         self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Open the ruler's menu, or show all tracks."""
         room = self._ruler_room()
         if room.contains(event.position().toPoint()):
             self._ruler.menu_requested.emit(self.mapToGlobal(room.bottomLeft()))

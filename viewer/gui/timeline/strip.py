@@ -70,7 +70,6 @@ class StripEdge(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the edge, and the ribbons that cross it."""
         painter, theme, left = QPainter(self), self._theme, self._rows.x()
         painter.fillRect(self.rect(), theme.color("panel"))
         if self._is_joined:
@@ -87,7 +86,6 @@ class StripEdge(QWidget):
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Start a drag."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._grip = self._rows.height() - round(event.globalPosition().y())
             self._set = None
@@ -95,13 +93,11 @@ class StripEdge(QWidget):
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Let the edge follow the mouse."""
         if self._grip is not None:
             self._choose(self._grip + round(event.globalPosition().y()))
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Finish the drag."""
         self._grip = None
 
     def cancel_drag(self) -> bool:
@@ -185,7 +181,6 @@ class RibbonBand(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the ribbons and their labels."""
         painter, theme = QPainter(self), self._theme
         if self.ribbons is not None:
             canvas = Canvas(self.width(), self.height(), self.devicePixelRatioF())
@@ -197,13 +192,11 @@ class RibbonBand(QWidget):
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Show a hand over labels."""
         over = self.row_at(event.position()) >= 0
         self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Select the pair whose label is clicked."""
         row = self.row_at(event.position())
         open_comparison = self._scene.drawings.compared_marks.comparison
         if event.button() == Qt.MouseButton.LeftButton and row >= 0 and open_comparison is not None:
@@ -211,7 +204,6 @@ class RibbonBand(QWidget):
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """Show the name and the verdict of a label in a tooltip."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             text = self.tip_of(self.row_at(QPointF(event.pos())))
             QToolTip.showText(event.globalPos(), tip(text), self)
@@ -438,7 +430,6 @@ class ClockStrip(QWidget):
 
     @guard(QSize(800, 400))
     def sizeHint(self) -> QSize:
-        """As tall as the content."""
         return QSize(800, self.fixed_height + self.rows_height)
 
     def _fit_overview(self) -> None:

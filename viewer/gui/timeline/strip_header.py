@@ -239,12 +239,10 @@ class StripHeader(QWidget):
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the buttons at the edges."""
         self._place()
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the texts, and a bar if the clock is active."""
         painter, theme = QPainter(self), self._theme
         painter.fillRect(event.rect(), theme.color("chrome"))
         if self.is_active:
@@ -368,7 +366,6 @@ class StripHeader(QWidget):
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Leave the strip where it is."""
         self._let_go()
 
     def _let_go(self) -> None:
@@ -387,12 +384,10 @@ class StripHeader(QWidget):
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Collapse or expand the strip."""
         if event.button() == Qt.MouseButton.LeftButton:
             self.toggle()
 
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Request the menu of the clock."""
         self._scene.activate()
         self.menu_requested.emit(event.globalPos())

@@ -165,7 +165,6 @@ class StripStack(QScrollArea):
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share the new height."""
         super().resizeEvent(event)
         self.place()
 
@@ -451,5 +450,4 @@ class Timeline(QWidget):
 
     @guard(QSize(800, 400))
     def sizeHint(self) -> QSize:
-        """As tall as the content."""
         return QSize(800, self.content_height)

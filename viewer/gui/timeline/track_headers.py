@@ -390,7 +390,6 @@ class Headers(HeaderColumn):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the headers of the visible bands."""
         look = HeaderLook(current=self.current, pointed=self._pointed)
         if self._order is not None and self._order.place is not None:
             look.dragged, look.line = self._order.part, self._order.place.y - self._scene.scroll
@@ -416,7 +415,6 @@ class Headers(HeaderColumn):
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Start a press on the zone under the mouse."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
         self._scene.activate()
@@ -428,7 +426,6 @@ class Headers(HeaderColumn):
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Continue a drag, or update the cursor."""
         self._mouse = point = event.position().toPoint()
         if self._press is None:
             self._point(point)
@@ -476,7 +473,6 @@ class Headers(HeaderColumn):
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Finish a drag, or handle the press as a click."""
         if event.button() != Qt.MouseButton.LeftButton or self._press is None:
             return
         press, pressed, order = self._press, self._pressed, self._order
@@ -543,7 +539,6 @@ class Headers(HeaderColumn):
 
     @guard
     def leaveEvent(self, event: QEvent) -> None:
-        """Remove the hover highlight."""
         self._mouse = None
         self.update()
 
@@ -560,7 +555,6 @@ class Headers(HeaderColumn):
 
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of the header under the mouse, or of the current header."""
         point, part = event.pos(), self.part_at(event.pos().y())
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             part = self.current

@@ -341,7 +341,6 @@ class TimelineView(GraphicsView):  # type: ignore[misc]
 
     @guard
     def resizeEvent(self, event: QResizeEvent | None) -> None:
-        """Update the scene to the new height of the canvas."""
         super().resizeEvent(event)
         if hasattr(self, "rows"):
             self.rows.set_viewport_height(self.viewport().height())
@@ -408,7 +407,6 @@ class TimelineView(GraphicsView):  # type: ignore[misc]
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Continue a drag, and update what is under the mouse."""
         position = event.position().toPoint()
         self._mouse_x = position.x()
         if self._press is not None:
@@ -430,7 +428,6 @@ class TimelineView(GraphicsView):  # type: ignore[misc]
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Finish a drag, or handle the press as a click."""
         press, self._press = self._press, None
         dragging, self._dragging = self._dragging, ""
         if press is None:
@@ -506,7 +503,6 @@ class TimelineView(GraphicsView):  # type: ignore[misc]
 
     @guard
     def leaveEvent(self, event: QEvent) -> None:
-        """Clear everything that depends on the mouse position."""
         self._overlay.hovered = self._overlay.mouse = self._tip_of = None
         self.tip.show_lines((), QPoint())
         self.rows.pointed.emit(None)

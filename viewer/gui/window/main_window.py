@@ -294,7 +294,6 @@ class MainWindow(Shell):
 
     @guard
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the dropped files and folders."""
         event.acceptProposedAction()
         self.controller.drops.drop(event.mimeData().urls())
 

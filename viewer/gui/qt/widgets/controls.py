@@ -216,12 +216,10 @@ class WrappingRow(QHBoxLayout):
 
     @guard(False)
     def hasHeightForWidth(self) -> bool:
-        """Return True: more lines are higher."""
         return True
 
     @guard(0)
     def heightForWidth(self, width: int) -> int:
-        """Return the height of all lines."""
         margins = self.contentsMargins()
         lines = self._lines(width)
         if len(lines) < 2:
@@ -236,7 +234,6 @@ class WrappingRow(QHBoxLayout):
 
     @guard
     def setGeometry(self, rect: QRect) -> None:
-        """Place the items."""
         super().setGeometry(rect)
         lines = self._lines(rect.width())
         if len(lines) < 2:

@@ -85,13 +85,11 @@ class PageStack(QStackedWidget):
 
     @guard(QSize(0, 0))
     def sizeHint(self) -> QSize:
-        """That of the current page."""
         page = self.currentWidget()
         return QSize() if page is None else page.sizeHint()
 
     @guard(QSize(0, 0))
     def minimumSizeHint(self) -> QSize:
-        """That of the current page."""
         self._least = self._least_size()
         return self._least
 
@@ -113,7 +111,6 @@ class PageStack(QStackedWidget):
 
     @guard(False)
     def hasHeightForWidth(self) -> bool:
-        """Never."""
         return False
 
 

@@ -153,7 +153,6 @@ class CommandPalette(QFrame):
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow changes of the window's size."""
         if event.type() == QEvent.Type.Resize and self.isVisible():
             self._fit_rows()
             self._place()
@@ -208,7 +207,6 @@ class CommandPalette(QFrame):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint a rounded panel with a border."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self._theme.color("line"), 1))

@@ -332,7 +332,6 @@ class CompareDialog(FramedDialog):
 
     @guard
     def dropEvent(self, event: QDropEvent) -> None:
-        """Add dropped files to the list below the mouse."""
         event.acceptProposedAction()
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         arm = int(event.position().x() > self.width() / 2)

@@ -353,7 +353,6 @@ class Shell(Framed, QMainWindow):
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Emit `resized`."""
         super().resizeEvent(event)
         self.resized.emit()
 

@@ -109,7 +109,6 @@ class _ScrolledStack(QScrollArea):
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave the keys to the window."""
         event.ignore()
 
     @Slot()
@@ -263,7 +262,6 @@ class TabArea(QWidget):
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show the tabs that fit now."""
         super().resizeEvent(event)
         self._fit()
 
@@ -301,6 +299,5 @@ class FloatingPanel(QWidget):
 
     @guard
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Give the panel back."""
         event.accept()
         self.returned.emit(self._name)

@@ -247,7 +247,6 @@ class FirstToolbar(BaseToolbar):
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the controls into the width."""
         super().resizeEvent(event)
         self._fit()
 
