@@ -1,9 +1,6 @@
 """The Bookmarks panel: name, start, length and note of each bookmark; a click jumps to it.
 
-If several clocks are open, a column names the clock of each.
-
-A double click edits a name or note in place, F2 the current bookmark's name. Delete removes the
-current bookmark.
+A double click edits a name or note in place, F2 the current bookmark's name.
 """
 
 from __future__ import annotations

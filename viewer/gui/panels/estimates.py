@@ -2,8 +2,7 @@
 
 It compares all open files, by action (an NSS job counts as one) or by operator. Debug info and
 compile profiles contain estimates; host, annotated and job profiles contain measurements. The bar
-shows the measured time, the line across it the estimate. If one side is missing, the row states
-why.
+shows the measured time, the line across it the estimate.
 """
 
 from __future__ import annotations

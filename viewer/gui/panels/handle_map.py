@@ -1,8 +1,7 @@
 """The Handle map panel, for authors of delegates: registered identifiers next to logged ones.
 
 Times follow the current profile and its current inference or selected range; the status of an
-identifier covers all inferences. A click selects the slices of an identifier, or the operators of a
-handle.
+identifier covers all inferences.
 """
 
 from __future__ import annotations

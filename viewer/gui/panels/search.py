@@ -1,7 +1,5 @@
 """The Search results panel: one row per matching slice, by time or sorted by any column.
 
-Choosing a row selects its slice on the timeline. The row of the selected slice is highlighted.
-
 Sorting needs one rank per distinct text and one pass over the matches, so large lists are sorted
 off the GUI thread. A list shows at most a million rows: nobody reads more, and a table widget
 allocates memory for each row.

@@ -1,9 +1,8 @@
 """The Selection panel: statistics of the selected slices, or of all slices in the selected area.
 
-A click selects the slices of a group and keeps the table; a double click zooms to them. There can
-be as many groups as slices: a million. So rows are positions in columns, a filter searches each
-group once, and a cell's text is created when it is painted. Durations have the unit that suits
-them; copies and exports have whole ns, and the file's ticks next to them.
+There can be as many groups as slices: a million. So rows are positions in columns, a filter
+searches each group once, and a cell's text is created when it is painted. Copies and exports have
+times in whole ns, and the file's ticks next to them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """The panel of untimed events: allocations and logged values, in file order.
 
-Their order is known, but not their time, so they are shown as a table and never as a curve. The
-panel follows the current inference. A click selects the slice that precedes an event.
-
-An ETDump can contain a million such events. So rows are positions in the trace's columns, a filter
-searches each distinct text once, and a cell's text is created when it is painted.
+Their order is known, but not their time, so they are shown as a table and never as a curve. There
+can be a million. So rows are positions in the trace's columns, a filter searches each distinct text
+once, and a cell's text is created when it is painted.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Bookmarks and measurements: what the keys M, Shift+M, Delete and F2 do.
 
-There is at most one measured span; the next measurement replaces it. Bookmarks stay; each has a
-name and a note, and covers a span or a single moment. Bookmark times are on the axis with
-inferences as they ran. Aligned or averaged inferences have other times, so bookmarks are then
-hidden and cannot be added. The current bookmark is the one last added or clicked. This module does
-not use Qt.
+There is at most one measured span. Bookmark times are on the axis with inferences as they ran.
+Aligned or averaged inferences have other times, so bookmarks are then hidden and cannot be added.
+The current bookmark is the one last added or clicked. This module does not use Qt.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Zooming and stepping: to everything, the selection, the next clock, file, inference or slice.
 
 Each of these is one undo step of the session, and a place in its back/forward history, except that
-the next clock is only activated. Which inference figures are of is chosen here, too. This module
-does not use Qt.
+the next clock is only activated. This module does not use Qt.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The bookmarks bar between ruler and rows: a flag with a name per bookmark, a band for a span.
 
-The bar is visible while there are bookmarks. A click makes a bookmark current, and a double click
-zooms to it. Clicking a flag of several bookmarks cycles through them. A new bookmark gets its name
-in a field on the bar.
+It is visible while there are bookmarks. A new bookmark gets its name in a field on the bar.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The tracks that queries derive, below the rows of a strip: hatched, so that nobody counts them.
 
-They are on the columns of the rows. A click selects the slice whose `id` the row of a query has;
-the menu removes a track. Of very many lanes the first are drawn, and the title says so.
+They are on the columns of the rows. Of very many lanes the first are drawn, and the title says so.
 """
 
 from __future__ import annotations

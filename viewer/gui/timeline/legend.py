@@ -2,9 +2,8 @@
 
 Each class is a button with its swatch, title and share of the time of the picked inference, or of
 all files of the active clock. Files without the scheme's attribute are colored by name, and their
-classes follow the others after a label. A click highlights the slices of a class and dims all
-others. Classes that do not fit are in the menu of the last button. At the right end are the kinds
-of times of the open files, if not all of them are measured.
+classes follow the others after a label. At the right end are the kinds of times of the open files,
+if not all of them are measured.
 """
 
 from __future__ import annotations

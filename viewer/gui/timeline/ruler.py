@@ -1,8 +1,6 @@
 """The ruler above the rows, and the corner beside it, above the headers.
 
-The ruler shows times, the extent of the selection, and the time under the mouse. A drag on it
-selects a time range on all tracks, regardless of the rows below. The corner has captions, the track
-filter, and the number of missing tracks.
+A drag on the ruler selects a time range on all tracks, regardless of the rows below.
 """
 
 from __future__ import annotations

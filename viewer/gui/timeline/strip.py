@@ -1,10 +1,8 @@
 """The strip of one clock group: overview, ruler, headers, canvas and scroll bar in a grid.
 
-A single strip is the whole timeline; it has a header only to say why its files are on one axis. If
-there are several, each has a header with the name of its clock, a low overview, and an edge that
-can be dragged to resize it; it can be collapsed to its header. The strip of arm B in a comparison
-is joined to that of arm A: its rows follow directly, with a band of ribbons between, because both
-have the overview and the ruler of A.
+A single strip is the whole timeline; it has a header only to say why its files are on one axis. The
+strip of arm B in a comparison is joined to that of arm A: its rows follow directly, with a band of
+ribbons between, because both have the overview and the ruler of A.
 """
 
 from __future__ import annotations

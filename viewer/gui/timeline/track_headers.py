@@ -2,9 +2,7 @@
 
 A press on a header acts on one of several zones: its chevron, the buttons that appear on hover, its
 lower edge, which changes the row height, or elsewhere, which starts a drag to another place. Each
-step of a drag changes the session's view, and all steps form one undo step, so the user always sees
-the result. On the keyboard, arrow keys move between headers, collapse and expand; everything else
-is a command.
+step of a drag changes the session's view, and all steps form one undo step.
 """
 
 from __future__ import annotations

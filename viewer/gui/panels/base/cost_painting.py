@@ -1,9 +1,8 @@
 """Painting of operators and their costs: swatches, bars, cells of trees, and the footer of totals.
 
-The swatch of one operator is a square in its color; several operators share a 2 × 2 grid of small
-squares. A color is a palette index, like a slice's: the operator's own, or that of its type, module
-or backend, depending on the color scheme. Everything is painted by hand, so that a table of
-thousands of rows needs no widget per cell.
+A color is a palette index, like a slice's: the operator's own, or that of its type, module or
+backend, depending on the color scheme. Everything is painted by hand, so that a table of thousands
+of rows needs no widget per cell.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Panels of several pages, of which a switch shows one, or which are sections of one column.
 
-Each page is a panel of its own, with its table, menu and help. The switch is at the start of the
-line above the page, and stays there when the page is empty. A section is as tall as what it has to
-show.
+Each page is a panel of its own. The switch is at the start of the line above the page, and stays
+there when the page is empty.
 """
 
 from __future__ import annotations

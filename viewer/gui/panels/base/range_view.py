@@ -1,10 +1,8 @@
 """Pictures of boxes along an axis: hover, click, zoom, keys, menu and tips. Subclasses say of what.
 
-A click chooses a box; a double click or Enter zooms to it; Escape shows all again. Ctrl+wheel zooms
-toward the mouse, and dragging pans. A box is a node, a tensor, a bar, or a point of a chart.
-
-A `BoxView` has one numpy array with the box in every pixel. The picture with its labels is kept
-while the mouse moves; only the rings are painted again.
+A box is a node, a tensor, a bar, or a point of a chart. A `BoxView` has one numpy array with the
+box in every pixel. The picture with its labels is kept while the mouse moves; only the rings are
+painted again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Base classes of panels about the current trace, in the current inference or selected range.
 
-`TraceTablePanel` has one table, with a filter and a subtitle above it: a click on a row selects a
-slice of the file. In an `OperatorTracePanel`, the rows are operators, or slices of operators. A
-`CostPanel` has a table of costs with its totals and a note; a `GroupedPanel`, one of groups with a
-key selector and a summary.
+`TraceTablePanel` has one table with a filter and a subtitle. In an `OperatorTracePanel`, the rows
+are operators, or slices of operators. A `CostPanel` has a table of costs with its totals and a
+note; a `GroupedPanel`, one of groups with a key selector and a summary.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The flame graph widget: the boxes of a call tree, with the root at the top.
 
-A click chooses a node; a double click or Enter zooms to it, so that it fills the width; Escape
-shows all again. Ctrl+wheel zooms toward the mouse, and dragging pans. The cost of a frame depends
-on the pixels, not on the nodes: `RowRaster` draws the rows, and a label needs `LABEL_WIDTH` px.
+The cost of a frame depends on the pixels, not on the nodes: `RowRaster` draws the rows, and a label
+needs `LABEL_WIDTH` px.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The Calls panel: the call tree of the current trace as a flame graph above a table.
 
-It follows the selected range, the current inference or the whole trace, like Statistics. A click on
-a call selects its slices on the timeline, and a slice that is selected there is highlighted in both
-views. A call can be zoomed to, shown alone, or turned into the tree of its callers. While two arms
-are compared, it shows the call paths of both with their changes.
+It follows the selected range, the current inference or the whole trace. A call can be zoomed to,
+shown alone, or turned into the tree of its callers. While two arms are compared, it shows the call
+paths of both with their changes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The Findings panel: what to improve in the current profile, ranked by possible gain.
 
-It follows the current profile and inference. A click or Enter on a finding selects operators or
-slices, shows a time range, makes an inference current, or opens the panel with the details.
-Selections elsewhere do not change the list.
+It follows the current profile and inference; selections elsewhere do not change the list.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 A click selects a box. A double click, Enter or the sign at its left opens a group; the sign of an
 open group, a double click on its head or Backspace closes it. A double click on an operator, or
-Enter, centers a neighborhood on it; one on the ground fits the picture. The arrow keys move along
-the edges. The map in the corner shows the whole picture and pans by dragging.
+Enter, centers a neighborhood on it; one on the ground fits the picture.
 """
 
 from __future__ import annotations

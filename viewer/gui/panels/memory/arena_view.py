@@ -1,8 +1,4 @@
-"""The picture of a memory plan as a widget: boxes are storages of planned memory.
-
-A click chooses a tensor; a double click or Enter zooms to the instructions that use it; Escape
-shows all again. Ctrl+wheel zooms toward the mouse, and dragging pans.
-"""
+"""The picture of a memory plan as a widget: boxes are storages of planned memory."""
 
 from __future__ import annotations
 

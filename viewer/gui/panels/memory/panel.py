@@ -1,9 +1,7 @@
 """The Memory panel: the memory plan of a program file, as a picture above a chart and a table.
 
 It shows one method of one open program file, with the operators of its ETRecord, and the times of
-an inference of a profile that ran it. A click on a tensor selects the operator that writes it, and
-what is selected elsewhere is marked here with what it reads and writes. The chart below the picture
-of the arena has the bytes in use over instructions or time.
+an inference of a profile that ran it. The chart has the bytes in use over instructions or time.
 """
 
 from __future__ import annotations

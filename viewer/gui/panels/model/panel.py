@@ -1,10 +1,8 @@
 """The Model panel: the model's modules as a tree, with their costs.
 
 A module contains its submodules, its operators and the calls that these share; an operator contains
-its slices. The panel shows the same trace and scope as the Operators panel; while two arms are
-compared, it shows the modules of A with their changes. Choosing a module selects the slices that
-its total counts; the tree highlights what is selected on the timeline. Rows that a selection
-elsewhere opens are closed by the next one.
+its slices. While two arms are compared, it shows the modules of A with their changes. Choosing a
+module selects the slices that its total counts.
 """
 
 from __future__ import annotations

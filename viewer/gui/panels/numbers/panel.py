@@ -1,8 +1,4 @@
-"""The Numbers panel: the values that a profile logged, and their gap to a reference.
-
-A chart of one measure over the operators and a table of all values; for the selected row a
-histogram and a picture of its tensor. Values are read when the panel is visible.
-"""
+"""The Numbers panel: the values that a profile logged, and their gap to a reference."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The Query panel: one SQL query on the open files, as `opscope query`.
 
-The tables stand at the left, the text above its rows; it completes tables, columns and words of
-SQL. A query runs in a thread and can be stopped. A click on a row selects the slice that it names,
-a double click zooms to it.
+A query runs in a thread and can be stopped. A click on a row selects the slice that it names, a
+double click zooms to it.
 """
 
 from __future__ import annotations

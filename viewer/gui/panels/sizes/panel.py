@@ -1,8 +1,7 @@
 """The Sizes panel: what the bytes of a program file are for, as a treemap above a table.
 
 It shows one open program file, or two of them side by side during a comparison of profiles that ran
-them. A click on a part selects the operators that use it, and what is selected elsewhere is marked
-here.
+them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The treemap as a widget: a box is a part of the program, or a group of parts.
-
-A click chooses a box; a double click or Enter zooms into a group; Escape and Backspace go back one
-step. Ctrl+wheel zooms toward the mouse.
-"""
+"""The treemap as a widget: a box is a part of the program, or a group of parts."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 """The Source panel: the file of the selected operator, with the cost of each line, and its calls.
 
-Before anything is selected, it is the file with the most expensive line, and that line is in view;
-without costs, the file and line of the first operator. Of a file that is not found, the lines that
-the ETRecord quotes are shown.
-The self time of a line is that of operators on this line alone. Time shared by several lines is
-shown as a bracket and as a number in the footer, never divided.
+Before anything is selected, it is the file with the most expensive line. Of a file that is not
+found, the lines that the ETRecord quotes are shown. The self time of a line is that of operators on
+this line alone. Time shared by several lines has a bracket and is in the footer, never divided.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """The Statistics panel: time by unit, operator, line, thread and other keys, as `opscope stats`.
 
-The scope is the selected range, the current inference, or the whole trace; the key is one of
-`viewer.analysis.statistics.grouping`. An NPU's units are the first choice: how long each was busy,
-alone or overlapping others, and idle. Their rows overlap; the bar below the table adds up to the
-whole range. A click selects the slices of a group, and the group of the current selection is
-highlighted.
+The scope is the selected range, the current inference, or the whole trace. An NPU's units are the
+first choice: how long each was busy, alone or overlapping others, and idle. Their rows overlap; the
+bar below the table adds up to the whole range.
 """
 
 from __future__ import annotations

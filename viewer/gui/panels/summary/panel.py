@@ -1,8 +1,4 @@
-"""The Summary panel: the main figures of the current trace, while nothing is selected.
-
-It follows the current trace and inference, not a selected range. Without a profile it shows what
-the open models hold.
-"""
+"""The Summary panel: the main figures of the current trace, or what the open models hold."""
 
 from __future__ import annotations
 

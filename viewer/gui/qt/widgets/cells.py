@@ -2,9 +2,8 @@
 
 Every time has the unit that suits it, as in "2.595 s" above "385 ns". With tabular digits and a
 slot of fixed width, the units of a column start at one x coordinate, and so do the decimal points
-of its cells of one unit. A change has a bar or a verdict. A verdict has a shape and a color, so
-that neither is needed alone: a triangle up is slower, a triangle down faster, two bars are no
-change, and a dashed ring is inconclusive. It is given by its value, such as "slower".
+of its cells of one unit. A verdict, given by its value such as "slower", has a shape and a color,
+so that neither is needed alone.
 """
 
 from __future__ import annotations

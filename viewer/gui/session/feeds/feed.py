@@ -1,9 +1,7 @@
 """The base class of a session's feeds, and the feeds of costs and of problems.
 
 A session has one feed per kind, so that all panels show the same result. Slow computations run off
-the GUI thread. Costs are those of the current trace and its cost scope, which is an inference or a
-selected time range (`Session.scope`). While the costs of a large trace are computed, the previous
-table stays.
+the GUI thread. While the costs of a large trace are computed, the previous table stays.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The commands of the Go menu, undo and redo, and those of the search.
-
-They step through positions, inferences, slices, flows and matches. `]` and `[` step along flows,
-and with Ctrl between branches. There is one for each panel, which shows and focuses it.
-"""
+"""The commands of the Go menu, undo and redo, and those of the search."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The commands of the View menu, except those about tracks, clocks and matches.
-
-The visible range, layouts of the panels, moving the timeline while a key is down (from a menu or
-the palette, by one step), colors, the units of the ruler, clock rates, and the theme.
-"""
+"""The commands of the View menu, except those about tracks, clocks and matches."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The command palette: a field over the window, and a list of commands filtered while typing.
 
-Recently used commands come first. Unavailable commands are gray and state what they require. The
-palette is part of the window instead of a window itself, so it cannot get lost behind another
-window or be left open by mistake.
+It is part of the window instead of a window itself, so it cannot get lost behind another window or
+be left open by mistake.
 """
 
 from __future__ import annotations

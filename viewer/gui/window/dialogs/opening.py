@@ -1,8 +1,4 @@
-"""Dialogs about what is opened.
-
-One asks what the columns of a table are, and shows what its first rows become. The other asks which
-files of a dropped folder to open.
-"""
+"""Dialogs about opening: what the columns of a table are, which files of a folder are opened."""
 
 from __future__ import annotations
 

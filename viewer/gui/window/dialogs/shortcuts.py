@@ -1,8 +1,4 @@
-"""Keyboard shortcuts and mouse gestures: a dialog to change them, and a page to read.
-
-The dialog has every command with its keys by group. The page has all keys by task; a button opens
-the dialog.
-"""
+"""Keyboard shortcuts and mouse gestures: a dialog to change them, and a page to read."""
 
 from __future__ import annotations
 

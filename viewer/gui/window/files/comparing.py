@@ -1,8 +1,4 @@
-"""Begins comparisons: with other files, with references of logged values, or with recordings.
-
-A dialog has both arms; dropped files become arm B. What was recorded opens as a profile, or as a
-comparison.
-"""
+"""Begins comparisons: with other files, with references of logged values, or with recordings."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 
 Three areas hold the panels as tabs. Each is a dock of the window, which stores their sizes; the
 tabs are ours (`tab_area`). Which panels are open follows from what they have to show
-(`PageSpec.presence`), and from what the user opened and closed. Files start with the order of the
-panel table, as `layouts` says; a tab that opens later comes last, so that no other moves under the
-mouse.
+(`PageSpec.presence`), and from what the user opened and closed. A tab that opens later comes last,
+so that no other moves under the mouse.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""What the status bar and the message bar say about a session.
-
-These are texts as pure functions of the session, warnings about pairs of files, and the button with
-the clock rates, which has a menu to choose a rate for each clock.
-"""
+"""What the status bar and the message bar say about a session, as pure functions of it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The tour: four steps through the window, which the user does by hand or with Next.
 
-A step points at something real, waits until the user has done it, and then explains the
-result. The window stays usable. The tour uses what is open if that has operators, otherwise it
-opens the first sample. It ends after the last step, on Escape, or when files are closed.
+The tour uses what is open if that has operators, otherwise it opens the first sample. It ends after
+the last step, on Escape, or when files are closed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The inference picker of the toolbar: a button of fixed width, and a list that pops up below it.
-
-The list has one row per inference. Below it are the views of all inferences, which method or phase
-figures are of, and whether they include the warm-up.
-"""
+"""The inference picker of the toolbar: a button of fixed width, and a list that pops up below."""
 
 from __future__ import annotations
 

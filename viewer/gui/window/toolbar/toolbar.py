@@ -1,8 +1,4 @@
-"""The toolbar: frequent commands, search, color scheme, picked inference, arms, link state.
-
-The search field has the query, a hit count such as "3 of 128", and help on the syntax below. During
-a comparison, the toolbar shows what the arms are, and how to change them.
-"""
+"""The toolbar: frequent commands, search, color scheme, picked inference, arms, link state."""
 
 from __future__ import annotations
 
