@@ -38,13 +38,9 @@ _Pair = tuple[str | None, str | None]
 class HandoverRequest:
     """The arguments of a second start.
 
-    Attributes:
-        files: absolute paths.
-        choices: how to link the files, from the command line.
-        new_window: open the files in a new window even if an empty one exists.
-        theme: "light" or "dark", None to keep the current theme.
-        token: the desktop's activation token, which lets the window come to the front; "" if the
-            desktop provided none.
+    files: absolute paths. new_window: open them in a new window even if an empty one exists. theme:
+    "light" or "dark", None to keep the current one. token: the desktop's activation token, which
+    lets the window come to the front; "" if the desktop provided none.
     """
 
     files: tuple[str, ...] = ()

@@ -163,8 +163,6 @@ class Command:
     """One command.
 
     Attributes:
-        menu: the menu that contains it.
-        run: executes it once.
         keys: default shortcuts as QKeySequence parses them; menus show the first.
         enabled: what it requires; None if it is always available.
         checked: for a toggle, returns whether it is on.
@@ -172,7 +170,6 @@ class Command:
         hold: for an action that lasts until the key is released; called with the key when it goes
             down.
         group: heading in other lists, if the menu is not specific enough.
-        keywords: additional words for the search.
         after: for one of a panel, the id of the command that it follows in lists, "" for those
             that show panels.
         wording: returns the title for what is open, for one that differs between files.

@@ -52,11 +52,9 @@ JobOf: TypeAlias = "Callable[[str], ExportJob]"  # creates the job that writes a
 class ExportedFile:
     """A file that a panel can write.
 
-    Attributes:
-        title: title of the dialog that asks for its path.
-        ending: what is appended to the name of the profile, as a proposal.
-        filters: the kinds of files, as Qt's file dialog takes them.
-        counts: what its job counts, as in "12 slices".
+    title: of the dialog that asks for its path. ending: appended to the name of the profile, as a
+    proposal. filters: as Qt's file dialog takes them. counts: what its job counts, as in "12
+    slices".
     """
 
     title: str

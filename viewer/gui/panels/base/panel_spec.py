@@ -68,16 +68,11 @@ def open_always(session: Session) -> Presence:
 
 
 class PanelCommand(NamedTuple):
-    """A command of a panel, which can be there before the panel.
+    """A command of a panel, which can be there before it. The rest is as in `Command`.
 
-    Attributes:
-        method: the method of the widget that runs it.
-        needs: what it requires, as text.
-        ready: tells whether it can run now: a property of the widget, false without it, or a
-            function of the session.
-        after: the id of the command that it follows in lists, "" for those that show panels.
-
-    Others are those of `viewer.gui.qt.command_table.Command`.
+    method: of the widget, runs it. needs: what it requires, as text. ready: tells whether it can
+    run now: a property of the widget, false without it, or a function of the session. after: the id
+    of the command that it follows in lists, "" for those that show panels.
     """
 
     id: str
@@ -98,7 +93,6 @@ class PageSpec:
 
     Attributes:
         id: its name, which stored sessions refer to.
-        title: its title in menus and in the help.
         factory: "module:class" of the widget, a `Panel`; the class takes a `PanelHost`.
         presence: what it has to show for a session that is not empty.
         row_commands: ids of commands added to the menu of its rows or lines, with separators.
@@ -140,14 +134,10 @@ class PageSpec:
 class PanelSpec:
     """A panel, which is shown as a tab of its area.
 
-    Attributes:
-        id: its name, which stored layouts refer to.
-        title: title of the tab, also used in menus.
-        pages: what it shows; a panel of several has a switch. The first is shown first.
-        switch: the accessible name of the switch.
-        factory: "module:class" of the panel around several pages.
-        follows: whether it shows a page as soon as that has something to show.
-        has_sections: whether its pages are below each other, all in sight.
+    id: stored layouts refer to it. pages: a panel of several has a switch, with an accessible name;
+    `follows` tells whether it shows a page as soon as that has something to show, and
+    `has_sections` whether they are below each other, all in sight. The first is shown first.
+    factory: "module:class" of the panel around several pages.
     """
 
     id: str

@@ -94,11 +94,8 @@ class PanelColumn(Generic[C]):
 
     Attributes:
         title: its title; `title_of` returns another one for some contents.
-        kind: how it is painted and aligned.
         width: its width in design px; 0 takes the remaining space.
-        tip: the tooltip of the title.
         key: its name, "" for the title.
-        text: the text of a cell.
         plain: the text of a cell in a copy, None for the same.
         keys: what the rows are sorted by, None if the texts of the cells are.
         fractions: times in ns, to see whether any is a fraction of one.
@@ -185,7 +182,6 @@ class PanelTable(Generic[C]):
 
     Attributes:
         name: its name for screen readers.
-        columns: its columns, in order.
         least: the least width in px of the column that takes the remaining space.
         rows: the positions of the listed rows, in their own order.
         holds: which of all rows contain a word in lower case; None without a filter.
@@ -194,7 +190,6 @@ class PanelTable(Generic[C]):
         most_copied: how many rows are copied at once, 0 for all; `rest` says what has all of them.
         sortable: whether clicks on titles sort, and a third click restores the own order.
         keeps_columns: whether copies have unused columns too.
-        copies: which rows are copied.
     """
 
     name: str

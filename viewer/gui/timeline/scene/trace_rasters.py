@@ -56,15 +56,10 @@ ClassName = tuple[str, int]
 class TraceRasters:
     """One open trace, ready to be drawn.
 
-    Attributes:
-        scheme: the requested scheme, or names if the trace does not support it; for durations, with
-            the range of its ramp.
-        palette: a palette index per slice under `scheme`.
-        hits: the slices of the highlighted operators.
-        lit: the highlighted class, None if all are drawn in full color.
-        lit_numbers: the numbers of that class in this trace.
-        lit_slices: its slices, None if this trace does not have that class.
-        search_hits: the search hits.
+    scheme: the requested one, or names if the trace does not support it; for durations, with the
+    range of its ramp. palette: a palette index per slice. hits: the slices of the highlighted
+    operators. lit: the highlighted class, None if all are drawn in full color; lit_numbers,
+    lit_slices: its numbers and slices in this trace, None if this trace does not have it.
     """
 
     open_trace: OpenTrace

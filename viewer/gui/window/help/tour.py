@@ -44,16 +44,10 @@ _FOLLOWS_MS = 30  # layouts move several widgets in sequence; the note moves onc
 class TourStep:
     """One step of the tour.
 
-    Attributes:
-        title, text: what to do.
-        target: where to do it, in window coordinates.
-        is_done: whether the user has done it.
-        do: does it for the user.
-        result: describes the result.
-        result_area: where the result is visible; None if there is none, and Next continues
-            immediately.
-        related_areas: other areas that the text mentions, which the note should not cover.
-        panel: the panel to bring to the front when the step starts, "" for none.
+    text: what to do. target: where to do it, in window coordinates. do: does it for the user.
+    result: describes the result; result_area: where it is, None if there is none, and Next
+    continues immediately. related_areas: those that the note should not cover. panel: the panel to
+    bring to the front when the step starts, "" for none.
     """
 
     title: str
