@@ -49,8 +49,7 @@ def run(
     not hand them over, since this process has a memory limit of its own. `keep_columns`: write the
     columns of large profiles next to other caches of the user, and map them the next time.
     """
-    missing = _missing_for_a_window()
-    if missing:
+    if missing := _missing_for_a_window():
         print(f"opscope: {missing}", file=sys.stderr)
         return 1
     if not alone and _was_handed_over(files, choices, theme, new_window):
@@ -151,8 +150,7 @@ def screenshot(
         if report_most_expensive is not None:
             operators = controller.panels["operators"]
             assert isinstance(operators, OperatorsPanel)
-            summary = operators.select_most_expensive()
-            if summary:
+            if summary := operators.select_most_expensive():
                 report_most_expensive(summary)
             window.settle()
         suffix = os.path.splitext(output)[1].lower()
@@ -205,8 +203,7 @@ def window_to_draw(
         controller = window.controller
         controller.loader.failed.connect(lambda path, message: failures.append(message))
         # An image may be smaller than the minimum size of an interactive window.
-        layout = window.layout()
-        if layout is not None:
+        if (layout := window.layout()) is not None:
             layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         window.setMinimumSize(*size)
         window.resize(*size)

@@ -91,8 +91,7 @@ class EventRows:
         """Return a duration of a row as text."""
         if np.isnan(value):
             return "" if plain else MISSING
-        unit = self.found.unit_name(i)
-        if unit is not None:
+        if (unit := self.found.unit_name(i)) is not None:
             # A separate clock: numbers as logged, never converted to time.
             number = f"{value:.1f}".removesuffix(".0")
             return number if plain else f"{_grouped(number)}{NARROW_SPACE}{unit}"

@@ -156,8 +156,7 @@ class MethodChoosers(QWidget):
             note.setText(str(error))
             note.show()
             return
-        method = chooser.itemData(index)
-        if method is not None:
+        if (method := chooser.itemData(index)) is not None:
             choose_method(self._session, self._path, title, method, numbers)
 
 
@@ -226,8 +225,7 @@ class LinksPanel(ScrollPanel):
 
     def choose_method(self) -> None:
         """Offer to choose the method of the selected inference."""
-        inference = inference_to_link(self._session)
-        if inference is not None:
+        if (inference := inference_to_link(self._session)) is not None:
             self.host.show_panel("links")
             self.ask_method(*inference)
 
@@ -293,8 +291,7 @@ class Section(QWidget):
             self._records(candidates)
         else:
             self._column.addWidget(label(NO_CANDIDATE, theme, "cell", "text2", wrap=True))
-        export_text = own_export_text(open_trace.file)
-        if export_text:
+        if export_text := own_export_text(open_trace.file):
             self._column.addWidget(label(export_text, theme, "cell", "text2", wrap=True))
         self._column_chooser()
         self._method_choosers(open_trace.table)
@@ -336,8 +333,7 @@ class Section(QWidget):
             group.addButton(choice)
             self.records.append(choice)
         row = len(self.records)
-        ran = self._session.workspace.what_ran(self._shown.file)
-        if ran is not None:
+        if (ran := self._session.workspace.what_ran(self._shown.file)) is not None:
             text = f"Matched by the program {display_name(ran.path)}"
             self._column.addWidget(label(text, theme, "cell", "text2", wrap=True))
         if len(candidates) > row:

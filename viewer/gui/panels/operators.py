@@ -361,12 +361,10 @@ class OperatorsPanel(CostPanel[Listed]):
             return
         operators = self.model.rows[row].operators
         if listed is not None:
-            number = self._session.number_of(listed.answer.open_trace)
-            if number is not None:
+            if (number := self._session.number_of(listed.answer.open_trace)) is not None:
                 self._session.select_operators(number, operators)
             return
-        place = self.model.contents.place(operators[0])
-        if place is not None:
+        if (place := self.model.contents.place(operators[0])) is not None:
             self.host.show_source(*place)
 
 
@@ -453,6 +451,5 @@ class OperatorsByPanel(ModePanel):
     @Slot()
     def _name_first(self) -> None:
         """Name the first entry like the first column: a profile without operators lists names."""
-        headings = self._costs.contents.headings
-        if headings:
+        if headings := self._costs.contents.headings:
             self._box.setItemText(0, headings[0].title)

@@ -413,25 +413,19 @@ def summary_text(answer: SelectionAnswer) -> str:
         first, last = answer.parts[0].span
         if last > first:
             texts.append(f"busy {format_share(busy, last - first)} of {format_time(last - first)}")
-    cut = sum(part.statistics.cut for part in answer.parts)
-    if cut:
+    if cut := sum(part.statistics.cut for part in answer.parts):
         texts.append(f"{counted(cut, 'slice')} clipped to the range")
-    foreign = sum(part.statistics.foreign for part in answer.parts)
-    if foreign:
+    if foreign := sum(part.statistics.foreign for part in answer.parts):
         texts.append(f"{group_digits(foreign)} with separate clocks left out")
-    rated = sum(part.statistics.rated for part in answer.parts)
-    if rated:
+    if rated := sum(part.statistics.rated for part in answer.parts):
         apart = format_time(sum(part.statistics.delegate_ns for part in answer.parts))
         texts[-1] += f", {group_digits(rated)} with {apart} on the delegate's clock"
-    derived = sum(part.statistics.doubled for part in answer.parts)
-    if derived:
+    if derived := sum(part.statistics.doubled for part in answer.parts):
         texts.append(
             f"{group_digits(derived)} derived slices left out, because their parts are counted"
         )
-    unfinished = sum(part.statistics.unfinished for part in answer.parts)
-    if unfinished:
+    if unfinished := sum(part.statistics.unfinished for part in answer.parts):
         texts.append(f"{group_digits(unfinished)} without an end left out")
-    gaps = sum(part.statistics.gaps for part in answer.parts)
-    if gaps:
+    if gaps := sum(part.statistics.gaps for part in answer.parts):
         texts.append(f"{counted(gaps, 'gap')} of unattributed time")
     return " · ".join(texts)

@@ -314,8 +314,7 @@ MANY_MODULES = 50
 def collect_due() -> None:
     """Collect the oldest generation above its threshold, if any, on the calling thread."""
     counts, limits = gc.get_count(), gc.get_threshold()
-    due = [g for g, limit in enumerate(limits) if limit and counts[g] > limit]
-    if due:
+    if due := [g for g, limit in enumerate(limits) if limit and counts[g] > limit]:
         gc.collect(due[-1])
 
 

@@ -133,8 +133,7 @@ def report(error: BaseException, where: str) -> None:
     text = describe(error, where)
     with contextlib.suppress(OSError):  # stderr may be full or closed
         print(visible_controls(text), file=sys.stderr, flush=True)
-    reporter = _reporter
-    if reporter is not None:
+    if (reporter := _reporter) is not None:
         reporter.reported.emit(f"{type(error).__name__}: {error}", text)
 
 
@@ -171,8 +170,7 @@ def without_paths(text: str, paths: Iterable[str] = ()) -> str:
 
 def _shortened(match: re.Match[str]) -> str:
     path = match["path"]
-    program_file = _OF_PROGRAM.search(path.replace("\\", "/"))
-    if program_file is not None:
+    if (program_file := _OF_PROGRAM.search(path.replace("\\", "/"))) is not None:
         return match[0].replace(path, f"…/{program_file[1] or program_file[2]}")
     suffix = _SUFFIX.search(path)
     return match[0].replace(path, f"<file{suffix[0] if suffix else ''}>")

@@ -165,8 +165,7 @@ def operator_obstacle(session: Session) -> str:
 
 def align_at_operator(session: Session) -> str:
     """Align the starts of the selected slice and of those of the same operator on other clocks."""
-    obstacle = operator_obstacle(session)
-    if obstacle:
+    if obstacle := operator_obstacle(session):
         return obstacle
     ref = _selected(session)
     if ref is None:
@@ -202,8 +201,7 @@ def bookmark_obstacle(session: Session) -> str:
 
 def align_at_bookmarks(session: Session) -> str:
     """Align a bookmark of each group: the current one, one of its name, or the last one."""
-    obstacle = bookmark_obstacle(session)
-    if obstacle:
+    if obstacle := bookmark_obstacle(session):
         return obstacle
     anchors = alignment.mark_anchors(session.groups, session.state)
     return _align(session, session.state, anchors, "bookmark")
@@ -235,8 +233,7 @@ def shift_by_hand(session: Session, clock: str, by_ns: int, *, joins: bool = Fal
     Aligns it as it is on screen if it is not aligned yet. `joins` merges this into the previous
     undo step, as while the user drags.
     """
-    obstacle = align_obstacle(session)
-    if obstacle:
+    if obstacle := align_obstacle(session):
         return obstacle
     moved = alignment.shifted(session.state, session.groups, clock, by_ns)
     if moved is session.state:
@@ -249,8 +246,7 @@ def shift_by_hand(session: Session, clock: str, by_ns: int, *, joins: bool = Fal
 
 def use_same_scale(session: Session) -> str:
     """Give all groups the span of the active one, and keep it so; ends an alignment."""
-    obstacle = tie_obstacle(session)
-    if obstacle:
+    if obstacle := tie_obstacle(session):
         return obstacle
     session.change(alignment.at_same_scale(session.state, session.groups))
     return "All clocks have the same scale and zoom together"
@@ -264,8 +260,7 @@ def are_zooms_locked(session: Session) -> bool:
 
 def lock_zooms(session: Session) -> str:
     """Let all groups zoom together; what is aligned stays so only if all groups are."""
-    obstacle = tie_obstacle(session)
-    if obstacle:
+    if obstacle := tie_obstacle(session):
         return obstacle
     locked = alignment.with_zooms_locked(session.state, session.groups)
     if locked is session.state and not are_zooms_locked(session):
@@ -281,8 +276,7 @@ def release_obstacle(session: Session) -> str:
 
 def release_ties(session: Session) -> str:
     """Let every group zoom and pan independently; nothing moves."""
-    obstacle = release_obstacle(session)
-    if obstacle:
+    if obstacle := release_obstacle(session):
         return obstacle
     session.change(replace(session.state.unstretched, ties={}))
     return "Every clock zooms and pans independently"
@@ -342,8 +336,7 @@ def separate_obstacle(session: Session) -> str:
 
 def separate(session: Session) -> str:
     """Put the files of the active clock on axes of their own again."""
-    obstacle = separate_obstacle(session)
-    if obstacle:
+    if obstacle := separate_obstacle(session):
         return obstacle
     path = session.traces[session.group.traces[0]].file.path
     _change(session, lambda space: space.separate_clock(path))

@@ -395,8 +395,7 @@ def compared(space: Workspace, arms: ComparedArms) -> OpenComparison:
     if open_comparison.problem:
         return open_comparison
     for side in (0, 1):
-        typical = open_comparison.typical(side)
-        if typical is not None:
+        if (typical := open_comparison.typical(side)) is not None:
             # 0.1 s for a million slices, cached for what shows and selects them.
             open_comparison.slices_of_rows(typical[0], (), typical[1], CALLS)
     _ = open_comparison.operators.order  # 50 ms for 10,000 rows

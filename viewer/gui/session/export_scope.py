@@ -117,7 +117,6 @@ def _ranges_of(session: Session, only: dict[int, Ints]) -> dict[int, tuple[int, 
     ranges: dict[int, tuple[int, int]] = {}
     for group in session.groups:
         slice_set = SliceSet({n: indices for n, indices in only.items() if n in group.traces})
-        span = span_ns(session.traces, slice_set)
-        if span is not None:
+        if (span := span_ns(session.traces, slice_set)) is not None:
             ranges |= dict.fromkeys(slice_set.of, span)
     return ranges

@@ -278,8 +278,7 @@ def step_run(session: Session, by: int) -> None:
     """
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
-        trace = run_trace(session)
-        if trace is not None:
+        if (trace := run_trace(session)) is not None:
             _step_run(session, trace, by)
 
 
@@ -329,8 +328,7 @@ def show_place(session: Session, open_trace: OpenTrace, place: FindingPlace, sli
         return
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
-        number = session.number_of(open_trace)
-        if number is not None:
+        if (number := session.number_of(open_trace)) is not None:
             _show_in_trace(session, open_trace, number, place, slices)
 
 

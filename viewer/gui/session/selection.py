@@ -148,8 +148,7 @@ def make_area(session: Session) -> None:
         selected = SliceSet({operators[0]: slices_of(session, *operators)})
     current = session.current_trace
     members = () if current is None else session.groups.of(current).traces
-    area = area_of(session.traces, selected.among(members))
-    if area is not None:
+    if (area := area_of(session.traces, selected.among(members))) is not None:
         session.select_area(area)
 
 

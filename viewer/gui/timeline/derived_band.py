@@ -224,8 +224,7 @@ class DerivedBand(QWidget):
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer to remove the track under the mouse."""
-        lane = self._lane_at(event.pos())
-        if lane is not None:
+        if (lane := self._lane_at(event.pos())) is not None:
             menu = QMenu(self)
             menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             derived, session = lane.drawn.derived, self._scene.session

@@ -193,8 +193,7 @@ class StripHeader(QWidget):
 
     def _stretch(self, chosen: Together) -> None:
         session = self._scene.session
-        open_comparison = ComparisonFeed.of(session).answer
-        if open_comparison is not None:
+        if (open_comparison := ComparisonFeed.of(session).answer) is not None:
             stretch(session, open_comparison, is_on=chosen is Together.CALLS)
         self.refresh()
 

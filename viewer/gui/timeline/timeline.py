@@ -287,8 +287,7 @@ class Timeline(QWidget):
     def take_pointed_time(self) -> int | None:
         """The time under the mouse in ns, None if it is elsewhere; its clock becomes active."""
         for strip in self.strips:
-            pointed = strip.view.pointed_time
-            if pointed is not None:
+            if (pointed := strip.view.pointed_time) is not None:
                 strip.scene.activate()
                 return pointed
         return None

@@ -180,8 +180,7 @@ class HeldKeys(QObject):
             self.moved.emit(hold.way.axis, distance, now)
 
     def _watch(self, watched: bool) -> None:
-        app = QCoreApplication.instance()
-        if app is not None:
+        if (app := QCoreApplication.instance()) is not None:
             app.removeEventFilter(self)
             if watched:
                 app.installEventFilter(self)

@@ -300,8 +300,7 @@ class MainWindow(Shell):
     @guard
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask first if work would be lost; then stop background work and store the layout."""
-        controller = self._controller
-        if controller is not None:
+        if (controller := self._controller) is not None:
             if not self._agreed and controller.close_guard.needs_confirmation(self._close_now):
                 event.ignore()
                 return

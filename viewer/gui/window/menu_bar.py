@@ -156,8 +156,7 @@ class RecentMenus(QObject):
         menu, recent = self.sessions, self._session_files.recent
         menu.clear()
         for path in recent.paths():
-            work = recent.work(path)
-            if work is not None:
+            if (work := recent.work(path)) is not None:
                 action = menu.addAction(literal(_text(work, os.path.getmtime(path))))
                 action.triggered.connect(partial(self._open_session, path))
         menu.setEnabled(True)

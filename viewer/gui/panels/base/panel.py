@@ -366,8 +366,7 @@ class ScrollPanel(Panel, QScrollArea):
 
     def replace_widget(self, widget: QWidget) -> None:
         """Replace the widget and delete the old one."""
-        old = self.takeWidget()
-        if old is not None:
+        if (old := self.takeWidget()) is not None:
             old.deleteLater()  # the old widget may be the sender of the click that led here
         self.setWidget(widget)
         self.updateGeometry()

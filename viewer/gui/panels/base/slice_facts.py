@@ -158,8 +158,7 @@ def slice_rows(open_trace: OpenTrace, i: int) -> dict[str, str]:
     )
     if keys.identifier[key] is not None:
         rows["Identifier"] = _pretty(repr(keys.identifier[key]))
-    kernel = _kernel_inside(open_trace, i)
-    if kernel:
+    if kernel := _kernel_inside(open_trace, i):
         rows["Kernel"] = kernel
     nodes = open_trace.table.nodes(key) if open_trace.link(i).nodes else ()
     if nodes:
@@ -169,11 +168,9 @@ def slice_rows(open_trace: OpenTrace, i: int) -> dict[str, str]:
     rows["Track"] = track_text(open_trace, i)
     if open_trace.file.rank is not None:
         rows["Rank"] = open_trace.file.rank.text
-    unattributed = _unattributed(open_trace, i)
-    if unattributed:
+    if unattributed := _unattributed(open_trace, i):
         rows["Unattributed"] = unattributed
-    loss = rounding_loss(trace, i)
-    if loss is not None:
+    if (loss := rounding_loss(trace, i)) is not None:
         most = format_time(tick_to_ns(loss.ticks, open_trace.axis.ns_per_tick))
         rows["Rounding"] = f"up to {most} may be rounding of {counted(loss.events, 'event')}"
     rows["Time"] = timing_sentence(slices, i)
@@ -441,8 +438,7 @@ def metadata_rows(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str]
     from viewer.formats.executorch.etdump.metadata import values_of as metadata_values
 
     rows, covered = _core_ml(columns, i)
-    inputs = _inputs(columns, i)
-    if inputs:
+    if inputs := _inputs(columns, i):
         rows["Inputs"] = inputs
         covered |= {*_INPUTS, _CONCRETE}
     column = columns.get(METADATA)
@@ -492,8 +488,7 @@ def _core_ml(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str], set
     rows = {"Compute unit": _UNITS.get(preferred, preferred) + note}
     covered = {_PREFERRED, _SUPPORTED, FELL_BACK}
     for name, title in _METADATA_TITLES.items():
-        value = _value(columns, name, i)
-        if value is not None:
+        if (value := _value(columns, name, i)) is not None:
             rows[title] = ", ".join(_texts(value)) or str(value)
             covered.add(name)
     return rows, covered

@@ -311,8 +311,7 @@ class ArrangedModel(QAbstractTableModel, Generic[C]):
             self.items, now = before, self.items
             self.layoutAboutToBeChanged.emit()
             self.items = now
-        indexes = self.persistentIndexList()
-        if indexes:
+        if indexes := self.persistentIndexList():
             most = max(int(self.items.max(initial=-1)), int(before.max(initial=-1)))
             place = np.full(most + 1, -1)  # a row that left has no index
             place[self.items] = np.arange(len(self.items))
@@ -482,8 +481,7 @@ class TableModel(ArrangedModel[C]):
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         if role != Qt.ItemDataRole.EditRole or not index.isValid() or self.contents is None:
             return False
-        edit = self.columns[index.column()].edit
-        if edit is not None:
+        if (edit := self.columns[index.column()].edit) is not None:
             edit(self.contents, self.item_of(index.row()), str(value))
         return True
 

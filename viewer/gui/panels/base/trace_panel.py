@@ -135,8 +135,7 @@ class TraceTablePanel(TracePanel[Answer]):
     def _select(self, open_trace: OpenTrace, index: int) -> None:
         """Select a slice of the file, and show the inferences as they ran."""
         self._session.show_inferences(Inferences.AS_RUN)
-        number = self._session.number_of(open_trace)
-        if number is not None:
+        if (number := self._session.number_of(open_trace)) is not None:
             self._session.select_slice(SliceRef(number, index), reveal=True, keep_area=True)
 
 
@@ -292,8 +291,7 @@ def no_costs(host: PanelHost, answer: CostAnswer) -> Sentence:
 
 def _why(session: Session, answer: CostAnswer) -> str:
     open_trace = answer.open_trace
-    warnings = session.workspace.warnings(open_trace.file)
-    if warnings:
+    if warnings := session.workspace.warnings(open_trace.file):
         return warnings[0]
     if open_trace.table.program is None:
         return (

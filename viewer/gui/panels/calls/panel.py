@@ -354,8 +354,7 @@ class CallsPanel(AnswerPanel["CallsAnswer | ChangesAnswer"]):
         self.show_sentence(sentence, SHOW_CALLS, show)
 
     def question(self) -> Question | None:
-        open_comparison = self._comparison.in_tables
-        if open_comparison is not None:
+        if (open_comparison := self._comparison.in_tables) is not None:
             return self._question_for_changes(open_comparison)
         if self._problem:
             return None

@@ -326,8 +326,7 @@ class CompareCard(QWidget):
         self._column.addWidget(label(headline(comparison), theme, "operator", wrap=True))
         if comparison.is_relative:
             self._column.addWidget(label(RELATIVE, theme, "cell", "text2", wrap=True))
-        more = explanation(comparison)
-        if more:
+        if more := explanation(comparison):
             self._column.addWidget(label(more, theme, "cell", "text2", wrap=True))
 
     def _inference(self) -> None:
@@ -345,8 +344,7 @@ class CompareCard(QWidget):
         texts.addWidget(label(f"Whole {whole_name(self._comparison)}: {verdict}", theme, "section"))
         texts.addWidget(label(figures, theme, "cell", "text2", wrap=True))
         steps = self._steps_found
-        why = whole_and_rows(self._comparison, steps.rows_a, steps.rows_b)
-        if why:
+        if why := whole_and_rows(self._comparison, steps.rows_a, steps.rows_b):
             texts.addWidget(label(why, theme, "caption", "text2", wrap=True))
         row.addLayout(texts, 1)
         self._column.addWidget(frame)
@@ -521,14 +519,12 @@ class ComparePanel(PagePanel):
 
     def clear_page(self) -> None:
         self.card = None
-        old = self.page.takeWidget()
-        if old is not None:
+        if (old := self.page.takeWidget()) is not None:
             old.deleteLater()
 
     @Slot(int)
     def _pick(self, row: int) -> None:
-        open_comparison = self._feed.answer
-        if open_comparison is not None:
+        if (open_comparison := self._feed.answer) is not None:
             select_row(self._session, open_comparison, row)
 
     @Slot(str)

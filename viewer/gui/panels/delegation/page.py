@@ -361,8 +361,7 @@ def _delegates_text(
     calls = counted(len(called), "delegate call")
     sentences = [f"{counted(len(operators), 'operator')} in {calls}"] if operators else []
     known = [row for row in called if row.unattributed is not None]
-    ticks = sum(row.ticks for row in known)
-    if ticks:
+    if ticks := sum(row.ticks for row in known):
         rest = sum(row.unattributed or 0 for row in known)
         sentences.append(
             f"their events cover {format_share(ticks - rest, ticks)} of this time; the rest "
@@ -425,8 +424,7 @@ class ComparedDelegation:
 def compare_delegation(open_comparison: OpenComparison) -> ComparedDelegation:
     changes = delegation_changes(open_comparison.calls, open_comparison.at(DELEGATE))
     for side in (0, 1):
-        typical = open_comparison.typical(side)
-        if typical is not None:
+        if (typical := open_comparison.typical(side)) is not None:
             open_comparison.rows_of_slices(typical[0], DELEGATE)  # cached: a row selects slices
     return ComparedDelegation(open_comparison, changes, _ComparedPage(changes).made())
 

@@ -363,8 +363,7 @@ class DelegationPanel(OperatorTracePanel[Shown]):
 
     def question(self) -> Question | None:
         self._of = shown, scope = self.current_scope()
-        found = self._comparison.in_tables
-        if found is not None:
+        if (found := self._comparison.in_tables) is not None:
             return Question(compare_delegation, (found,), found.size, about=found, stays=True)
         if shown is None:
             return None

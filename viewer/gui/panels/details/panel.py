@@ -386,8 +386,7 @@ class Card(CardFrame):
                 grid.add(
                     "Logged as", "<br>".join(escape(repr(k), quote=False) for k in keys), html=True
                 )
-            fused = [op for k in others if (op := _operator(open_trace, k))]
-            if fused:
+            if fused := [op for k in others if (op := _operator(open_trace, k))]:
                 links = [
                     anchor(f"operator:{trace}:{op.index}", op.label, self._theme)
                     for op in fused[:_MOST_NAMES]
@@ -562,8 +561,7 @@ class Card(CardFrame):
         self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))
 
     def _pick_run(self, open_trace: OpenTrace, run: Run) -> None:
-        number = self._session.number_of(open_trace)
-        if number is not None:
+        if (number := self._session.number_of(open_trace)) is not None:
             pick_run(self._session, (number, open_trace.trace.runs.index(run)))
 
     def _source(self, open_trace: OpenTrace, members: Sequence[Operator]) -> None:

@@ -143,8 +143,7 @@ def rows_of(findings: Findings, opened: Collection[bool] = ()) -> tuple[FindingR
         more = f"{counted(findings.left_out, 'more finding')} with a smaller gain"
         rows.append(FindingRow(RowKind.NOTE, more))
     for is_passed in (True, False):
-        checks = checks_of(findings, is_passed)
-        if checks:
+        if checks := checks_of(findings, is_passed):
             is_open = is_passed in opened
             title = checks_text(len(checks), is_passed)
             rows.append(FindingRow(RowKind.GROUP, title, is_passed=is_passed, is_open=is_open))

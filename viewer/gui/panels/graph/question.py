@@ -505,8 +505,7 @@ def _operator_lines(answer: GraphAnswer, node: int) -> Iterator[str]:
     yield from (f"output: {text}" for text in _tensors(outputs_of(with_tensors(program, operator))))
     flow = dataflow_of(program)
     inputs = flow.given.get(number, ())
-    constants = sum(value.is_kept for value in inputs)
-    if constants:
+    if constants := sum(value.is_kept for value in inputs):
         yield f"input: {counted(constants, 'parameter')} or constants of the model"
     names = [value.name for value in inputs if not value.is_kept]
     yield from (f"input: model input {name}" for name in names[:_MOST_INPUTS])

@@ -248,8 +248,7 @@ def _typical(open_trace: OpenTrace, method: ExecutableMethod, *, warm_up: bool) 
     """Return the typical inference among those of a method, None without any."""
     ran, trace = open_trace.table.ran, open_trace.trace
     for inferences in (counted_inferences(trace, warm_up=warm_up), trace.inferences()):
-        runs = [run for run in inferences if ran[run.scope] is method]
-        if runs:
+        if runs := [run for run in inferences if ran[run.scope] is method]:
             return typical_inference(runs)
     return None
 

@@ -439,8 +439,7 @@ class MemoryPanel(AnswerPanel[_Page]):
         self._mark()
 
     def _show_figures(self) -> None:
-        answer = self.shown_answer
-        if answer is not None:
+        if (answer := self.shown_answer) is not None:
             self.figures.setText(figures_html(figures(answer), self._theme))
 
     def _show_rows(self) -> None:
@@ -457,8 +456,7 @@ class MemoryPanel(AnswerPanel[_Page]):
         self.subtitle.setText(f"{whole} · {instructions}")
 
     def _show_picture(self) -> None:
-        answer = self.shown_answer
-        if answer is not None:
+        if (answer := self.shown_answer) is not None:
             is_time = self.axis_kind is ArenaAxisKind.TIME and answer.time is not None
             axis = answer.time if is_time else answer.instructions
             self.live.show_answer(answer, axis)

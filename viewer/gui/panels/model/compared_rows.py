@@ -85,10 +85,9 @@ def model_changes(
     parts = open_comparison.calls.a.parts
     calls: dict[tuple[int, ...], int] = {}
     for number, (row, _) in enumerate(open_comparison.rows):
-        if row.level != DELEGATE_EVENT:
-            operators = {i for part in row.a for i in parts[part].operators}
-            if operators:
-                calls[tuple(sorted(operators))] = number
+        operators = {i for part in row.a for i in parts[part].operators}
+        if operators and row.level != DELEGATE_EVENT:
+            calls[tuple(sorted(operators))] = number
     return ModelChanges(open_comparison, modules, calls)
 
 

@@ -73,8 +73,7 @@ class ModuleView(TreeView[ModelRows]):
 
     def show_rows(self, rows: ModelRows | None, opened: Iterable[Hashable] | None = None) -> None:
         """Replace the rows. opened: the keys of the rows to open; None: those open now."""
-        before = self._model.rows
-        if before is not None:
+        if (before := self._model.rows) is not None:
             node = self._model.node(self.currentIndex())
             self._current = before.key(node) if node >= 0 else None
         super().show_rows(rows, self.open_keys if opened is None else opened)
@@ -99,8 +98,7 @@ class ModuleView(TreeView[ModelRows]):
         around = {rows.key(n): n for n in self.around(node)}
         index_of = self._model.index_of
         needed = [key for key, n in around.items() if not self.isExpanded(index_of(n))]
-        obsolete = [rows.node_of(key) for key in self._by_itself if key not in around]
-        if obsolete:
+        if obsolete := [rows.node_of(key) for key in self._by_itself if key not in around]:
             self.scheduleDelayedItemsLayout()
             for n in obsolete:
                 self.collapse(index_of(n))
@@ -381,8 +379,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
                 rows.select(self._session, row)
             return
         if answer is None:
-            place = self._source_of(row)
-            if place is not None:
+            if (place := self._source_of(row)) is not None:
                 self.host.show_source(*place)
             return
         number = self._session.number_of(answer.given.open_trace)

@@ -363,8 +363,7 @@ class NumbersPanel(PagePanel):
             self._color_rows()
 
     def _color_rows(self) -> None:
-        numbers = self.numbers
-        if numbers is not None:
+        if (numbers := self.numbers) is not None:
             self.table.color_operators(self._colors_of(numbers))
 
     def _colors_of(self, numbers: LoggedNumbers) -> Palette:

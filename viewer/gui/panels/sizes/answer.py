@@ -448,8 +448,7 @@ def _select_slices(session: Session, parts: FileParts, file_parts: list[FilePart
         slice_parts = [_NONE]
         for number, instruction in numbers[:_MOST]:
             method = parts.executable.methods[number]
-            scopes = [i for i, ran in enumerate(open_trace.table.ran) if ran is method]
-            if scopes:
+            if scopes := [i for i, ran in enumerate(open_trace.table.ran) if ran is method]:
                 slice_parts.append(slices_of_instruction(open_trace.trace, scopes, instruction))
         slices = np.unique(np.concatenate(slice_parts))
         if len(slices):

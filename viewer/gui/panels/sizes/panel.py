@@ -368,13 +368,11 @@ class SizesPanel(AnswerPanel[_Page]):
         self._soon.start()
 
     def _show_figures(self) -> None:
-        answer = self.shown_answer
-        if answer is not None:
+        if (answer := self.shown_answer) is not None:
             self.figures.setText(figures_html(figures(answer), self._theme))
 
     def _show_tree(self) -> None:
-        answer = self.shown_answer
-        if answer is not None:
+        if (answer := self.shown_answer) is not None:
             self.treemap.show_tree(answer, self.tree, self._colors)
             self.treemap.show_copies(self.copies)
 
@@ -409,8 +407,7 @@ class SizesPanel(AnswerPanel[_Page]):
         self.treemap.show_copies(copies)
 
     def _say_count(self) -> None:
-        answer = self.shown_answer
-        if answer is not None:
+        if (answer := self.shown_answer) is not None:
             self.subtitle.setText(count_text(answer, self.model.rowCount()))
 
     def _palettes(self, answer: SizesAnswer) -> tuple[Palette | None, Palette | None]:
@@ -420,8 +417,7 @@ class SizesPanel(AnswerPanel[_Page]):
 
     @Slot()
     def _color(self) -> None:
-        answer = self.shown_answer
-        if answer is not None:
+        if (answer := self.shown_answer) is not None:
             self._colors = answer.colors(*self._palettes(answer))
             self.model.color(self._colors)
             self._show_tree()
@@ -494,8 +490,7 @@ class SizesPanel(AnswerPanel[_Page]):
 
     @Slot(object)
     def _choose_box(self, box: Rest) -> None:
-        tree = self.tree
-        if tree is not None:
+        if (tree := self.tree) is not None:
             rows = tree.rows_in(box.node, max(box.skip, 0))
             nodes = [box.node] if box.skip <= 0 else tree.node[rows].tolist()
             self._choose(rows, nodes)

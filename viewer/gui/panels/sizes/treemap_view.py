@@ -161,8 +161,7 @@ class TreemapView(BoxView):
             self.go_to(Rest(box.node, 0))
             return
         around = self._tree.sizes.around(box.node)
-        inside = around[around.index(self.root.node) + 1 : -1]
-        if inside:
+        if inside := around[around.index(self.root.node) + 1 : -1]:
             self.go_to(Rest(inside[0], 0))
 
     def zoom(self, factor: float, x: float | None = None, y: float | None = None) -> None:

@@ -510,8 +510,7 @@ class _Side(QWidget):
             if marked:
                 painter.fillRect(QRectF(0, y, self.width(), height), theme.color("selection"))
             self._text(painter, numbers, y, str(line), "code", "text2" if marked else "text3")
-            change = (view.gutter.changes or {}).get(line)
-            if change is not None:
+            if (change := (view.gutter.changes or {}).get(line)) is not None:
                 self._change(painter, y, numbers, change, marked=marked)
             note = view.gutter.notes.get(line) if view.gutter.changes is None else None
             if note is not None:

@@ -174,8 +174,7 @@ class CallPath(QLabel):
             self._unfolded = True
             self.render_path()
             return
-        frame = self.steps[int(link)].frame
-        if frame is not None:
+        if (frame := self.steps[int(link)].frame) is not None:
             self.chosen.emit(frame.path, frame.line)
 
 

@@ -614,7 +614,6 @@ def _unit_parts(table: GroupTable) -> list[tuple[str, str, int]]:
         )
         if key in ticks
     ] or [("NSS jobs", "unit_compute", ticks.get("nss", 0))]
-    rest = ticks["busy"] - sum(part for _, _, part in parts)
-    if rest:
+    if rest := ticks["busy"] - sum(part for _, _, part in parts):
         parts.append(("Host and HAL only" if "host" in ticks else "Other work", "unit_host", rest))
     return [*parts, ("Idle", "", ticks["idle"])]

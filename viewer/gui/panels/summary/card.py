@@ -293,8 +293,7 @@ class SummaryCard(SectionColumn):
             hint = f"The median of {self._unit.counted(median.runs)}"
             one = self._time(median.ticks, self._median_text(), hint), self._pick(median.run)
             figures.append(self._levels_of(median) if median.levels else one)
-        report = summary.delegation
-        if report is not None:
+        if (report := summary.delegation) is not None:
             number, unit = _split_share(share_text(report.delegated, report.whole))
             what = f"delegated in {summary.phase}" if summary.phase else "delegated"
             link = FigureLink(number, unit, what, self._theme)
@@ -535,8 +534,7 @@ class SummaryCard(SectionColumn):
         self.begin(f"Findings {group_digits(count)}", f"{findings.scope} · by possible gain")
         for finding in findings.found[:MOST_FINDINGS]:
             self._finding(finding)
-        more = count - min(len(findings.found), MOST_FINDINGS)
-        if more:
+        if more := count - min(len(findings.found), MOST_FINDINGS):
             self.line(f"{counted(more, 'more finding')}", self._panel("findings"))
 
     def _finding(self, finding: Finding) -> None:

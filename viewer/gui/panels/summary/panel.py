@@ -134,8 +134,7 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
             old.deleteLater()
 
     def _show_card(self, card: SectionColumn) -> None:
-        old = self.page.takeWidget()
-        if old is not None:
+        if (old := self.page.takeWidget()) is not None:
             old.hide()
             old.deleteLater()  # it may hold the link whose click led here
         self.card = card

@@ -55,11 +55,9 @@ def bar_label(label: str) -> str:
 def variants(label: str) -> list[str]:
     """A label and its shorter forms, longest first."""
     label = bar_label(label)
-    frame = _PYTHON_FRAME.fullmatch(label)
-    if frame is not None:
+    if (frame := _PYTHON_FRAME.fullmatch(label)) is not None:
         return list(dict.fromkeys((label, frame[1], frame[2])))
-    built_in = _BUILT_IN.fullmatch(label)
-    if built_in is not None:
+    if (built_in := _BUILT_IN.fullmatch(label)) is not None:
         return [label, built_in[1]]
     if label.startswith(_MODULE):
         return [label, label.removeprefix(_MODULE)]

@@ -587,8 +587,7 @@ class TreeView(QuietTree, Generic[Rows]):
             index = self._model.index_of(n)
             if index.isValid() and self._model.node(index) != n:
                 self._model.show_more(index, n)
-        closed = [n for n in around if not self.isExpanded(self._model.index_of(n))]
-        if closed:
+        if closed := [n for n in around if not self.isExpanded(self._model.index_of(n))]:
             self.open_rows(closed)
         index = self._model.index_of(node)
         if index.isValid():

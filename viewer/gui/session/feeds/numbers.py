@@ -121,8 +121,7 @@ class NumbersFeed(Feed["NumbersQuestion", "LoggedNumbers"]):
     def _number(self) -> int | None:
         """The profile to show: A, or the current one, or the one before; never the reference."""
         session, profiles = self._session, self._with_values()
-        chosen = session.state.compared
-        if chosen is not None:
+        if (chosen := session.state.compared) is not None:
             of_a = [i for i in profiles if session.traces[i].file.path in chosen.a.paths]
             profiles = of_a or profiles
         if isinstance(self.chosen, Reference) and len(profiles) > 1:

@@ -204,8 +204,7 @@ class FlowSteps(QObject):
             self._pending_step = (ref, forward)
             return
         self._pending_step = None
-        ends = answer.flows.ends(forward=forward)
-        if ends:
+        if ends := answer.flows.ends(forward=forward):
             self._go(_Step(tuple(SliceRef(ref.trace, end.slice) for end in ends), 0))
             return
         why = f"No flow {'from' if forward else 'to'} this slice"

@@ -85,8 +85,7 @@ def paint_bookmarks(
             painter.setPen(QPen(theme.color("accent"), 1))
             for x in {x0, x1}:
                 painter.drawLine(QPointF(x, 0), QPointF(x, canvas.height))
-    span = measured_span(scene, canvas, mouse)
-    if span is not None:
+    if (span := measured_span(scene, canvas, mouse)) is not None:
         _measure(painter, scene, canvas, theme, span)
 
 

@@ -181,8 +181,7 @@ class FramePainter:
         self, painter: QPainter, canvas: Canvas, xmap: XMap, sections: Sequence[tuple[int, int]]
     ) -> None:
         """Paint everything that is made of pixels: rows, counters, plans, and stamps on them."""
-        direct = pixels_under(painter, canvas)
-        if direct is not None:
+        if (direct := pixels_under(painter, canvas)) is not None:
             self._fill(direct, canvas, xmap, sections)
             return
         if self._buffer.shape != (canvas.lines, canvas.columns):
@@ -238,13 +237,11 @@ class FramePainter:
     def paint_mouse(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
         """Paint what follows the mouse over the rest: a slice in a lighter color, and lines."""
         self._canvas, height = canvas, canvas.height
-        room = self._hovered_room(canvas, overlay)
-        if room is not None:
+        if (room := self._hovered_room(canvas, overlay)) is not None:
             lift = QColor("#FFFFFF" if self.theme.dark else "#000000")
             lift.setAlphaF(0.10)
             painter.fillRect(room, lift)
-        x = self._cursor_x(canvas, overlay)
-        if x is not None:
+        if (x := self._cursor_x(canvas, overlay)) is not None:
             painter.setPen(QPen(self.theme.color("line"), 1))
             painter.drawLine(QPointF(x, 0), QPointF(x, height))
         if overlay.mouse is not None:
@@ -257,11 +254,9 @@ class FramePainter:
         """Where `paint_mouse` paints an overlay."""
         self._canvas = canvas
         region, height = QRegion(), canvas.height
-        room = self._hovered_room(canvas, overlay)
-        if room is not None:
+        if (room := self._hovered_room(canvas, overlay)) is not None:
             region += room.toAlignedRect()
-        x = self._cursor_x(canvas, overlay)
-        if x is not None:
+        if (x := self._cursor_x(canvas, overlay)) is not None:
             region += QRect(int(x) - 1, 0, 4, height)
         if overlay.mouse is not None:
             region += QRect(overlay.mouse.x() - 1, 0, 3, height)
@@ -355,8 +350,7 @@ class FramePainter:
     # -- around the slices -------------------------------------------------------------------
 
     def _headers(self, painter: QPainter, width: int) -> None:
-        pinned = self.scene.layout.pinned
-        if pinned:
+        if pinned := self.scene.layout.pinned:
             painter.setPen(QPen(self.theme.color("line"), 1))
             y = self._y(pinned - 1) + int(self.scene.layout.height[pinned - 1]) - 1
             painter.drawLine(0, y, width, y)
@@ -370,14 +364,13 @@ class FramePainter:
     def _outline(self, painter: QPainter, xmap: XMap) -> None:
         self._underline(painter, xmap)
         selected = self.scene.session.state.slice
-        if selected is not None:
-            room = self._room(selected, xmap)
-            if room is not None:
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                painter.setPen(QPen(self.theme.color("canvas"), 1))
-                painter.drawRect(room.adjusted(-1, -1, 0, 0))
-                painter.setPen(QPen(self.theme.color("ring"), _RING))
-                painter.drawRoundedRect(room.adjusted(-2, -2, 2, 2), 3, 3)
+        room = None if selected is None else self._room(selected, xmap)
+        if room is not None:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(self.theme.color("canvas"), 1))
+            painter.drawRect(room.adjusted(-1, -1, 0, 0))
+            painter.setPen(QPen(self.theme.color("ring"), _RING))
+            painter.drawRoundedRect(room.adjusted(-2, -2, 2, 2), 3, 3)
 
     def _underline(self, painter: QPainter, xmap: XMap) -> None:
         """Underline every wide slice of the highlighted operators, dashed if it is shared."""

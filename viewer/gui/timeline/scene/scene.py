@@ -405,8 +405,7 @@ class Scene(QObject):
             number = cycle_trace_on(session, group)
         self.scale = Scale()
         if unit is RulerUnit.FROM_SELECTION:
-            span = selected_span_on(session, group.key)
-            if span is not None:
+            if (span := selected_span_on(session, group.key)) is not None:
                 self.scale = Scale(span[0], start="the selection")
         elif number is not None and unit is not RulerUnit.FROM_START:
             open_trace = session.traces[number]

@@ -348,8 +348,7 @@ def _operator_lines(members: list[Operator], label: str, path: str) -> list[str]
 
 def _place(operator: Operator, path: str) -> str:
     """Where an operator comes from, such as "attention.py:12 in forward" or "tiny.mlir:11"."""
-    source = operator.source
-    if source is not None:
+    if (source := operator.source) is not None:
         inside = f" in {source.function}" if source.function else ""
         return f"{file_name(source.path)}:{source.line}{inside}"
     return f"{display_name(path)}:{operator.place.removeprefix('L')}" if operator.place else ""

@@ -122,16 +122,14 @@ def comparison_commands(context: CommandContext) -> list[Command]:
     compared = Precondition("a comparison", lambda: session.state.compared is not None)
 
     def toggle_tables() -> None:
-        arms = session.state.compared
-        if arms is not None:
+        if (arms := session.state.compared) is not None:
             compare(session, replace(arms, in_tables=not arms.in_tables))
 
     def wording(title: str) -> str:
         return listed_unit(session).worded(title)
 
     def toggle_relative() -> None:
-        arms = session.state.compared
-        if arms is not None:
+        if (arms := session.state.compared) is not None:
             compare(session, replace(arms, relative=not arms.relative))
 
     def answer() -> OpenComparison | None:

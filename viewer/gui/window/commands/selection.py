@@ -49,8 +49,7 @@ def selection_commands(context: CommandContext) -> list[Command]:
 
     def copy_name() -> None:
         """Copy the selected slice's label as the timeline shows it."""
-        chosen = session.state.slice
-        if chosen is not None:
+        if (chosen := session.state.slice) is not None:
             name = session.traces[chosen.trace].label(chosen.index)
             copy_text(timeline, name, name)
 

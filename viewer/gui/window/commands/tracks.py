@@ -37,8 +37,7 @@ def track_commands(context: CommandContext) -> list[Command]:
     session, timeline = context.session, context.timeline
 
     def part() -> HeaderPart | None:
-        headed = timeline.headers.current
-        if headed is not None:
+        if (headed := timeline.headers.current) is not None:
             return headed
         ref = session.state.slice
         if ref is None:
@@ -61,15 +60,13 @@ def track_commands(context: CommandContext) -> list[Command]:
 
     def change(make: Callable[[HeaderPart], TrackView]) -> Callable[[], None]:
         def run() -> None:
-            current = part()
-            if current is not None:
+            if (current := part()) is not None:
                 arrange_tracks(session, make(current))
 
         return run
 
     def pin() -> None:
-        current = track()
-        if current is not None:
+        if (current := track()) is not None:
             arrange_tracks(session, view().pinned_or_not(current))
 
     def grow(by: int) -> Callable[[], None]:

@@ -92,8 +92,7 @@ def parts() -> list[BundledPart]:
         ),
     ]
     for package in _KNOWN:
-        version = _version(package)
-        if version:
+        if version := _version(package):
             bundled.append(replace(package, version=version, license=_license(package)))
     return [*bundled, *_FONTS]
 

@@ -169,8 +169,7 @@ class CommandPalette(QFrame):
 
     def go(self, by: int) -> None:
         """Move the current row by `by`, wrapping around at the ends."""
-        count = self.model.rowCount()
-        if count:
+        if count := self.model.rowCount():
             self._mark((self.list.currentIndex().row() + by) % count)
 
     def run(self) -> None:

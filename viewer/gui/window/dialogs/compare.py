@@ -131,8 +131,7 @@ class CompareDialog(FramedDialog):
         for box in (*self.phases, self.mark):
             box.currentIndexChanged.connect(self._follow)
         session.workspace_changed.connect(self.refresh)
-        before = session.state.compared
-        if before is not None:
+        if (before := session.state.compared) is not None:
             self._arm_of_path = dict.fromkeys(before.a.paths, 0) | dict.fromkeys(before.b.paths, 1)
         self.refresh()
         several = len(session.traces) != 1 or not self._has_parts

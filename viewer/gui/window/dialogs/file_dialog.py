@@ -191,17 +191,14 @@ class _PlainFileDialog(Framed, QFileDialog):
         for splitter in self.findChildren(QSplitter):
             splitter.setSizes([theme.px(_PLACES), theme.px(_SIZE[0] - _PLACES)])
         for name, (icon, text) in _BUTTONS.items():
-            button = self.findChild(QToolButton, name)
-            if button is not None:
+            if (button := self.findChild(QToolButton, name)) is not None:
                 button.setIcon(theme.icon(icon))
                 button.setToolTip(text)
                 button.setAccessibleName(text)
         for name, text in (("lookInCombo", "Folder"), ("fileTypeCombo", "Files of type")):
-            box = self.findChild(QComboBox, name)
-            if box is not None:
+            if (box := self.findChild(QComboBox, name)) is not None:
                 box.setAccessibleName(text)
-        field = self.findChild(QLineEdit, "fileNameEdit")
-        if field is not None:
+        if (field := self.findChild(QLineEdit, "fileNameEdit")) is not None:
             field.setAccessibleName("File name")
         buttons = self.findChild(QDialogButtonBox)
         assert buttons is not None

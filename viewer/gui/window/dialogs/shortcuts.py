@@ -220,8 +220,7 @@ class KeyEditor(QWidget):
         self.setEnabled(command is not None)
         self._title.setText(command.plain_title if command else "No command selected")
         while (item := self._chips.takeAt(0)) is not None:
-            chip = item.widget()
-            if chip is not None:
+            if (chip := item.widget()) is not None:
                 chip.hide()
                 chip.deleteLater()
         for key in self._commands.keys(command.id) if command else ():
@@ -379,8 +378,7 @@ def tasks_of(commands: CommandTable) -> Mapping[str, list[Row]]:
     """All commands that have keys, as (keys, title) by task; a command is in its first task."""
     rows_of: dict[str, list[Row]] = {title: [] for title, _ in TASKS}
     for id, command in commands.commands.items():
-        keys = commands.keys(id)
-        if keys:
+        if keys := commands.keys(id):
             task = next(title for title, starts in TASKS if id.startswith(starts))
             rows_of[task].append((shown_keys(keys), command.plain_title.rstrip("…")))
     return {title: rows for title, rows in rows_of.items() if rows}

@@ -192,8 +192,7 @@ class ExportActions(QObject):
     def export_file(self, file: ExportedFile, job_of: JobOf) -> None:
         """Ask for a path, and write a file there."""
         answer = self._ask_for_path(file.title, file.ending, file.filters)
-        path = answer.path
-        if path:
+        if path := answer.path:
             if not os.path.splitext(path)[1]:
                 path += _suffix_of(answer.chosen_filter)
             self.save_as(path, job_of, file.counts)

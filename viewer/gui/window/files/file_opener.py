@@ -208,12 +208,10 @@ class FileOpener(QObject):
         """Add files, and those in folders, in the background; a session replaces what is open."""
         from viewer.view.sessions.opened_files import is_session
 
-        folders = [path for path in paths if os.path.isdir(path)]
-        if folders:
+        if folders := [path for path in paths if os.path.isdir(path)]:
             self.folders_requested.emit(folders, choices)
             paths = [path for path in paths if path not in folders]
-        sessions = [path for path in paths if is_session(path)]
-        if sessions:
+        if sessions := [path for path in paths if is_session(path)]:
             self.session_requested.emit(
                 sessions[0], [path for path in paths if path not in sessions]
             )
@@ -269,8 +267,7 @@ class FileOpener(QObject):
 
     def _load(self, path: str) -> None:
         """Read a file as it is chosen for it; what its columns are also stays for a reload."""
-        ready = self._ready.pop(path, None)
-        if ready is not None:
+        if (ready := self._ready.pop(path, None)) is not None:
             self.loader.load(path, lambda *_: ready)
             return
         part = self._choices.part_of(path)
@@ -359,8 +356,7 @@ class FileOpener(QObject):
 
     def choose_columns(self) -> None:
         """Ask what the columns of a plain CSV are: that with the selection, else the first."""
-        path = self._plain_csv()
-        if path is not None:
+        if (path := self._plain_csv()) is not None:
             self.columns.look_at(path, self._session.workspace.choices.table_columns.get(path, ""))
 
     def _plain_csv(self) -> str | None:
@@ -398,8 +394,7 @@ class FileOpener(QObject):
     def _load_failed(self, path: str, message: str) -> None:
         from viewer.workspace.open_paths import companion_complaint
 
-        question = self._questions.pop(path, None)
-        if question is not None:
+        if (question := self._questions.pop(path, None)) is not None:
             self.columns.answer(path, question, message)
             return
         if path in self._named_by:
@@ -543,9 +538,8 @@ class ColumnFiles(QObject):
             self._shell.message.show_warning(
                 f"{name}: its kept columns were damaged, so the file was read again"
             )
-        numbers = range(len(self._session.traces))
-        if numbers:
-            traces = [self._session.as_run(number) for number in numbers]
+        traces = [self._session.as_run(i) for i in range(len(self._session.traces))]
+        if traces:
             self._work.submit(_keep_and_check, traces, self._stop.is_set)
 
     @Slot(object)

@@ -353,13 +353,11 @@ class SessionFiles(QObject):
             self.path = ""
             self.update_title()
             return
-        saved = opening.saved.view
-        if saved is not None:
+        if (saved := opening.saved.view) is not None:
             session.show_inferences(Inferences.AS_RUN)  # what the saved view refers to
             state, messages = shown_view(saved, session.state, self._traces(), opening.paths)
             session.restore_view(state)
-            views = [way for way in Inferences if way.value == saved.inferences]
-            if views:
+            if views := [way for way in Inferences if way.value == saved.inferences]:
                 session.show_inferences(views[0])
             inputs = [(found_input.input, found_input.path) for found_input in opening.inputs]
             folder = os.path.dirname(opening.path) or self.recent.folder

@@ -479,8 +479,7 @@ class Docks(QObject):
     @Slot(str)
     def dock_panel(self, name: str) -> None:
         """Give a panel with a window of its own its tab again."""
-        floating = self._floating.pop(self.table.panel_of[name], None)
-        if floating is not None:
+        if (floating := self._floating.pop(self.table.panel_of[name], None)) is not None:
             self.panels[self.table.panel_of[name]].setParent(self.unshown)
             floating.hide()
             floating.deleteLater()
@@ -606,8 +605,7 @@ class Docks(QObject):
         if self._counts.get(name, "") == count:
             return False
         self._counts[name] = count
-        switched = self._several(self.table.panel_of[name])
-        if switched is not None:
+        if (switched := self._several(self.table.panel_of[name])) is not None:
             switched.show_count(name, count)
         self._arrange()
         return True

@@ -412,8 +412,7 @@ class StartPage(QScrollArea):
         outer.addStretch(2)
         outer.addLayout(row)
         outer.addStretch(3)
-        old = self.takeWidget()
-        if old is not None:
+        if (old := self.takeWidget()) is not None:
             # It may contain the sender of the current signal.
             old.deleteLater()
         self.setWidget(page)

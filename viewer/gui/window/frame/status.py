@@ -379,8 +379,7 @@ class ClockButton(QToolButton):
 
         The clock is named by its file.
         """
-        number = clock_trace(self._session)
-        if number is not None:
+        if (number := clock_trace(self._session)) is not None:
             open_trace = self._session.traces[number]
             return display_name(open_trace.file.path), open_trace.rate
         rate = self._session.workspace.clocks.cycle_rate

@@ -176,8 +176,7 @@ class Tour(QObject):
         self.number, self.shows_result = number, False
         state = self._session.state
         self._before = state.selection, state.query
-        panel = self._steps[number - 1].panel
-        if panel:
+        if panel := self._steps[number - 1].panel:
             self._docks.show_panel(panel)
         self._show_step()
 
@@ -311,8 +310,7 @@ class Tour(QObject):
             )
 
         def do() -> None:
-            example = self._example_now()
-            if example is not None:
+            if (example := self._example_now()) is not None:
                 session.select_slice(example, reveal=True)
 
         def result_area() -> QRect:

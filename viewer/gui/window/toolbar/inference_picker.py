@@ -117,8 +117,7 @@ class InferencePicker(PickerButton):
     @Slot(int)
     def _pick(self, run: int) -> None:
         self.popup.hide()
-        number = run_trace(self._session)
-        if number is not None:
+        if (number := run_trace(self._session)) is not None:
             pick_run(self._session, (number, run))
 
     @Slot(int)
