@@ -33,7 +33,7 @@ from viewer.gui.panels.base.panel import PanelHost, ScrollPanel
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.background import WhenVisible
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import ComboBox, EscapeField
+from viewer.gui.qt.widgets.controls import ComboBox, EscapeField, laid_out
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label, literal
 from viewer.gui.session.choices import (
     choose_method,
@@ -282,9 +282,7 @@ class Section(QWidget):
         self.records: list[QRadioButton] = []
         self.methods: MethodChoosers | None = None  # if the program has several methods
         self.columns: QComboBox | None = None  # if a column matches or was chosen
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(theme.px(8))
+        self._column = laid_out(QVBoxLayout(self), gap=theme.px(8), margins=(0, 0, 0, 0))
         self._head()
         candidates = session.workspace.candidates(open_trace.file)
         if candidates:

@@ -30,6 +30,7 @@ from viewer.gui.panels.base.panel import PanelHost
 from viewer.gui.panels.base.slice_facts import MISSING, Figure, run_of, scope_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.gui.qt.widgets.labels import (
     LONG_WORD,
     ClampedText,
@@ -132,9 +133,7 @@ class CardFrame(QWidget):
 
     def _time_figures(self, figures: Sequence[Figure]) -> None:
         """Add the duration in large digits, the other figures next to it, and the start below."""
-        row = QHBoxLayout()
-        row.setSpacing(self._theme.px(24))
-        row.setContentsMargins(0, self._theme.px(4), 0, 0)
+        row = laid_out(QHBoxLayout(), gap=self._theme.px(24), margins=(0, self._theme.px(4), 0, 0))
         below = QVBoxLayout()
         for number, each in enumerate(figures):
             role: FontRole = "figure" if number else "duration"
@@ -310,9 +309,7 @@ class FlowSection(QWidget):
         open_trace, around = answer.open_trace, answer.around
         program = open_trace.table.program
         self._card, self._open_trace, self._theme = card, open_trace, card._theme
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(card._theme.px(4))
+        self._column = laid_out(QVBoxLayout(self), gap=card._theme.px(4), margins=(0, 0, 0, 0))
         self.texts: list[str] = []
         ends = _by_operator(answer.flows.ends(forward=forward))
         cost_of = _costs(costs)

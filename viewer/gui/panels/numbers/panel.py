@@ -25,7 +25,7 @@ from viewer.gui.panels.numbers.contents import (
 from viewer.gui.panels.numbers.detail import DetailView
 from viewer.gui.qt.background import BEING_COUNTED, Latest, WhenVisible
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar, tool_button
+from viewer.gui.qt.widgets.controls import ComboBox, SegmentBar, laid_out, tool_button
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session.choices import operator_palette
@@ -75,11 +75,14 @@ class ReferenceChoice(QWidget):
             "Compare with another ETDump, arrays (.npz), or the expected outputs of a bundled "
             "program (.bpte)",
         )
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(theme.px(6))
-        for widget in (self.name, self.box, self.button):
-            row.addWidget(widget)
+        laid_out(
+            QHBoxLayout(self),
+            self.name,
+            self.box,
+            self.button,
+            gap=theme.px(6),
+            margins=(0, 0, 0, 0),
+        )
         self.box.activated.connect(self._choose)
         self.button.clicked.connect(self.open_requested)
 

@@ -279,10 +279,9 @@ class SizesPanel(AnswerPanel[_Page]):
         return page
 
     def _head(self) -> QHBoxLayout:
-        head = head_row(
+        return head_row(
             self._theme, 12, self.chooser, (self.figures, 1), self.by_change, self.groupings
         )
-        return head
 
     # -- question --------------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ from viewer.gui.panels.source.syntax import language_of
 from viewer.gui.qt.background import WhenVisible
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.controls import tool_button
+from viewer.gui.qt.widgets.controls import laid_out, tool_button
 from viewer.gui.qt.widgets.labels import (
     ElidedLabel,
     Hairline,
@@ -319,9 +319,7 @@ class SourcePanel(PagePanel):
         theme = self._theme
         head = QWidget()
         head.setFixedHeight(theme.px(26))
-        row = QHBoxLayout(head)
-        row.setContentsMargins(0, 0, theme.px(12), 0)
-        row.setSpacing(theme.px(8))
+        row = laid_out(QHBoxLayout(head), gap=theme.px(8), margins=(0, 0, theme.px(12), 0))
         for widget, stretch in (
             (self.gutter_title, 0), (self.calls, 0), (self.note, 1), (self.caption, 1),
             (self.by_caller, 0), (self.paths, 0), (self.editor, 0),

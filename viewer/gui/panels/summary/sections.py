@@ -37,6 +37,7 @@ from viewer.gui.panels.base.cost_painting import Swatch, colors_of
 from viewer.gui.panels.base.panel import PanelHost
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, FontRole, Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.gui.qt.widgets.labels import (
     ElidedLabel,
     Hairline,
@@ -314,9 +315,7 @@ class SectionColumn(QWidget):
 
     def figures(self, figures: Sequence[tuple[FigureLink, Action]]) -> None:
         """Add a row of key figures."""
-        row = QHBoxLayout()
-        row.setContentsMargins(0, self._theme.px(6), 0, 0)
-        row.setSpacing(self._theme.px(12))
+        row = laid_out(QHBoxLayout(), gap=self._theme.px(12), margins=(0, self._theme.px(6), 0, 0))
         for link, action in figures:
             link.clicked.connect(action)
             row.addWidget(link, 1)

@@ -150,9 +150,7 @@ class SegmentBar(QFrame, Generic[Choice]):
         self._choices = tuple(tips)
         self._group = QButtonGroup(self)
         self.buttons: dict[Choice, QToolButton] = {}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
+        row = laid_out(QHBoxLayout(self), gap=0, margins=(0, 0, 0, 0))
         for number, (choice, tip) in enumerate(tips.items()):
             title = choice.value if isinstance(choice, Enum) else choice
             button = tool_button(str(title) if titles is None else titles[choice], tip)

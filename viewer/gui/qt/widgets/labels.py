@@ -363,9 +363,7 @@ class KeyFigure(QWidget):
             copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             copy.triggered.connect(lambda: copy_text(self, nanoseconds, f"{nanoseconds} ns"))
             self.addAction(copy)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = laid_out(QVBoxLayout(self), gap=0, margins=(0, 0, 0, 0))
         row = QHBoxLayout()
         row.setSpacing(theme.px(3))
         line = Qt.AlignmentFlag.AlignBaseline
@@ -554,9 +552,7 @@ class EmptyNote(QWidget):
         self.setFocusProxy(self._button)
         # In a centered layout, a wrapped label needs the height of its text at this width.
         body.setMinimumHeight(body.heightForWidth(body.width()))
-        column = QVBoxLayout(self)
-        column.setSpacing(12)
-        column.addStretch(1)
+        column = laid_out(QVBoxLayout(self), 1, gap=12)
         for widget in (heading, body, self._button):
             column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(1)

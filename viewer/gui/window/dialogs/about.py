@@ -19,6 +19,7 @@ from viewer import __version__
 from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.crash_report import versions
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable
 from viewer.resources import resource
@@ -207,9 +208,7 @@ class AboutDialog(FramedDialog):
         self.text.setAccessibleName("License text")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        column_of = QVBoxLayout(self)
-        column_of.setContentsMargins(20, 16, 20, 16)
-        column_of.setSpacing(10)
+        column_of = laid_out(QVBoxLayout(self), gap=10, margins=(20, 16, 20, 16))
         about = (
             "Shows profiles of on-device ML on one timeline, linked to the model's source. Works "
             "offline and sends no data; only Open in Perfetto UI opens a page in your browser."

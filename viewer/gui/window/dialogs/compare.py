@@ -141,9 +141,7 @@ class CompareDialog(FramedDialog):
 
     def _files_page(self) -> QWidget:
         page, theme = QWidget(), self._theme
-        row = QHBoxLayout(page)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(theme.px(16))
+        row = laid_out(QHBoxLayout(page), gap=theme.px(16), margins=(0, 0, 0, 0))
         for arm, name in enumerate(ARMS):
             model = QStandardItemModel(self)
             table = QuietTable(f"Files of {name}")

@@ -254,9 +254,7 @@ class ReadingPage(QWidget):
         self.cancel.clicked.connect(self.cancelled)
         self.task.setFixedWidth(theme.px(_PAGE_WIDTH))
         self.progress.setFixedWidth(theme.px(_PAGE_WIDTH))
-        column = QVBoxLayout(self)
-        column.setSpacing(theme.px(12))
-        column.addStretch(1)
+        column = laid_out(QVBoxLayout(self), 1, gap=theme.px(12))
         for widget in (self.task, self.progress, self.cancel):
             row = laid_out(QHBoxLayout(), 1, widget, 1)
             column.addLayout(row)

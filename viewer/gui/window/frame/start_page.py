@@ -499,9 +499,7 @@ class StartPage(QScrollArea):
     def _formats_and_keys(self) -> QWidget:
         theme = self._theme
         both = QWidget()
-        column = QVBoxLayout(both)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(theme.px(32))
+        column = laid_out(QVBoxLayout(both), gap=theme.px(32), margins=(0, 0, 0, 0))
         section = _Section("Supported formats", theme)
         section.column.addSpacing(theme.px(8))
         groups = label(FORMATS_TEXT, theme, "body", "text2", wrap=True)

@@ -37,6 +37,7 @@ from viewer.analysis.search.query import LONGEST
 from viewer.gui.qt.command_table import CommandTable, shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.controls import laid_out
 from viewer.gui.qt.widgets.labels import elided_text, explain, literal
 from viewer.gui.session.choices import (
     argument_schemes,
@@ -71,9 +72,7 @@ class ArmsBar(QWidget):
         self._feed = ComparisonFeed.of(session)
         self._arms = (QLabel(), QLabel())
         self._swap, self._changes, self._end = (_button() for _ in range(3))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(theme.px(8))
+        row = laid_out(QHBoxLayout(self), gap=theme.px(8), margins=(0, 0, 0, 0))
         a, b = self._arms
         letters = ArmLetter("A", theme), ArmLetter("B", theme)
         for part in (letters[0], a, self._swap, letters[1], b, self._changes, self._end):
