@@ -450,7 +450,7 @@ def metadata_rows(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str]
 
 
 def _inputs(columns: Mapping[str, Column], i: int) -> str:
-    """Return one line per argument of a PyTorch operator: "float [8, 4]"; "" if lists differ."""
+    """Return a line per argument of a PyTorch operator: "float [8, 4]"; "" if lengths differ."""
     types, shapes = (_list(columns, name, i) for name in _INPUTS)
     values = _list(columns, _CONCRETE, i)
     if not types or len(shapes) != len(types) or not all(isinstance(t, str) for t in types):

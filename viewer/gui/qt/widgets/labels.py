@@ -165,7 +165,7 @@ def label(
     wrap: bool = False,
     html: bool = False,
 ) -> QLabel:
-    """A label with selectable text, literal unless `html` is set, as never for text of files."""
+    """A label with selectable, literal text; `html` must never be set for text from files."""
     widget = _Label()
     widget.setTextFormat(Qt.TextFormat.RichText if html else Qt.TextFormat.PlainText)
     widget.setText(text)
