@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from viewer.analysis.torq.measured_actions import is_compiled
 from viewer.gui.panels.base.panel_spec import (
     CHOSEN,
     LINE,
@@ -23,9 +22,6 @@ from viewer.gui.panels.base.panel_spec import (
     Presence,
     panel_of_page,
 )
-from viewer.gui.session.choices import inference_to_link
-from viewer.gui.session.feeds.feed import ProblemsFeed
-from viewer.model.trace import KeyKind
 
 if TYPE_CHECKING:
     from viewer.gui.session.session import Session
@@ -91,6 +87,8 @@ def of_delegation(session: Session) -> Presence:
 
 def of_estimates(session: Session) -> Presence:
     """The presence of the Estimates panel."""
+    from viewer.analysis.torq.measured_actions import is_compiled
+
     compiled = [is_compiled(open_trace.trace) for open_trace in session.traces]
     has_estimates = any(compiled) or any(p.dispatches for p in session.workspace.programs)
     return Presence.open_if(has_estimates and not all(compiled))
@@ -98,6 +96,8 @@ def of_estimates(session: Session) -> Presence:
 
 def of_handle_map(session: Session) -> Presence:
     """The presence of the Handle map."""
+    from viewer.model.trace import KeyKind
+
     programs = (program for program in session.workspace.programs if program.methods)
     kinds = (open_trace.trace.keys.kind for open_trace in session.traces)
     has_identifiers = any((kind == KeyKind.DELEGATE_EVENT).any() for kind in kinds)
@@ -139,6 +139,8 @@ def of_numbers(session: Session) -> Presence:
 
 def of_problems(session: Session) -> Presence:
     """The presence of the Problems panel."""
+    from viewer.gui.session.feeds.feed import ProblemsFeed
+
     return Presence.open_if(bool(ProblemsFeed.of(session).entries))
 
 
@@ -195,6 +197,8 @@ _ROWS = ("view.fit", "selection.area", LINE)
 
 
 def _can_link(session: Session) -> bool:
+    from viewer.gui.session.choices import inference_to_link
+
     return inference_to_link(session) is not None
 
 
