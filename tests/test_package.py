@@ -118,7 +118,14 @@ def test_the_modules_found_are_those_that_python_finds():
 
 def test_the_root_of_the_package_holds_five_modules():
     names = {path.name for path in PACKAGE.glob("*.py")}
-    assert names == {"__init__.py", "__main__.py", "arrays.py", "extras.py", "resources.py"}
+    assert names == {
+        "__init__.py",
+        "__main__.py",
+        "arrays.py",
+        "dataclasses.py",
+        "extras.py",
+        "resources.py",
+    }
 
 
 def test_a_module_says_in_its_first_line_what_it_is_for():

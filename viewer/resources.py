@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from viewer.dataclasses import dataclass
 
 
 def resource(*parts: str) -> Path:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from viewer.analysis.comparison.evidence import aligned
@@ -22,6 +21,7 @@ from viewer.analysis.memory.plan import memory_plan
 from viewer.analysis.sizes.file_parts import FilePart, FileParts, Use
 from viewer.analysis.sizes.groups import GroupKey, groups, kind_text, operators_text, users_text
 from viewer.arrays import lists_by_key
+from viewer.dataclasses import dataclass
 from viewer.program.executables import Executable, InstructionKind
 from viewer.program.module_tree import ModuleKind, ModuleTree
 

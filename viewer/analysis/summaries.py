@@ -6,7 +6,6 @@ No figure is defined here: they are those of costs, delegation, findings and inf
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from viewer.analysis.sequence.wall_time import (
     tokens_of,
     wall_time,
 )
+from viewer.dataclasses import dataclass, field
 from viewer.model.figures import EVERY_PHASE, FigureBase, TimeScope, figure_base
 from viewer.model.inference_views import series_of, times_of_methods
 from viewer.model.trace import Run

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from viewer.codecs.atomic_file import OVERWRITTEN, is_same_file, write_whole
+from viewer.dataclasses import dataclass
 
 
 def output_path(

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from viewer.api.sql import sql_result
 from viewer.codecs.reading import Cancelled, UnreadableFile, never_cancelled
+from viewer.dataclasses import dataclass
 from viewer.html_report.contents import QueryRows
 from viewer.model.inference_views import Inferences
 from viewer.model.text import one_line

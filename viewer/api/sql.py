@@ -10,11 +10,11 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from viewer.api.sql_tables import SqlTables, names_charges, sql_tables
+from viewer.dataclasses import dataclass
 from viewer.query.engine import (
     GRACE_S,
     Limits,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from viewer.analysis.statistics.group_keys import ARGUMENT, KEYS, argument_names
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.pivot import groups_around
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.model.queries import TrackBlock, in_blocks, self_times, tree
 from viewer.model.times import tick_to_ns, ticks_to_ns
 from viewer.model.trace import Column, Slices, Trace

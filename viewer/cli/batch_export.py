@@ -11,13 +11,13 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from viewer.cli.arguments import internal_error
 from viewer.codecs.atomic_file import remove_parts
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import FileTooLarge, UnreadableFile, never_cancelled, no_progress
+from viewer.dataclasses import dataclass
 from viewer.fleet.engine import LocalProcesses, undivided
 from viewer.fleet.sources import MOST_RECORDS, RecordIndex, find_profiles
 from viewer.formats import open_file

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.cli.arguments import complain
 from viewer.codecs.reading import UnreadableFile, never_cancelled
+from viewer.dataclasses import dataclass
 from viewer.model.times import format_time, plain_spaces, tick_to_ns
 from viewer.model.trace import Run, Trace
 from viewer.view.clock_groups import Tie, shifts_of

@@ -12,7 +12,6 @@ read back is checked against the types.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import mmap  # noqa: TID251
 import os
@@ -36,6 +35,7 @@ from numpy.typing import NDArray
 from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.large_arrays import count_pages
 from viewer.codecs.reading import Cancelled, never_cancelled
+from viewer.dataclasses import fields, is_dataclass
 
 Json = Any  # what `json.loads` returns
 
@@ -235,7 +235,7 @@ class Packer:
         if hint in _PLAIN:
             return _plain(value, (hint,))
         if isinstance(hint, type):
-            if dataclasses.is_dataclass(hint) and type(value) is hint:
+            if is_dataclass(hint) and type(value) is hint:
                 return [self.pack(getattr(value, name), of) for name, of in _fields(hint)]
             if hint is Fraction and isinstance(value, Fraction):
                 return [value.numerator, value.denominator]
@@ -313,7 +313,7 @@ class _Unpacker:
             return {self.value(name, key): self.value(each, of) for name, each in tree}
         if hint in _PLAIN:
             return _of_type(tree, (hint,))
-        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        if isinstance(hint, type) and is_dataclass(hint):
             named = zip(_fields(hint), _of_type(tree, (list,)), strict=True)
             return hint(*[self.value(each, of) for (_, of), each in named])
         if hint is Fraction:
@@ -365,7 +365,7 @@ class _Unpacker:
 @cache
 def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
     hints = get_type_hints(kind)
-    return tuple((field.name, hints[field.name]) for field in dataclasses.fields(kind))
+    return tuple((field.name, hints[field.name]) for field in fields(kind))
 
 
 def _plain(value: object, kinds: tuple[type, ...]) -> Json:

@@ -7,13 +7,13 @@ decimals. This module parses the digits of many texts at a time instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, flags_at, numbers_at
+from viewer.dataclasses import dataclass
 
 # Beyond this limit, the sum of two times could overflow int64 ns.
 TIME_LIMIT = (1 << 62) - 1

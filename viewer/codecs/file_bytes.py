@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Ints, lists_by_key
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.reading import Cancelled, UnreadableFile, never_cancelled, stop_if
+from viewer.dataclasses import dataclass
 
 # Bytes that `LazyBytes` reads at once: weights between the tables of a program are left out.
 _BLOCK_BITS = 14

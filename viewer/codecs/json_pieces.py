@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 
 PADDING = 512  # bytes after a block, so that a text can be read in words
 MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)  # of the first bytes of a word

@@ -11,7 +11,8 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from viewer.dataclasses import dataclass
 
 # Where the files of Linux are, for tests.
 _ROOT = ""

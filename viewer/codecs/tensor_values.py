@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Floats, Ints
 from viewer.codecs.file_bytes import FileBytes
+from viewer.dataclasses import dataclass
 
 BLOCK = 1 << 16  # values
 # dtype -> how it is stored; names as in texts of tensors.

@@ -12,7 +12,6 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ import pyarrow.compute
 from pyarrow import parquet
 
 from viewer import __version__
+from viewer.dataclasses import dataclass, field, replace
 from viewer.fleet.engine import Engine, EngineLost
 from viewer.fleet.lake import Lake, LakeSession, UnusableLake, place_of, session_of
 from viewer.fleet.manifest import Manifest

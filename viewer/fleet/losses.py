@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import BinaryIO
 
+from viewer.dataclasses import dataclass
 from viewer.fleet.lake_folder import BucketFolder, LakeFolder
 from viewer.fleet.manifest import Manifest
 from viewer.fleet.manifest_lines import LakeFile

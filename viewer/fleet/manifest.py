@@ -23,9 +23,9 @@ import re
 import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
+from viewer.dataclasses import dataclass, field
 from viewer.fleet.lake_folder import BucketFolder, LakeFolder
 from viewer.fleet.manifest_lines import (
     DONE,

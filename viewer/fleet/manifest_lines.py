@@ -11,13 +11,13 @@ import json
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Annotated, Literal
 from urllib.parse import quote
 
 import msgspec
 
 from viewer import __version__
+from viewer.dataclasses import asdict, dataclass, field
 from viewer.fleet.schemas import TABLES
 
 # done: rows were written. kept: the lake has them already. failed: the file cannot be read.

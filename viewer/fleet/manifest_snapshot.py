@@ -25,7 +25,6 @@ import os
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -34,6 +33,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from viewer.dataclasses import dataclass, field
 from viewer.fleet.lake_folder import BucketFolder, LakeFolder
 from viewer.fleet.manifest_lines import (
     DONE,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from viewer.api.sql import frame_of_result
 from viewer.codecs.memory_budget import parse_limit
+from viewer.dataclasses import replace
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.query import Limits, NoDuckDB, WrongQuery, query
 from viewer.fleet.schemas import TABLES

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
@@ -27,6 +26,7 @@ from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.sequence.wall_time import gaps_of
 from viewer.arrays import Bools, Floats, Ints
+from viewer.dataclasses import dataclass
 from viewer.export.table_files import arrow_column, storable
 from viewer.fleet.schemas import KEYS, TABLES, LakeTable
 from viewer.model.queries import foreign

@@ -10,9 +10,9 @@ in a column, or a row, of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from viewer.dataclasses import dataclass
 from viewer.tables import catalog
 from viewer.tables.columns import ColumnSpec, TableSpec
 

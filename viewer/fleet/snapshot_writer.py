@@ -7,12 +7,12 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 from pyarrow import parquet
 
+from viewer.dataclasses import asdict
 from viewer.fleet.manifest import Manifest
 from viewer.fleet.manifest_snapshot import (
     DROPPED,

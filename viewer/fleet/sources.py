@@ -23,7 +23,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from viewer.analysis.comparison.sessions import Conditions
 from viewer.analysis.links.logged_identities import LoggedIdentities, signatures
@@ -32,6 +31,7 @@ from viewer.analysis.nodes.xnnpack_events import types_that_log
 from viewer.analysis.nodes.xnnpack_operators import may_be_logged, operators_of
 from viewer.codecs.atomic_file import is_same_file
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import dataclass, field
 from viewer.export.table_files import storable
 from viewer.fleet.remote import is_url, list_url, read_head, read_small
 from viewer.formats import HEAD_SIZE, LOG, PACKED, PLAIN_CSV, choose

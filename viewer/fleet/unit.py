@@ -17,7 +17,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,6 +26,7 @@ from pyarrow import parquet
 
 from viewer import __version__
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
+from viewer.dataclasses import dataclass, field, replace
 from viewer.fleet.lake_folder import folder_of
 from viewer.fleet.losses import checksum
 from viewer.fleet.manifest_lines import (

@@ -13,7 +13,6 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +27,7 @@ from viewer.codecs.reading import (
     no_progress,
 )
 from viewer.codecs.unpacking import part_size
+from viewer.dataclasses import dataclass, replace
 from viewer.formats.column_cache import CACHE
 from viewer.formats.metadata_parsers import register_metadata_parser, unregister_metadata_parser
 

@@ -25,12 +25,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from viewer import __version__
 from viewer.codecs.reading import Cancelled, never_cancelled
 from viewer.codecs.system_memory import is_remote
+from viewer.dataclasses import dataclass, fields
 
 if TYPE_CHECKING:
     from viewer.codecs.column_file import ColumnFile

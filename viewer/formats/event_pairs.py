@@ -17,7 +17,6 @@ starts first. The files say otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, counts_of, flags_at, groups_of, parts_of
 from viewer.codecs import large_arrays
+from viewer.dataclasses import dataclass
 from viewer.model.trace import Slices
 
 BEGIN, END, POINT, COMPLETE = 1, 2, 3, 4

@@ -10,10 +10,10 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.unpacking import inflated_head
+from viewer.dataclasses import dataclass
 from viewer.formats import LOG, PACKED, PLAIN_CSV, choose, head_of
 
 DEEPEST = 4  # levels of subfolders

@@ -21,7 +21,6 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import cast
 
@@ -29,6 +28,7 @@ from viewer.codecs.memory_budget import BUDGET, allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import MAGIC, write_temporary
+from viewer.dataclasses import dataclass, field, replace
 from viewer.formats import HEAD_SIZE, PACKED, PLAIN_CSV, WITH_COLUMNS, Format, format_of, formats
 from viewer.formats.table.packed_text import TextLines, encoding_of, head_text
 from viewer.formats.table.plain_csv import shows_columns

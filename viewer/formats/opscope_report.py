@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +28,7 @@ from viewer.codecs.json_values import (
 )
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
+from viewer.dataclasses import dataclass
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.text import capped
 from viewer.model.times import ticks_to_ns

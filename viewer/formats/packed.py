@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import cast
 
 from viewer.codecs.memory_budget import BUDGET, allowance
@@ -18,6 +17,7 @@ from viewer.codecs.packed_stream import PackedStream, packing_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import MAGIC, PackedFile, inflated_head, write_temporary
+from viewer.dataclasses import replace
 from viewer.formats import HEAD_SIZE, PLAIN_CSV, Format, choose, format_of, formats
 from viewer.formats.table.packed_text import encoding_of
 from viewer.formats.table.stated_columns import ColumnsNeeded

@@ -15,7 +15,6 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from viewer.codecs import large_arrays
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
 from viewer.codecs.unpacking import open_part
+from viewer.dataclasses import dataclass
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
 from viewer.model.trace import Column

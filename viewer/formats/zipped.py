@@ -12,7 +12,6 @@ import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from typing import cast
 
 from viewer.codecs.memory_budget import BUDGET
@@ -20,6 +19,7 @@ from viewer.codecs.packed_stream import packing_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, stop_if
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import UnpackedMember, write_temporary
+from viewer.dataclasses import replace
 from viewer.formats import (
     ARRAY_MEMBER,
     HEAD_SIZE,

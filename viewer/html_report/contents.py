@@ -11,7 +11,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from viewer.analysis.comparison.comparison import Comparison
@@ -20,6 +19,7 @@ from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.summaries import Summary, summary_of
+from viewer.dataclasses import dataclass
 from viewer.model.figures import STEADY, WHOLE
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Trace

@@ -12,10 +12,10 @@ import hashlib
 import html
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from viewer import __version__
+from viewer.dataclasses import dataclass, field
 from viewer.model.text import one_line
 from viewer.model.times import counted
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from viewer import __version__
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
+from viewer.dataclasses import dataclass
 from viewer.html_report.contents import (
     MOST_BYTES,
     Contents,

@@ -19,13 +19,13 @@ import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
 from viewer.analysis.search.search import SearchedTrace
 from viewer.api.profile import Profile
+from viewer.dataclasses import dataclass
 from viewer.model.times import group_digits
 from viewer.model.trace import Trace
 from viewer.reports.info import Facts

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from viewer import SCHEMA, __version__
@@ -28,6 +27,7 @@ from viewer.analysis.statistics.group_keys import KEYS
 from viewer.api.sql import sql_result
 from viewer.api.sql_tables import PERFETTO_VIEWS
 from viewer.api.sql_tables import schema as sql_schema
+from viewer.dataclasses import dataclass
 from viewer.mcp_server.limits import (
     MOST_ITEMS,
     Argument,

@@ -12,12 +12,12 @@ a group. Its two figures are the same where no lanes of a thread overlap:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
 from viewer.arrays import Bools, Ints, counts_of, flags_at, joined, levels, parts_of
+from viewer.dataclasses import dataclass, replace
 from viewer.model import intervals
 from viewer.model.queries import (
     NATIVE_DURATION,

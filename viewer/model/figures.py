@@ -9,12 +9,12 @@ reports take titles and meanings from here, so that a title means the same every
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.model.inference_views import series_of
 from viewer.model.queries import (
     counted_slices,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from itertools import islice
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, levels, lists_by_key, numbers_at
+from viewer.dataclasses import dataclass, replace
 from viewer.model.building.layout import is_by_start, rows_to_draw
 from viewer.model.quantiles import exact_median
 from viewer.model.queries import NATIVE_DURATION, counted_slices, ranks, run_of_slices, tree

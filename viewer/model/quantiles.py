@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Floats, Ints, counts_of, stable_order
+from viewer.dataclasses import dataclass
 
 _EXACT = 1 << 53  # float64 holds all whole numbers up to it
 

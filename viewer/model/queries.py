@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -19,6 +18,7 @@ import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints, levels, lists_by_key
 from viewer.codecs import large_arrays
+from viewer.dataclasses import dataclass
 from viewer.model import intervals
 from viewer.model.recorded_names import EXECUTE, MODEL_RUN
 from viewer.model.trace import KeyKind, Run, Slices, Trace

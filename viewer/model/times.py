@@ -7,11 +7,12 @@ and never drifts. A formatted duration has three decimals, and the unit that sui
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING
+
+from viewer.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from viewer.arrays import Ints

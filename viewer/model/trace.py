@@ -11,7 +11,6 @@ same identity share it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.dataclasses import dataclass, field
 from viewer.model.recorded_names import PROFILER_STEP
 from viewer.model.trace_attributes import INFERENCE, CallStacks, Counter, WorkUnit, unit_of_series
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.model.recorded_names import PROFILER_STEP
 from viewer.model.times import NARROW_SPACE, counted, group_digits
 

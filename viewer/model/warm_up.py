@@ -8,8 +8,8 @@ them. No other module decides which inferences warm up, and which count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from viewer.dataclasses import replace
 from viewer.model.quantiles import typical
 from viewer.model.times import counted
 from viewer.model.trace import Run, RunKind, Trace

@@ -9,11 +9,11 @@ edges. External inputs are listed separately: model inputs, parameters and const
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 
 NO_GRAPH = "The ETRecord has no graph of this method, so the inputs of its operators are unknown"
 NO_GRAPH_IN_MAP = "A debug handle map has no graph, so the inputs of its operators are unknown"

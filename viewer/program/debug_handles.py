@@ -15,10 +15,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from viewer.dataclasses import dataclass
 
 Identifier = int | str
 

@@ -10,13 +10,13 @@ Positions count from the start of the file, also of a program in a bundle.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.dataclasses import dataclass, field
 from viewer.model.trace import Problem
 
 OUTPUT = -1  # instead of a position among the inputs

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+
+from viewer.dataclasses import dataclass
 
 _FRAME = re.compile(r' *File "([^"\n]*)", line (\d{1,9}), in (\S[^\n]*)')
 

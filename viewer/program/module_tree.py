@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import accumulate, takewhile
@@ -19,6 +18,7 @@ from itertools import accumulate, takewhile
 import numpy as np
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.program.program import GraphNode, Method, Operator, Program, Tensor
 
 _PATH = re.compile(r"(?:/[\w.\-]*\w)+")

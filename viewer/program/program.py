@@ -15,11 +15,11 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from viewer.dataclasses import dataclass, field
 from viewer.model.trace import Problem, Unit
 from viewer.program.dataflow import MethodFlow
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap

@@ -21,8 +21,8 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from viewer.dataclasses import dataclass
 from viewer.model.text import one_line
 from viewer.program.program import Program
 

@@ -22,8 +22,8 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.recorded_names import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Problem, Unit
 from viewer.program.mlir.locations import STRING_CONTENT, LocationAliases, unescape

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1, isclose, log
 from statistics import median
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.model.trace import KeyKind
 from viewer.prove.raw import Raw, Verdict, figures_in
 from viewer.prove.summary import register_runs

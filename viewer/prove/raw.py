@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isclose
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viewer.arrays import Ints, lists_by_key
+from viewer.dataclasses import dataclass, field
 from viewer.model.inference_views import thread_of_rows
 from viewer.model.queries import counted_slices, execute_keys, foreign, tree, unfinished
 from viewer.model.recorded_names import SAMPLES

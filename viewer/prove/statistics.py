@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from viewer.arrays import Bools, Ints, lists_by_key
+from viewer.dataclasses import dataclass
 from viewer.model.recorded_names import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Unit
 from viewer.prove.raw import (

@@ -7,13 +7,13 @@ delegation: the parts of the whole, delegates, links and handle maps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.model.times import plain_spaces
 from viewer.model.trace import KeyKind, RunKind
 from viewer.prove.raw import (

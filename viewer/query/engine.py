@@ -11,12 +11,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from viewer.arrays import Floats, Ints
+from viewer.dataclasses import dataclass
 from viewer.extras import how_to_install
 from viewer.model.text import bytes_text, one_line
 from viewer.model.times import format_time, group_digits

@@ -7,11 +7,11 @@ the times of the parts of a group, so that they add up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from viewer.analysis.statistics.charges import OF_SLICES, PHASE, TRACE
 from viewer.analysis.statistics.group_keys import ARGUMENT
+from viewer.dataclasses import dataclass
 from viewer.query.engine import named, quoted
 
 _PERCENTILES = {"min": 0, "max": 100, "p50": 50, "p90": 90}

@@ -28,9 +28,9 @@ import operator
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from viewer.dataclasses import dataclass
 from viewer.program.debug_handles import ANY_INSTRUCTION, MAP_MARK, MAP_VERSION, Identifier
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import flatbuffers
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.codecs.atomic_file import replacing
+from viewer.dataclasses import dataclass
 from viewer.record.event_batches import FIELDS, Batch, EventKind
 
 _IDENTIFIER = b"ED00"

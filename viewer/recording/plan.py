@@ -23,9 +23,9 @@ import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from viewer.codecs.atomic_file import OwnedLock, is_same_file, replacing, write_whole
+from viewer.dataclasses import dataclass, field
 from viewer.recording.process import Fault
 from viewer.recording.telemetry import SUFFIX, system_name
 

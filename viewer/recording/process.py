@@ -19,11 +19,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import IO
 
 from viewer.codecs.ending import at_end, wait_if_ending
+from viewer.dataclasses import dataclass, field
 
 # Bytes of output that are stored from its start and from its end; what is between them is dropped.
 MOST_AT_START, MOST_AT_END = 1 << 20, 3 << 20

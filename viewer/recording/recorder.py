@@ -10,11 +10,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from viewer.codecs.reading import UnreadableFile, never_cancelled
+from viewer.dataclasses import dataclass
 from viewer.formats import open_file
 from viewer.model.times import counted
 from viewer.model.trace import Trace

@@ -15,11 +15,11 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from viewer.dataclasses import dataclass, replace
 from viewer.model.times import tick_to_ns
 from viewer.model.timing import STEADY
 from viewer.model.trace import ClockZero, Trace

@@ -13,8 +13,8 @@ import platform
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
+from viewer.dataclasses import dataclass, replace
 from viewer.recording.plan import TORQ_MODULE, Plan, WrongPlan, parse_words, sha256_of
 from viewer.recording.process import Command, Ended, NoProgram, fault_of, path_or_name, program_path
 from viewer.recording.telemetry import (

@@ -14,7 +14,8 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from viewer.dataclasses import dataclass, field
 
 _CPU = "/sys/devices/system/cpu/cpufreq/policy*/"
 FILES = (

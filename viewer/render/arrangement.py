@@ -9,7 +9,6 @@ whatever is filtered or folded below, until it is hidden itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TypeVar
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, lists_by_key
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.intervals import durations, union
 from viewer.model.text import natural
 from viewer.model.trace import KeyKind, Trace

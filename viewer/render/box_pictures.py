@@ -11,13 +11,13 @@ treemap, a group is around its members. Members that would be smaller than a few
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.render.palette import Pixels
 from viewer.render.time_axis import XMap
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
@@ -32,6 +31,7 @@ from viewer.analysis.links.labels import key_labels, unlinked_text
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import ARGUMENT, argument, missing_of_slices
 from viewer.arrays import Bools, Floats, Ints, parts_of
+from viewer.dataclasses import dataclass, replace
 from viewer.model.intervals import durations
 from viewer.model.queries import NATIVE_DURATION, foreign
 from viewer.model.times import NARROW_SPACE, format_time, group_digits

@@ -17,7 +17,6 @@ from the others. All open files agree. Cheaper names keep theirs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from heapq import nsmallest
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 from viewer.analysis.cost.event_times import ThreadTime
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Floats, Ints, parts_of
+from viewer.dataclasses import dataclass
 from viewer.formats.column_cache import CACHE
 from viewer.model.charging import Segments, charge_slices
 from viewer.model.figures import TimeScope

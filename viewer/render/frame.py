@@ -13,7 +13,6 @@ prefix sum. The bottom of the area is 0, or the least value if that is below 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
 from typing import Any, TypeVar
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Floats, Ints
+from viewer.dataclasses import dataclass
 from viewer.model.intervals import durations
 from viewer.model.trace_attributes import Counter
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout

@@ -7,13 +7,13 @@ are painted in logical pixels, which Qt scales.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass, field, replace
 
 ROW_HEIGHT, COMPACT_ROW = 30, 14
 SLICE_HEIGHT = 27

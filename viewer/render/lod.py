@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.model.intervals import durations
 from viewer.model.queries import on_two_threads
 from viewer.model.trace import DrawnRows, Slices

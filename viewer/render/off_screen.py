@@ -8,11 +8,11 @@ looked at, and in each process only down to the first blank one with room for a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.dataclasses import dataclass
 from viewer.render.arrangement import TrackList
 from viewer.render.layout import BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices

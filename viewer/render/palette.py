@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.dataclasses import dataclass
 from viewer.model.recorded_names import NSS_START, NSS_WAIT, job_name
 
 Palette = NDArray[np.uint8]

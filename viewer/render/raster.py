@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints
+from viewer.dataclasses import dataclass
 from viewer.model.trace import Slices
 from viewer.render.lod import (
     FULL_SHADE,

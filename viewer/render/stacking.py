@@ -6,12 +6,12 @@ with strips for zero-length slices, the plans of a track of measured jobs, and i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.render.arrangement import Arrangement, TrackList, TrackView, arrange
 from viewer.render.layout import (
     COMPACT_ROW,

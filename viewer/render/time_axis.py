@@ -16,7 +16,6 @@ Steps of the ruler are 1, 2 or 5 times a power of ten, as many as the width of l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.times import (
     NARROW_SPACE,
     format_fixed,

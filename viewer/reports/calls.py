@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
@@ -20,6 +19,7 @@ from viewer.analysis.calls.call_tree import KEYS, CallTree, bottom_up, check_key
 from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics.group_keys import GroupKeys
+from viewer.dataclasses import dataclass
 from viewer.model import figures as figure_terms
 from viewer.model.figures import STEADY, WHOLE, TimeScope, counted_in, left_out, whole_scope_text
 from viewer.model.queries import foreign

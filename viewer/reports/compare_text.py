@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.comparison.sessions import UNKNOWN, celsius_text, clock_text
 from viewer.analysis.findings.inferences import BETWEEN_SHARE
+from viewer.dataclasses import replace
 from viewer.model.text import capped, markdown_text, one_line
 from viewer.model.times import MINUS, counted, format_time, group_digits, plain_spaces
 from viewer.model.trace_attributes import INFERENCE, WorkUnit

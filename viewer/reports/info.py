@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
 from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from viewer.analysis.links.link_table import REASONS, LinkState, LinkTable
 from viewer.analysis.links.match import UNCHECKABLE, Match, mean_match
 from viewer.analysis.links.pairing import Candidate
 from viewer.analysis.sequence.wall_time import gaps_of
+from viewer.dataclasses import dataclass
 from viewer.model.queries import unattributed_time
 from viewer.model.text import bytes_text, distinct_names, one_line
 from viewer.model.times import (

@@ -6,12 +6,12 @@ A user gives an inference by its number, and a phase or method by its name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.sequence.wall_time import rate_of, rate_text, sequences, tokens_of, tokens_text
+from viewer.dataclasses import replace
 from viewer.model.inference_views import Series, of_series, series_of, times_of_methods
 from viewer.model.times import counted, format_time, plain_spaces, split_time, tick_to_ns
 from viewer.model.trace import Run, Trace

@@ -7,7 +7,6 @@ Reports have the figures, analyses say what each slice is, and the prover derive
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -33,6 +32,7 @@ from viewer.analysis.statistics.group_keys import (
     keys_text,
 )
 from viewer.analysis.statistics.pivot import inference_of_slices
+from viewer.dataclasses import dataclass, replace
 from viewer.model.figures import STEADY
 from viewer.model.inference_views import only_inferences, series_of
 from viewer.model.queries import foreign

@@ -7,7 +7,6 @@ in nanoseconds (rounded down, at the workspace's rate); nothing is summed over f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +24,7 @@ from viewer.analysis.statistics.pivot import (
     refused,
 )
 from viewer.arrays import lists_by_key
+from viewer.dataclasses import replace
 from viewer.model import figures
 from viewer.model.figures import STEADY, FigureBase, LeftOut, figure_base, left_out
 from viewer.model.inference_views import only_inferences

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
@@ -44,6 +43,7 @@ from viewer.analysis.summaries import (
     wall_of,
 )
 from viewer.analysis.torq.estimates import Estimates
+from viewer.dataclasses import dataclass
 from viewer.model.figures import FigureBase, TimeScope
 from viewer.model.text import one_line
 from viewer.model.times import counted, format_time, plain_spaces, tick_to_ns

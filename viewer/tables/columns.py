@@ -8,7 +8,6 @@ or bool, each with nulls. So a column has the same type in every file, also if i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, flags_at
+from viewer.dataclasses import dataclass, replace
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Column
 

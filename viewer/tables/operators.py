@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +20,7 @@ from viewer.analysis.cost.costs import CostRow, Costs, CostTable
 from viewer.analysis.cost.source_costs import ModuleCosts, line_costs, module_costs, place_of
 from viewer.analysis.delegates.handle_maps import MapRow
 from viewer.analysis.links.link_table import LinkTable
+from viewer.dataclasses import dataclass, field
 from viewer.model.times import tick_to_ns
 from viewer.model.warm_up import counted_inferences
 from viewer.program.frames import Frame

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property, partial
@@ -36,6 +35,7 @@ from viewer.analysis.links.labels import (
 )
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Codes, Ints
+from viewer.dataclasses import dataclass
 from viewer.model.queries import (
     NATIVE_DURATION,
     NATIVE_START,

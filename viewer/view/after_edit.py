@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from viewer.dataclasses import replace
 from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackView
 from viewer.view import visible_ranges

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.model.figures import TimeScope, starts_in
 from viewer.model.times import format_time
 from viewer.model.trace import Run, RunKind

@@ -12,7 +12,6 @@ together, too. Ranges are (t0, t1) in ns of the axis of their group with its gap
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from typing import overload
 
 from viewer.analysis.torq.measured_actions import is_compiled
 from viewer.arrays import lists_by_key
+from viewer.dataclasses import dataclass, replace
 from viewer.model.text import display_name, one_line
 from viewer.model.times import NARROW_SPACE, ClockRate, RateOrigin, tick_to_ns
 from viewer.render.time_axis import Gaps

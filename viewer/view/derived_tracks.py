@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.text import one_line
 from viewer.model.trace import Clock, KeyKind, Trace

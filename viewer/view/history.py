@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.program.program import Program
 from viewer.view.state import ViewState
 from viewer.workspace.open_paths import OpenFile

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -29,6 +28,7 @@ from viewer.analysis.comparison.path_changes import PathChanges, path_changes
 from viewer.analysis.comparison.rows import outermost, rows_of_slices
 from viewer.analysis.comparison.sessions import Session
 from viewer.arrays import Bools, Floats, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.model.inference_views import Inferences
 from viewer.model.queries import parent_of, starts_in_run, tree
 from viewer.model.trace import KeyKind, Run, Trace

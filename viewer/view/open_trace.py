@@ -7,7 +7,6 @@ GUI thread for large traces, and shows the result when it is ready.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from viewer.analysis.memory.logged_allocations import LoggedAllocations, logged_
 from viewer.analysis.statistics.group_keys import ARGUMENT
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Codes, Ints
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.figures import EVERY_PHASE, FigureBase, LeftOut, TimeScope, figure_base, left_out
 from viewer.model.inference_views import (
     Inferences,

@@ -7,13 +7,13 @@ million take some tens of ms, so nothing here runs in every frame.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viewer.arrays import Codes, Ints
+from viewer.dataclasses import replace
 from viewer.model.figures import WHOLE, TimeScope
 from viewer.model.inference_views import Inferences
 from viewer.model.queries import NATIVE_DURATION

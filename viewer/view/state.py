@@ -10,7 +10,6 @@ opened or closed. Strips name groups by their keys; keys of closed groups are ig
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import overload
@@ -19,6 +18,7 @@ import numpy as np
 
 from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.arrays import Codes, Ints
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackView
 from viewer.render.time_axis import NO_GAPS, Gaps

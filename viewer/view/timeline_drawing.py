@@ -12,13 +12,13 @@ strangers: they are on one line, escaped, and limited in length.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Floats, Ints, joined
+from viewer.dataclasses import dataclass, replace
 from viewer.model.intervals import durations
 from viewer.model.text import name_text, one_line
 from viewer.model.times import counted, format_share, format_time, plain_spaces

@@ -7,10 +7,10 @@ one `ViewState` to another. The session applies their results.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from viewer.analysis.links.labels import run_number
+from viewer.dataclasses import dataclass, replace
 from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.text import display_name
 from viewer.model.trace import Run, RunKind

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
 from viewer.analysis.torq.measured_actions import ASSUMED_CYCLES, is_compiled
 from viewer.arrays import lists_by_key
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.intervals import fits, sum_of_durations
 from viewer.model.text import display_name
 from viewer.model.times import (

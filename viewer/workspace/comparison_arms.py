@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.sessions import Session, sessions_of
 from viewer.analysis.links.link_table import LinkTable
+from viewer.dataclasses import dataclass, replace
 from viewer.model.text import listed
 from viewer.model.times import RateOrigin, tick_to_ns
 from viewer.model.trace import Run, Trace

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from viewer.analysis.links.labels import HOW_TO_LOG
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.codecs.atomic_file import NothingToExport as NothingToExport
 from viewer.codecs.reading import Cancelled, Progress
+from viewer.dataclasses import dataclass, replace
 from viewer.export.table_files import write_table
 from viewer.formats.column_cache import CACHE
 from viewer.model.trace import Column

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
 from viewer.analysis.links.delegate_clocks import clock_names, clocks_text, timed_clocks
 from viewer.analysis.links.pairing import column_names, said, takes_column
+from viewer.dataclasses import dataclass, replace
 from viewer.formats import WHOLE, WITH_COLUMNS
 from viewer.model.times import RateOrigin, format_rate
 from viewer.model.trace import Trace

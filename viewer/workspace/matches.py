@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from weakref import WeakKeyDictionary
 
@@ -23,6 +22,7 @@ from viewer.analysis.links.pairing import (
     sure_column,
     takes_column,
 )
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.executables import Executable
 from viewer.program.program import Program

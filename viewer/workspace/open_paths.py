@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from viewer.codecs.file_bytes import FileStamp
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
+from viewer.dataclasses import dataclass
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.executables import Executable

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from viewer.analysis.links.delegate_clocks import with_native_ns
@@ -19,6 +18,7 @@ from viewer.arrays import Ints
 from viewer.codecs.atomic_file import NothingToExport
 from viewer.codecs.file_bytes import hash_facts
 from viewer.codecs.reading import Cancelled, Progress
+from viewer.dataclasses import dataclass, field, replace
 from viewer.export.perfetto.source import (
     ExportTrack,
     FlowEdges,

@@ -8,13 +8,13 @@ session.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from viewer.dataclasses import dataclass, replace
 from viewer.model.trace import Trace
 from viewer.workspace.clocks import time_of_day_ns
 from viewer.workspace.workspace import Workspace

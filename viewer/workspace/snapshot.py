@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from weakref import WeakKeyDictionary
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.measured_actions import ASSUMED_CYCLES
 from viewer.codecs.file_bytes import FileStamp
+from viewer.dataclasses import dataclass
 from viewer.model.times import ClockRate
 from viewer.model.trace import Trace
 from viewer.program.executables import Executable

@@ -8,12 +8,12 @@ chosen where their instructions are the same, the phases of a method where its i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from viewer.arrays import lists_by_key
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.inference_views import Series, series_of
 from viewer.model.trace import Run, Trace
 from viewer.program.executables import Dynamism, ExecutableMethod

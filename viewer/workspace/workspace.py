@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from viewer.analysis.links.delegate_clocks import (
@@ -41,6 +40,7 @@ from viewer.analysis.links.pairing import (
 from viewer.analysis.sequence.phases import evidence_of, with_phases
 from viewer.codecs.file_bytes import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
+from viewer.dataclasses import dataclass, replace
 from viewer.formats import open_file
 from viewer.model.inference_views import with_methods
 from viewer.model.recorded_names import may_record_operators

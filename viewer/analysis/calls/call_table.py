@@ -7,7 +7,6 @@ tree, so the cost is that of sorting the nodes, whatever their depth.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, counts_of, groups_of, levels, narrow, stable_order
+from viewer.dataclasses import dataclass, fields, replace
 
 # From this many items, a sort is not the fastest; from so many, importing pandas pays off.
 _MANY = 1 << 19

@@ -8,7 +8,6 @@ one depth can come from several levels; they are merged once, as nodes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from viewer.analysis.calls.call_table import numbered, preorder
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Codes, Ints, joined, levels, narrow, narrowest
+from viewer.dataclasses import dataclass
 from viewer.model.queries import TrackBlock, in_blocks, ranks
 from viewer.model.trace import Slices, Trace
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import log1p
@@ -34,6 +33,7 @@ from viewer.analysis.links.labels import set_label
 from viewer.analysis.sequence.wall_time import rate_of
 from viewer.analysis.torq.measured_actions import states
 from viewer.arrays import Bools, Floats, Ints, lists_by_key
+from viewer.dataclasses import dataclass, replace
 from viewer.model.inference_views import series_of
 from viewer.model.quantiles import median, medians
 from viewer.model.recorded_names import ACTION, JOB, LOCATION

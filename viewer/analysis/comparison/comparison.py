@@ -13,7 +13,6 @@ a median of totals does not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
@@ -45,6 +44,7 @@ from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, ro
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
 from viewer.analysis.comparison.sessions import Difference, differences
 from viewer.arrays import Bools, Floats, Ints
+from viewer.dataclasses import dataclass
 from viewer.model.quantiles import median
 from viewer.model.trace_attributes import WorkUnit, common_unit
 

@@ -14,13 +14,13 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from viewer.arrays import Ints, lists_by_key
+from viewer.dataclasses import dataclass
 from viewer.program.dataflow import Dataflow
 from viewer.program.program import Method, Operator, Setting, Tensor
 

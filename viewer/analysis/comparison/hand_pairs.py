@@ -7,8 +7,9 @@ debug handle, or the method and the instruction of a call without operators.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from viewer.dataclasses import dataclass, replace
 
 if TYPE_CHECKING:
     from viewer.analysis.comparison.arms import Arm

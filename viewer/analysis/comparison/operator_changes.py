@@ -18,7 +18,6 @@ call shares its time among its operators. A row by call compares all of both sid
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -31,6 +30,7 @@ from viewer.analysis.comparison.rollups import OUTERMOST, module_key
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import distinct_times
 from viewer.arrays import Floats, Ints, lists_by_key, numbers_at
+from viewer.dataclasses import dataclass
 from viewer.model.quantiles import median
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import GraphNode, Operator

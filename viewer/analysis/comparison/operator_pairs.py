@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import product
@@ -32,6 +31,7 @@ from viewer.analysis.comparison.evidence import (
 from viewer.analysis.comparison.method_pairs import MethodPairs
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.arrays import lists_by_key
+from viewer.dataclasses import dataclass
 from viewer.model.text import listed
 from viewer.program.program import Method, Program
 

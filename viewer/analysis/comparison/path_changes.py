@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +35,7 @@ from viewer.analysis.comparison.session_test import distinct_times
 from viewer.analysis.comparison.sessions import Part, PartId, Session
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Floats, Ints, levels, numbers_at
+from viewer.dataclasses import dataclass
 from viewer.model.quantiles import medians_of_groups
 from viewer.model.queries import tree
 from viewer.model.recorded_names import EXECUTE

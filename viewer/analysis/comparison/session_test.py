@@ -20,13 +20,13 @@ continued fraction (Lentz's method; Press et al., Numerical Recipes, 6.4).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import lgamma, log
 from statistics import NormalDist
 
 import numpy as np
 
 from viewer.arrays import Bools, Floats, Ints, numbers_at
+from viewer.dataclasses import dataclass, replace
 
 # The fraction converges in about sqrt(degrees of freedom) steps; beyond this many degrees, the
 # quantiles are those of the normal distribution to 4 digits.

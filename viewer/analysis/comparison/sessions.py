@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Codes, Floats, Ints, flags_at, lists_by_key, numbers_at
+from viewer.dataclasses import dataclass
 from viewer.model.inference_views import of_one_phase
 from viewer.model.queries import foreign, run_of_slices
 from viewer.model.recorded_names import KERNEL_PREFIX

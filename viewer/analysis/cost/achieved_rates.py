@@ -16,13 +16,13 @@ starts the work and waits for it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from viewer.analysis.cost.event_times import made_of_others
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.model import intervals
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.recorded_names import kernel_operator

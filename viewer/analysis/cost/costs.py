@@ -11,7 +11,6 @@ reached.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +23,7 @@ from viewer.analysis.cost.event_times import (
 )
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.model import intervals
 from viewer.model.charging import (
     Charged,

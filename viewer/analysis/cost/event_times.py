@@ -19,7 +19,6 @@ whose label is the same.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -31,6 +30,7 @@ import numpy as np
 from viewer.analysis.links.labels import brief_label, key_labels
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.arrays import Bools, Floats, Ints, flags_at, joined, numbers_at, parts_of
+from viewer.dataclasses import dataclass, replace
 from viewer.model import intervals
 from viewer.model.charging import (
     Charged,

@@ -15,7 +15,6 @@ other numbers, and may count in several modules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from viewer.analysis.cost.costs import CostRow, Costs, CostTable
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Floats, Ints
+from viewer.dataclasses import dataclass
 from viewer.model import quantiles
 from viewer.model.inference_views import of_one_phase
 from viewer.model.trace import Run

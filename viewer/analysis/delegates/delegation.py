@@ -15,7 +15,6 @@ is not rounding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -34,6 +33,7 @@ from viewer.analysis.links.coverage import (
 from viewer.analysis.links.labels import key_labels, operator_count, set_label
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
 from viewer.arrays import Ints, counts_of, flags_at, lists_by_key
+from viewer.dataclasses import dataclass
 from viewer.model.charging import Segments, charge, total_per_group
 from viewer.model.figures import WHOLE, TimeScope
 from viewer.model.queries import children_of, foreign, parent_of

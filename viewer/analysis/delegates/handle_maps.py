@@ -9,7 +9,6 @@ that in which its events are innermost, so the rows of an instance add up to wha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
@@ -20,6 +19,7 @@ from viewer.analysis.delegates.delegation import operators_of
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.arrays import flags_at
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.charging import Segments, charge, total_per_group
 from viewer.model.figures import WHOLE, TimeScope
 from viewer.model.queries import foreign

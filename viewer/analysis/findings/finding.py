@@ -9,7 +9,6 @@ possible savings, so a high one promises nothing: it is where to look first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -21,6 +20,7 @@ from viewer.analysis.cost.costs import Costs, CostTable, whole_slices
 from viewer.analysis.links.labels import scope_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.model.figures import TimeScope, counted_in, typical_text, whole_scope_text
 from viewer.model.inference_views import series_of
 from viewer.model.queries import execute_keys

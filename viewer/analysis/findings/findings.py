@@ -8,7 +8,6 @@ come first. Families without a finding are listed with the reason, so an empty l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -35,6 +34,7 @@ from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Ints, flags_at
+from viewer.dataclasses import dataclass, replace
 from viewer.model.figures import TimeScope
 from viewer.model.inference_views import Series, of_series, only_inferences, series_of
 from viewer.model.warm_up import counted_inferences

@@ -14,7 +14,6 @@ ticks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -36,6 +35,7 @@ from viewer.analysis.findings.finding import (
 from viewer.analysis.links.labels import key_labels
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Ints, parts_of
+from viewer.dataclasses import dataclass, replace
 from viewer.model import intervals
 from viewer.model.figures import inferences_text
 from viewer.model.intervals import Intervals

@@ -9,7 +9,6 @@ compare. Changes, and what the host does between inferences, are looked for in e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -35,6 +34,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.sequence.changes import LEAST_CHANGE, LEAST_ON_A_SIDE, Change, change_of
 from viewer.analysis.sequence.wall_time import Rate, rate_of, rate_text, sequences
 from viewer.arrays import Ints, lists_by_key
+from viewer.dataclasses import dataclass
 from viewer.model.figures import TimeScope
 from viewer.model.inference_views import series_of
 from viewer.model.quantiles import exact_median

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from weakref import WeakKeyDictionary
 
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, numbers_at
+from viewer.dataclasses import dataclass
 from viewer.model.times import counted, group_digits
 from viewer.program.dataflow import (
     NO_GRAPH,

@@ -20,7 +20,6 @@ Flows between a host and its NPU, and those that the file itself contains, need 
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from viewer.analysis.cost.event_times import made_of_others
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Codes, Ints, lists_by_key
+from viewer.dataclasses import dataclass
 from viewer.model.queries import run_of_slices
 from viewer.model.recorded_names import NSS_START, NSS_WAIT, START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Trace, Unit

@@ -9,7 +9,6 @@ number only. How well a file is linked (`coverage_facts`) is about every slice, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.arrays import Bools, Ints, counts_of
+from viewer.dataclasses import dataclass
 from viewer.model import intervals
 from viewer.model.figures import WHOLE, TimeScope
 from viewer.model.queries import counted_slices, foreign, starts_between

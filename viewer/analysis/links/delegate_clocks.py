@@ -14,13 +14,13 @@ program file name the backend of each call.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import replace
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign
 from viewer.model.times import ticks_to_ns
 from viewer.model.timing import NS_PER, ROUNDING_TICKS, TICKS, Timing, is_value

@@ -15,7 +15,6 @@ the program file, the match of the ETDump and the ETRecord is kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature
@@ -43,6 +42,7 @@ from viewer.analysis.nodes.xnnpack_events import (
     may_have_logged,
 )
 from viewer.analysis.nodes.xnnpack_operators import operators_of, short_type
+from viewer.dataclasses import dataclass, replace
 from viewer.model.recorded_names import xnnpack_operator
 from viewer.model.trace import Trace
 from viewer.program.executables import (

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 
 import numpy as np
 
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.arrays import Codes, Ints
+from viewer.dataclasses import dataclass
 from viewer.model.inference_views import Series
 from viewer.model.recorded_names import KERNEL_PREFIX
 from viewer.model.trace import KeyKind, Run, RunKind, Trace, UntimedKind

@@ -7,7 +7,6 @@ trace. So another ETRecord, pairing or user choice does not reread the file.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints, numbers_at
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.text import listed
 from viewer.model.trace import Trace
 from viewer.program.executables import Executable, ExecutableMethod

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
 from viewer.analysis.links.logged_identities import is_outside_calls, scope_identities
 from viewer.analysis.links.mlir_locations import TextPositions, operators_at, positions_of, unplaced
+from viewer.dataclasses import replace
 from viewer.model.text import listed
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call

@@ -27,7 +27,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise
@@ -35,6 +34,7 @@ from itertools import pairwise
 import numpy as np
 
 from viewer.arrays import Bools, Ints, lists_by_key
+from viewer.dataclasses import dataclass
 from viewer.model.queries import execute_keys, run_of_slices
 from viewer.model.recorded_names import JUMP, kernel_operator, xnnpack_operator
 from viewer.model.trace import KeyKind, RunKind, Trace

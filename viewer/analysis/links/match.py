@@ -39,7 +39,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from viewer.analysis.links.logged_identities import (
     NO_CONTRADICTIONS,
@@ -50,6 +49,7 @@ from viewer.analysis.links.logged_identities import (
     signatures,
 )
 from viewer.analysis.links.mlir_locations import TextPositions, positions_of
+from viewer.dataclasses import dataclass, replace
 from viewer.model.times import counted
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import NO_INSTRUCTION, Identifier, is_of_whole_call, is_word

@@ -17,12 +17,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from viewer.arrays import Ints, lists_by_key
+from viewer.dataclasses import dataclass, replace
 from viewer.model.queries import numbers, units_of
 from viewer.model.recorded_names import (
     ACTION_ID,

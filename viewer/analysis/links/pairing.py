@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -37,6 +36,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.logged_identities import NO_CONTRADICTIONS, TypeContradictions
 from viewer.analysis.links.match import AHEAD, Match, TraceMatch
 from viewer.arrays import Codes, Ints, numbers_at
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.text import listed
 from viewer.model.times import counted
 from viewer.model.trace import Column, KeyKind, Keys, Trace

@@ -6,12 +6,11 @@ last slice of their block that was logged before them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.model.text import bytes_text
 from viewer.model.times import counted
 from viewer.model.trace import Trace, UntimedKind

@@ -17,7 +17,6 @@ always, and a tensor as long as its views.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from weakref import WeakKeyDictionary
@@ -26,6 +25,7 @@ import numpy as np
 
 from viewer.analysis.nodes.instruction_nodes import branch_nodes
 from viewer.arrays import Bools, Ints, numbers_at
+from viewer.dataclasses import dataclass
 from viewer.model import intervals
 from viewer.model.times import group_digits
 from viewer.model.trace import KeyKind, Run, Trace

@@ -37,11 +37,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
 from viewer.arrays import lists_by_key
+from viewer.dataclasses import dataclass, field
 from viewer.model.recorded_names import kernel_operator
 from viewer.program.executables import Delegate, ExecutableMethod, Instruction, InstructionKind
 from viewer.program.program import GraphNode, Method, Program, base_name

@@ -14,7 +14,6 @@ operation for all events.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, pairwise
 
@@ -34,6 +33,7 @@ from viewer.analysis.nodes.xnnpack_rewrites import (
     types_of,
 )
 from viewer.arrays import lists_by_key
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.recorded_names import xnnpack_operator, xnnpack_words
 from viewer.model.times import counted
 from viewer.model.trace import KeyKind, Trace

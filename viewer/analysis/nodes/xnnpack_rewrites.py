@@ -9,7 +9,6 @@ event, of its own type.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.nodes.xnnpack_operators import short_type
 from viewer.arrays import Bools, Ints, flags_at, numbers_at
+from viewer.dataclasses import dataclass, field
 from viewer.program.executables import OUTPUT, DataType, XnnpackDataflow, XnnpackNode
 
 _BINARY = frozenset({"add", "subtract", "multiply", "div", "minimum", "maximum", "prelu"})

@@ -21,7 +21,6 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
@@ -36,6 +35,7 @@ from viewer.analysis.numbers.logged_values import METHOD, LoggedCall, Value, res
 from viewer.arrays import Floats, Ints, lists_by_key
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import StoredTensor, same_shape
+from viewer.dataclasses import dataclass, field
 from viewer.program.dataflow import Dataflow
 from viewer.program.program import Program
 

@@ -8,7 +8,6 @@ an inference, as in a loop, its last call counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +18,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Ints
 from viewer.codecs.file_bytes import FileBytes
 from viewer.codecs.tensor_values import StoredTensor, TensorLayout, scalar
+from viewer.dataclasses import dataclass
 from viewer.model.trace import KeyKind, Run, RunKind, UntimedEvents, UntimedKind, ValueType
 from viewer.model.untimed import identifier_of
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from viewer.arrays import Floats, Ints
 from viewer.codecs.tensor_values import BLOCK, StoredTensor
+from viewer.dataclasses import dataclass
 
 BINS = 20
 

@@ -26,7 +26,6 @@ torch.profiler records three kinds of slices that this needs:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -48,6 +47,7 @@ from viewer.analysis.profiled_program.runtime_nodes import (
 )
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Codes, Ints, lists_by_key, numbers_at
+from viewer.dataclasses import replace
 from viewer.model.queries import innermost_around, tree
 from viewer.model.queries import numbers as numbers_in
 from viewer.model.recorded_names import ANNOTATION, CATEGORY, LAYER_TABLE, OF_RUNTIMES

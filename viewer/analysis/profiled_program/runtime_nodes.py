@@ -29,13 +29,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.match import Match, TraceMatch
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.model.queries import run_of_slices
 from viewer.model.recorded_names import (
     CATEGORY,

@@ -17,10 +17,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from viewer.dataclasses import dataclass
 from viewer.model.times import MINUS, NARROW_SPACE, THIN_SPACE
 
 ARGUMENT = "arg"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -38,6 +37,7 @@ from viewer.analysis.search.query import (
 from viewer.analysis.statistics.group_keys import CATEGORY, nearest
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.json_values import whole_number
+from viewer.dataclasses import dataclass
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_times
 from viewer.model.timing import Timing, timings
 from viewer.model.trace import Column, RunKind, Slices

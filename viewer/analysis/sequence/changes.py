@@ -19,7 +19,6 @@ files have equal answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -27,6 +26,7 @@ import numpy as np
 
 from viewer.analysis.sequence.phases import part_times, positions, rank_correlation
 from viewer.arrays import Floats, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.model.quantiles import exact_median
 from viewer.model.trace import RunKind, Trace
 

@@ -24,12 +24,12 @@ need no exception then.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Floats, Ints, numbers_at
+from viewer.dataclasses import dataclass, replace
 from viewer.model.inference_views import Series, series_of
 from viewer.model.queries import run_of_slices, self_times
 from viewer.model.trace import KeyKind, Keys, Run, RunKind, Trace

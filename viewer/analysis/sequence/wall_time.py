@@ -8,12 +8,12 @@ inference.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from viewer.dataclasses import dataclass
 from viewer.model.inference_views import Series, series_of
 from viewer.model.quantiles import exact_median
 from viewer.model.times import counted, format_share, format_time, tick_to_ns

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
@@ -23,6 +22,7 @@ import numpy as np
 from viewer.analysis.memory.plan import instruction_operators
 from viewer.analysis.nodes.instruction_nodes import KernelNodes, kernel_name
 from viewer.arrays import Ints, lists_by_key
+from viewer.dataclasses import dataclass, field
 from viewer.program.executables import (
     NONE,
     Delegate,

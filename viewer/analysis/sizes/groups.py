@@ -11,7 +11,6 @@ data.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -20,6 +19,7 @@ from viewer.analysis.sizes.file_parts import NO_MODULE, FilePart, FileParts, Ite
 from viewer.arrays import lists_by_key
 from viewer.codecs.file_bytes import equal_ranges
 from viewer.codecs.reading import Cancelled, never_cancelled
+from viewer.dataclasses import dataclass
 from viewer.program.module_tree import ModuleKind
 
 _MOST_LABELS = 3  # of operators or kernels in one label

@@ -14,7 +14,6 @@ Of a range, it is the sum of their parts in it, and of durations that start in i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +23,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.pivot import inference_of_slices
 from viewer.arrays import Codes, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.model import intervals
 from viewer.model.figures import TimeScope
 from viewer.model.inference_views import of_series, only_inferences, series_of, thread_of_rows

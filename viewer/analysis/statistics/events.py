@@ -13,7 +13,6 @@ are treated as native, since each event is timed by one clock.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints, flags_at, numbers_at
+from viewer.dataclasses import dataclass
 from viewer.model.inference_views import series_of
 from viewer.model.quantiles import Statistics, grouped
 from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ from viewer.analysis.links.labels import run_label, set_labels, track_name
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.statistics.npu_units import has_units
 from viewer.arrays import Bools, Codes, Ints, numbers_at
+from viewer.dataclasses import dataclass
 from viewer.model.queries import NATIVE_DURATION, foreign, run_of_slices
 from viewer.model.recorded_names import LAYER_BACKEND as BACKEND
 from viewer.model.recorded_names import LAYER_COLUMNS as DESCRIBING

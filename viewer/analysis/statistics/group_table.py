@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import overload
 
 import numpy as np
 
 from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.arrays import Bools, Floats, Ints
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.quantiles import Statistics
 from viewer.model.timing import COUNTED, NS_PER
 

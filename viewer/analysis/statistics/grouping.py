@@ -55,7 +55,6 @@ share of 0, because they are no part of the whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from threading import Lock
@@ -85,6 +84,7 @@ from viewer.analysis.statistics.group_table import (
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.statistics.occurrences import Occurrences, clipped, inclusive, those_in
 from viewer.arrays import Bools, Codes, Ints, flags_at
+from viewer.dataclasses import replace
 from viewer.model import intervals
 from viewer.model.charging import (
     Charged,

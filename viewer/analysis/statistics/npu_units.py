@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.dataclasses import dataclass
 from viewer.model import intervals
 from viewer.model.intervals import Intervals
 from viewer.model.queries import tree, units_of

@@ -8,7 +8,6 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -28,6 +27,7 @@ from viewer.analysis.statistics.group_keys import (
 )
 from viewer.analysis.statistics.group_table import Spreads, clock_times
 from viewer.arrays import Bools, Codes, Ints, flags_at, levels, numbers_at, parts_of, stable_order
+from viewer.dataclasses import replace
 from viewer.model.intervals import running_maximum
 from viewer.model.quantiles import grouped
 from viewer.model.queries import (

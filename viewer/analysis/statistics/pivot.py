@@ -16,7 +16,6 @@ without slices of a group has 0 of it, so the times add up to the sum that the m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from viewer.analysis.statistics.group_keys import ARGUMENT, PLACES
 from viewer.analysis.statistics.group_table import Group, GroupTable, PartedGroups
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Codes, Ints, counts_of, numbers_at, parts_of
+from viewer.dataclasses import dataclass
 from viewer.model.queries import innermost_around, run_of_slices
 from viewer.model.trace import Slices, Trace
 from viewer.model.warm_up import counted_inferences

@@ -20,7 +20,6 @@ unattributed are no slices: their time is self time of the slice that contains t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.occurrences import clipped, cut_count, outermost, self_time_within
 from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at, rows_of
+from viewer.dataclasses import dataclass, replace
 from viewer.model.charging import covered_per_group
 from viewer.model.quantiles import Statistics, grouped
 from viewer.model.queries import foreign, innermost_around, run_of_slices, slices_within, unfinished

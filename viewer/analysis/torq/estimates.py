@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -48,6 +47,7 @@ from viewer.analysis.torq.measured_actions import (
     source_of,
 )
 from viewer.arrays import Floats, Ints, groups_of, lists_by_key
+from viewer.dataclasses import dataclass, field
 from viewer.model import intervals
 from viewer.model.quantiles import median
 from viewer.model.queries import numbers

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.links.mlir_locations import dispatch_of_scopes, other_compilations
 from viewer.arrays import Floats, Ints, groups_of, joined, lists_by_key, numbers_at
+from viewer.dataclasses import dataclass
 from viewer.model.queries import numbers, units_of
 from viewer.model.recorded_names import (
     ACTION,

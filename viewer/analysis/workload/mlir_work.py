@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 from viewer.analysis.workload.operator_tensors import NotKnown, elements_of, sizes_of
+from viewer.dataclasses import replace
 from viewer.model.times import group_digits
 from viewer.program.mlir.locations import STRING_CONTENT
 from viewer.program.mlir.operations import operations

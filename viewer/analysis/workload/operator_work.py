@@ -33,7 +33,6 @@ Other ops and control flow are not counted; `NotKnown` says why.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from viewer.analysis.workload.mlir_work import (
@@ -57,6 +56,7 @@ from viewer.analysis.workload.operator_tensors import (
     sizes_of,
     used_elsewhere,
 )
+from viewer.dataclasses import dataclass
 from viewer.model.times import counted, group_digits
 from viewer.program.program import (
     GraphNode,

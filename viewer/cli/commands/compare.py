@@ -11,7 +11,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from viewer.analysis.comparison.arms import Noise, noise_of
@@ -33,6 +32,7 @@ from viewer.cli.commands.open_inputs import add_other_arm, files_in_arm, open_al
 from viewer.cli.session_files import split_at
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.model.times import parse_time
 from viewer.render.flame_graph.changed_calls import changed_calls
 from viewer.render.flame_graph.svg import write_svg

@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 
 from viewer.cli.arguments import choices_of, complain, files_of, internal_error, option_texts
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import asdict
 from viewer.program.executables import Executable
 from viewer.program.program import Program
 from viewer.view.sessions.opened_files import NOTHING_KNOWN, opened_files

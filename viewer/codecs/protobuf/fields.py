@@ -10,13 +10,13 @@ time of walking all messages in step (`reader`), which is left for the others.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass, field
 
 Words = NDArray[np.uint64]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Container
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +33,7 @@ from viewer.codecs.protobuf.fields import (
     packed,
     varint_at,
 )
+from viewer.dataclasses import replace
 
 PADDING = 24  # bytes after a block, so that a word can be read at its last byte
 

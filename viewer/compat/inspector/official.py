@@ -21,7 +21,6 @@ differ between runs; this module ignores them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,6 +45,7 @@ from viewer.compat.inspector.official_record import (
     InspectorRecord,
     LoadedRecord,
 )
+from viewer.dataclasses import dataclass
 from viewer.formats import within_memory
 from viewer.formats.executorch.etdump.events import DAMAGED, filled, load
 from viewer.model.quantiles import Statistics, grouped

@@ -17,12 +17,12 @@ import os
 import pickletools
 import re
 import zipfile
-from dataclasses import dataclass
 from typing import IO, Any
 
 from viewer.codecs.json_values import memory_needed
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats import within_memory
 from viewer.formats.executorch.etrecord.archive import (
     ATEN,

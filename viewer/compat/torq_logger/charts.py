@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
@@ -34,6 +33,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints, numbers_at
 from viewer.codecs.protobuf.writer import Blobs, Decimals, Joined, Literal, Picked, Piece, Where
 from viewer.compat.torq_logger.time_chart import ChartColumns, Names
+from viewer.dataclasses import dataclass, replace
 from viewer.export.perfetto.packets import clean
 from viewer.model.building.chunks import distinct_codes
 from viewer.model.intervals import Intervals, intersect, length, subtract

@@ -24,7 +24,6 @@ import csv
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -47,6 +46,7 @@ from viewer.compat.torq_logger.charts import (
     short_location,
     two_units,
 )
+from viewer.dataclasses import dataclass
 from viewer.export.perfetto.packets import SEQUENCE, clean, framed
 from viewer.model.intervals import Intervals
 

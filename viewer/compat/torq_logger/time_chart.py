@@ -12,8 +12,6 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from dataclasses import field as made
 from typing import Any
 
 import numpy as np
@@ -34,6 +32,8 @@ from viewer.codecs.protobuf.writer import (
     tag,
     varint,
 )
+from viewer.dataclasses import dataclass
+from viewer.dataclasses import field as made
 from viewer.export.perfetto.packets import (
     PACKET,
     SEQUENCE_ID,

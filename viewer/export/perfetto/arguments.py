@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,6 +34,7 @@ from viewer.codecs.protobuf.writer import (
     tag,
     varint,
 )
+from viewer.dataclasses import dataclass, field
 from viewer.export.perfetto.packets import InternedStrings, in_order_of_use, with_value
 from viewer.export.perfetto.source import KeyFacts, PerfettoSource
 from viewer.model.queries import foreign, run_of_slices

@@ -10,7 +10,6 @@ its start action: they are identified by their actions, not by time.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from viewer.analysis.flows.slice_flows import FlowIndex
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Codes, Ints
+from viewer.dataclasses import dataclass, field
 from viewer.model.times import RateOrigin, tick_to_ns
 from viewer.model.trace import Trace, Unit
 from viewer.program.executables import ExecutableMethod

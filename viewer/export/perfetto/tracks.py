@@ -8,7 +8,6 @@ and instants without a slice are few and written with the official protos.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +25,7 @@ from viewer.codecs.protobuf.writer import (
     varint,
     varint_lengths,
 )
+from viewer.dataclasses import dataclass, field
 from viewer.export.perfetto.packets import (
     PACKET,
     SEQUENCE,

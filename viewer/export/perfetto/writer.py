@@ -63,7 +63,6 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 import numpy as np
@@ -73,6 +72,7 @@ import viewer
 from viewer.analysis.links.labels import run_slices
 from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
+from viewer.dataclasses import dataclass
 from viewer.export.perfetto.packets import SEQUENCE, InternedStrings, clean, framed
 from viewer.export.perfetto.slices import SlicePackets
 from viewer.export.perfetto.source import (

@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from viewer.analysis.comparison.arms import WallRate
 from viewer.analysis.comparison.sessions import Conditions
 from viewer.arrays import Floats, lists_by_key
+from viewer.dataclasses import dataclass
 from viewer.model.text import natural, one_line
 
 if TYPE_CHECKING:

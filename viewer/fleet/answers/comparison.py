@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from viewer.analysis.comparison.rollups import AND, NO_LINE, OUTERMOST
 from viewer.analysis.comparison.session_test import as_one_family
 from viewer.analysis.comparison.sessions import UNKNOWN, Difference, differences
 from viewer.arrays import Bools, Floats
+from viewer.dataclasses import dataclass, replace
 from viewer.fleet.answers.arms import (
     ArmChoice,
     Group,

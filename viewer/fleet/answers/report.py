@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, expm1, floor, log10
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ import numpy as np
 
 from viewer.analysis.comparison.comparison import CHANGED, Compared
 from viewer.codecs.atomic_file import replacing
+from viewer.dataclasses import dataclass
 from viewer.fleet.answers.arms import Group, LakeProfile, lake_profiles
 from viewer.fleet.answers.comparison import (
     NOT_KNOWN,

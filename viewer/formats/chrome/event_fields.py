@@ -13,7 +13,6 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.codecs.decimal_times import times_of
 from viewer.codecs.json_repairs import INFINITE, NAN, NOT_FINITE
+from viewer.dataclasses import dataclass, field
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.trace import Column
 

@@ -27,11 +27,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints, numbers_at
+from viewer.dataclasses import dataclass, replace
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.recorded_names import (
     ANNOTATION,

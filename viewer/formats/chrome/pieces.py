@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.json_pieces import NumberMembers, Numbers, Objects, Pieces, ShortTexts, key_end
+from viewer.dataclasses import dataclass, field
 from viewer.formats.chrome.event_fields import ArgumentColumns, Name
 from viewer.formats.chrome.event_scanner import FAULTS, STACKS, Event
 from viewer.formats.text_rows import DistinctTexts

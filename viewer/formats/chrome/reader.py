@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -48,6 +47,7 @@ from viewer.codecs.json_values import mapping, sequence
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.codecs.unpacking import PackedFile, inflated_head
+from viewer.dataclasses import dataclass, replace
 from viewer.formats import format_of
 from viewer.formats.chrome import stack_samples
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns

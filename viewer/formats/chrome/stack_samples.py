@@ -12,7 +12,6 @@ samples        next to the events: samples of perf, each with `tid`, `ts` in µs
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from viewer.arrays import Codes, Ints, groups_of
 from viewer.codecs.json_values import InvalidJson, Parsed, mapping, memory_needed, sequence, text
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.unpacking import PackedFile
+from viewer.dataclasses import dataclass, field
 from viewer.formats.chrome.event_fields import Name
 from viewer.formats.samples.reader import CpuNodes, times_of_deltas
 from viewer.formats.samples.stacks import Frame, SampledSlices, ticks_of, until_the_next

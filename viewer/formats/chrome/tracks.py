@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+from viewer.dataclasses import dataclass, field
 from viewer.formats.chrome.event_fields import Name
 from viewer.model.trace import Rank
 

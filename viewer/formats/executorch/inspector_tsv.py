@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
@@ -27,6 +26,7 @@ import numpy as np
 from viewer.arrays import Bools, Ints
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.dataclasses import replace
 from viewer.formats import format_of
 from viewer.formats.runtimes.rows import add_rows
 from viewer.formats.text_rows import TableRows

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from viewer.analysis.numbers.logged_values import (
 )
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import StoredTensor, TensorLayout
+from viewer.dataclasses import dataclass
 from viewer.formats.executorch.debug_buffer import (
     buffers_next_to,
     open_debug_buffer,

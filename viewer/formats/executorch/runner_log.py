@@ -24,11 +24,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.dataclasses import dataclass, field
 from viewer.formats import format_of
 from viewer.formats.runtimes.rows import PlacedBars
 from viewer.formats.text_rows import lines_of

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from viewer.dataclasses import dataclass, field
 from viewer.formats.runtimes.rows import amount
 from viewer.formats.table.time_texts import CYCLE, EXPONENTS, parse_unit, split_unit, time_text
 from viewer.model.recorded_names import LAYER_BACKEND as BACKEND

@@ -14,11 +14,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from viewer.arrays import lists_by_key
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
+from viewer.dataclasses import dataclass
 from viewer.formats import HEAD_SIZE, format_of
 from viewer.formats.json_objects import is_json
 from viewer.formats.layers.headings import (

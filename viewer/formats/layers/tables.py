@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
 from typing import Any
 
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress
+from viewer.dataclasses import dataclass, field
 from viewer.formats.json_objects import (
     DEEPEST,
     first_objects,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -27,6 +26,7 @@ from viewer.codecs.protobuf.fields import (
     Words,
 )
 from viewer.codecs.protobuf.reader import PaddedBytes
+from viewer.dataclasses import dataclass
 from viewer.formats.perfetto.argument_columns import (
     BOOL,
     DOUBLE,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs import large_arrays
+from viewer.dataclasses import dataclass
 from viewer.formats.event_pairs import Places
 from viewer.formats.perfetto.sequences import Problem, TextTable
 from viewer.model.trace import Column

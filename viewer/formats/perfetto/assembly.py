@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, parts_of, rows_of
 from viewer.codecs import large_arrays
+from viewer.dataclasses import replace
 from viewer.formats.event_pairs import LONE_FLOWS, Places, paired, slices_of, taken
 from viewer.formats.perfetto.argument_columns import INT
 from viewer.formats.perfetto.ftrace import SystemSlices

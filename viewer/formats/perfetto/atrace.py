@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints, groups_of
+from viewer.dataclasses import dataclass
 from viewer.formats.event_pairs import BEGIN, END, POINT, PairedSlices, paired
 from viewer.formats.perfetto.ftrace import FtraceEvents, SystemSlices
 from viewer.formats.perfetto.recording import Recording

@@ -8,12 +8,12 @@ for each sequence in file order, from 0 after its state was cleared.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Floats, Ints, flags_at, groups_of, joined, rows_of
 from viewer.codecs.protobuf.fields import FIXED64, VARINT, Field, Fields, Words
+from viewer.dataclasses import dataclass
 from viewer.formats.perfetto.recording import Recording
 from viewer.formats.perfetto.sequences import Problem, SequenceState, as_text
 from viewer.model.trace_attributes import Counter, stated_changes

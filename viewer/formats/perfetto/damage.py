@@ -11,13 +11,13 @@ file are looked at, with at most `_MOST_FIELDS` fields each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from viewer.arrays import Ints
 from viewer.codecs.protobuf.fields import LENGTH_DELIMITED, VARINT, Fields, varint_at
 from viewer.codecs.protobuf.reader import PaddedBytes
+from viewer.dataclasses import dataclass
 
 DAMAGED = "damaged packets: left out"
 REST_LOST = "invalid or truncated packet: the rest of the file is lost"

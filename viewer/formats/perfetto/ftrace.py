@@ -12,7 +12,6 @@ it runnable. Threads before their first switch, and whatever has no end, are lef
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from viewer.codecs.protobuf.fields import (
     Wanted,
 )
 from viewer.codecs.protobuf.reader import PaddedBytes, signed
+from viewer.dataclasses import dataclass, field, replace
 from viewer.formats.perfetto.annotations import codes_of
 from viewer.formats.perfetto.packets import last
 from viewer.formats.perfetto.recording import Recording

@@ -10,7 +10,6 @@ name belong to the innermost slice on their track at their time, or to the next 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints, flags_at, joined, rows_of
 from viewer.codecs.protobuf.fields import FIXED64, LENGTH_DELIMITED, VARINT, Field, Fields, Words
 from viewer.codecs.protobuf.reader import PaddedBytes
+from viewer.dataclasses import dataclass
 from viewer.formats.event_pairs import BEGIN, COMPLETE, END, POINT, FlowEvents, slices_at
 from viewer.formats.perfetto.annotations import codes_of
 from viewer.formats.perfetto.counters import EventPlaces

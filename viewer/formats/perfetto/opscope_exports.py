@@ -8,7 +8,6 @@ no slice spans, where times come from, the units of columns, facts about flows, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Bools, Codes, Ints, flags_at, parts_of
+from viewer.dataclasses import replace
 from viewer.formats.event_pairs import Places, taken
 from viewer.formats.perfetto.argument_columns import INT, ArgumentColumns
 from viewer.formats.perfetto.sequences import Problem, as_text

@@ -10,11 +10,11 @@ time of the event.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from viewer.arrays import Ints, flags_at
+from viewer.dataclasses import dataclass
 
 _EARLIEST = -(2**63)
 # What processes of Android are called before they become an app.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from viewer.arrays import Bools, Ints, groups_of
 from viewer.codecs.protobuf.fields import Words
+from viewer.dataclasses import dataclass, field
 from viewer.formats.perfetto.sequences import ClockSnapshots, Sequences, TextTable
 from viewer.formats.perfetto.tracks import Tracks
 from viewer.model.trace_attributes import PREFIX

@@ -7,7 +7,6 @@ for the whole file; see `TextTable`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +22,7 @@ from viewer.codecs.protobuf.fields import (
     Words,
     varint_at,
 )
+from viewer.dataclasses import dataclass, field, replace
 from viewer.model.times import format_time, plain_spaces
 from viewer.model.timing import BOOT, STEADY, TIME_OF_DAY
 from viewer.model.trace import ClockZero

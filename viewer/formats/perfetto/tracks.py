@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Ints, groups_of
 from viewer.codecs.protobuf.fields import Words
+from viewer.dataclasses import dataclass
 from viewer.formats.perfetto.processes import Process, Processes, Thread
 from viewer.formats.perfetto.sequences import Problem, as_text, parsed
 

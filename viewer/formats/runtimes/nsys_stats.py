@@ -18,9 +18,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats import format_of
 from viewer.formats.runtimes.rows import NO_TIME, PlacedBars, add_rows, columns_of, ticks_of
 from viewer.formats.text_rows import TableRows, header_row, lines_of_head

@@ -11,13 +11,13 @@ is not stated: 1 GHz is assumed.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled, Progress
+from viewer.dataclasses import replace
 from viewer.formats import format_of
 from viewer.formats.chrome import reader
 from viewer.model.trace import Clock, Problem, Trace

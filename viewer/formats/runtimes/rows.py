@@ -16,13 +16,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints, flags_at, numbers_at
+from viewer.dataclasses import dataclass, field
 from viewer.formats.text_rows import DistinctTexts, argument_column
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT

@@ -8,7 +8,6 @@ and the number of their samples as a column. Stacks are nodes of a tree, and not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +19,7 @@ from viewer.codecs.json_values import InvalidJson, Parsed, mapping, memory_neede
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.codecs.unpacking import PackedFile
+from viewer.dataclasses import dataclass
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.nesting import MAX_DEPTH
 from viewer.model.recorded_names import SAMPLES

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats.table.layout import Layout, is_no_row, is_no_value
 from viewer.formats.table.stated_columns import (
     ALL_VALUES,

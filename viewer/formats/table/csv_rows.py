@@ -21,7 +21,6 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, flags_at, parts_of
 from viewer.codecs.memory_budget import allowance
+from viewer.dataclasses import dataclass, field, replace
 from viewer.formats.table.packed_text import TextLines
 from viewer.formats.text_rows import (
     CHUNK,

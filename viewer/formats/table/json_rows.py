@@ -15,13 +15,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, stop_if
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import write_temporary
+from viewer.dataclasses import replace
 from viewer.formats import format_of
 from viewer.formats.json_objects import (
     DEEPEST,

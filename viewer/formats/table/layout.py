@@ -11,8 +11,8 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from viewer.dataclasses import dataclass
 from viewer.formats.table.time_texts import IN_CELLS, is_time_text, unit_of
 
 SEPARATORS = ",\t;|"

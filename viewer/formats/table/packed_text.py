@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 
 from viewer.codecs.unpacking import MAGIC, PackedFile, inflated_head, is_partial
+from viewer.dataclasses import dataclass
 from viewer.formats.text_rows import LONGEST_LINE
 
 _HEAD = 4096

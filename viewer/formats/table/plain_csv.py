@@ -14,7 +14,6 @@ import os
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Ints
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
 from viewer.codecs.unpacking import is_partial, open_part
+from viewer.dataclasses import replace
 from viewer.formats import HEAD_SIZE, PLAIN_CSV, format_of
 from viewer.formats.event_pairs import paired_by_name
 from viewer.formats.table import slice_rows as own_tables

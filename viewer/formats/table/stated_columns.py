@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats.table.time_texts import UNITS, parse_unit
 
 if TYPE_CHECKING:

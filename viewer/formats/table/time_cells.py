@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.decimal_times import times_of
+from viewer.dataclasses import dataclass
 from viewer.formats.table.time_texts import EXPONENTS, IN_CELLS, time_text
 
 # A time that is added to another one still fits int64.

@@ -26,7 +26,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -35,6 +34,7 @@ import numpy as np
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats import format_of
 from viewer.formats.text_rows import (
     ROW_MEMORY,

@@ -22,13 +22,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from viewer.arrays import Codes, Ints
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats import format_of
 from viewer.formats.text_rows import (
     TWO_ROWS,

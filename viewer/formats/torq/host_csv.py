@@ -33,7 +33,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -41,6 +40,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats import format_of
 from viewer.formats.text_rows import (
     MICROSECONDS,

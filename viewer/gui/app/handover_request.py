@@ -12,8 +12,9 @@ import os
 import stat
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from viewer.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -6,13 +6,13 @@ A double click edits a name or note in place, F2 the current bookmark's name.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QAbstractItemView
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.panel import PagePanel, PanelHost
 from viewer.gui.panels.base.table import (
     ColumnKind,

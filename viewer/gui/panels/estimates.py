@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.operator_model import (
     Cell,
     OperatorContents,

@@ -7,7 +7,6 @@ a filter searches each distinct text once, and a cell's text is created when it 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -20,6 +19,7 @@ from viewer.analysis.links.labels import key_labels, run_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.events import EventStatistics, event_statistics
 from viewer.arrays import Bools, Floats, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.panels.base.cost_painting import colors_of
 from viewer.gui.panels.base.panel import PanelHost, Question, Sentence
 from viewer.gui.panels.base.slice_facts import MISSING

@@ -7,7 +7,6 @@ identifier covers all inferences.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -24,6 +23,7 @@ from viewer.analysis.delegates.handle_maps import (
 )
 from viewer.analysis.links.coverage import starts_within
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.panels.base.operator_model import (
     Cell,
     OperatorContents,

@@ -7,7 +7,6 @@ and events after them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Union, cast
 
 from PySide6.QtCore import Slot
@@ -19,6 +18,7 @@ from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.pivot import group_starts, medians_per_inference
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.group_rows import STARTS, Starts, group_contents, show_whole
 from viewer.gui.panels.base.multi_page_panel import ModePanel
 from viewer.gui.panels.base.operator_model import (

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
 from PySide6.QtCore import QPoint, Slot
 from PySide6.QtWidgets import QMenu
 
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.panel import PagePanel, PanelHost
 from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.widgets.tables import offer_markdown, pop_up

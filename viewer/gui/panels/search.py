@@ -8,7 +8,6 @@ allocates memory for each row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from PySide6.QtCore import Slot
 
 from viewer.analysis.links.labels import set_label, track_name
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.cost_painting import colors_of
 from viewer.gui.panels.base.panel import AnswerPanel, PanelHost, Question, Sentence, head_row
 from viewer.gui.panels.base.slice_facts import MISSING

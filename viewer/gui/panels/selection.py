@@ -8,7 +8,6 @@ times in whole ns, and the file's ticks next to them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 from viewer.analysis.findings.finding import joined
 from viewer.analysis.statistics.selection import KEYS, GroupFigures
 from viewer.arrays import Bools, Floats, Ints
+from viewer.dataclasses import dataclass
 from viewer.export.table_files import write_table
 from viewer.gui.panels.base.panel import ExportedFile, PanelHost, Question, Sentence
 from viewer.gui.panels.base.table import (

@@ -12,13 +12,13 @@ ranks "Zoom in" above "Scroll tracks in file".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShortcutEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
+from viewer.dataclasses import dataclass, field
 from viewer.gui.qt.crash_report import guard
 
 Keys: TypeAlias = tuple[str, ...]

@@ -26,7 +26,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from types import FunctionType, TracebackType
 from typing import IO, Any, TypeVar, overload
@@ -45,6 +44,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer import __version__
+from viewer.dataclasses import dataclass
 from viewer.model.text import visible_controls
 
 Override = TypeVar("Override", bound=Callable[..., Any])

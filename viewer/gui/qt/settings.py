@@ -12,7 +12,6 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -20,6 +19,7 @@ from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
 from viewer import APPLICATION_ID
 from viewer.codecs.atomic_file import write_whole
+from viewer.dataclasses import dataclass
 
 T = TypeVar("T", str, bool, int, list[str], QByteArray)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from viewer.analysis.comparison.arms import Arm, is_one_file
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.findings.finding import joined
 from viewer.analysis.links.labels import series_names
+from viewer.dataclasses import dataclass
 from viewer.gui.session.comparison import arm_of_runs
 from viewer.gui.session.navigation import run_span_ns
 from viewer.gui.session.session import Session

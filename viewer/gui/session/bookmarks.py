@@ -7,8 +7,7 @@ The current bookmark is the one last added or clicked. This module does not use 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from viewer.dataclasses import replace
 from viewer.gui.session.selection import selected_span_ns
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences

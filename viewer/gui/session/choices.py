@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -19,6 +18,7 @@ from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.labels import series_names, unlinked_text
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import ARGUMENT, argument_names
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.session.session import OfSession, Session
 from viewer.gui.session.workspace_edits import Change, Edit
 from viewer.model.inference_views import series_of

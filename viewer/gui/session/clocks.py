@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name

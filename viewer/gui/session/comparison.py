@@ -7,7 +7,6 @@ is computed once for all panels, off the GUI thread if the profiles are large.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from viewer.analysis.comparison.hand_pairs import keys_of_parts
 from viewer.analysis.comparison.levels import CALLS
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Ints
+from viewer.dataclasses import replace
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.choices import shown_clocks
 from viewer.gui.session.feeds.feed import Feed

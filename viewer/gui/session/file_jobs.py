@@ -13,7 +13,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.reading import Cancelled, FileTooLarge, Progress, ReadCancelled, UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats import open_file
 from viewer.formats.memory import release_freed, retain_freed
 from viewer.formats.table.stated_columns import ColumnsNeeded, Question

@@ -6,13 +6,13 @@ the next clock is only activated. This module does not use Qt.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viewer.arrays import Ints
+from viewer.dataclasses import replace
 from viewer.gui.session.selection import highlighted_span_ns, longest_slice, selected_span_ns
 from viewer.gui.session.session import Session
 from viewer.model.figures import WHOLE, TimeScope

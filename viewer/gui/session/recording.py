@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.background import GuiOwner
 from viewer.gui.qt.crash_report import report
 from viewer.recording.plan import Plan, Program, WrongPlan, sha256_of

@@ -6,13 +6,12 @@ extended. The session's signals notify whoever shows the selection; this module 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from viewer.analysis.cost.event_times import made_of_others
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Ints
+from viewer.dataclasses import replace
 from viewer.gui.session.choices import highlight_class
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
+from viewer.dataclasses import replace
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.workspace_edits import (
     Edit,

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.analysis.links.coverage import coverage_of
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.background import Latest
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Trace

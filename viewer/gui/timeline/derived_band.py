@@ -6,7 +6,6 @@ They are on the columns of the rows. Of very many lanes the first are drawn, and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt
@@ -23,6 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import elided_text, literal, tip

@@ -6,8 +6,6 @@ created on first use.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from PySide6.QtCore import QObject, QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import (
     QAccessible,
@@ -21,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from viewer.dataclasses import dataclass, field
 from viewer.gui.qt.accessibility import PaintedAccessible, has_accessible
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import is_not
 
 import numpy as np
@@ -28,6 +27,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.canvases import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme

@@ -7,13 +7,12 @@ ribbons between, because both have the overview and the ruler of A.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QScrollBar, QToolTip, QVBoxLayout, QWidget
 
+from viewer.dataclasses import replace
 from viewer.gui.qt.canvases import SCROLL_PER_NOTCH
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme

@@ -8,7 +8,6 @@ step of a drag changes the session's view, and all steps form one undo step.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from enum import Enum
 from html import escape
 from typing import cast
@@ -28,6 +27,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.qt.accessibility import has_accessible
 from viewer.gui.qt.canvases import BOTH, turn_of
 from viewer.gui.qt.crash_report import guard

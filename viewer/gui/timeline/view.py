@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import cast
@@ -49,6 +48,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.canvases import (
     BOTH,

@@ -12,7 +12,6 @@ the end of the caller. An overlap that long is not drawn; a longer one is real a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints, stable_order
 from viewer.codecs import large_arrays
+from viewer.dataclasses import dataclass
 from viewer.model.building.chunks import distinct_codes, joined
 from viewer.model.building.nesting import (
     MAX_DEPTH,

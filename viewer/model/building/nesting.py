@@ -7,12 +7,12 @@ lane where they fit. A slice with no duration is a leaf of the innermost slice a
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, levels
+from viewer.dataclasses import dataclass
 
 # trace_processor does not close slices beyond 512 levels.
 MAX_DEPTH = 500

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
+
+from viewer.dataclasses import dataclass
 
 _DEFINITION = re.compile(r"(#[\w$.-]+)[ \t]*=[ \t]*loc\((.*)\)[ \t]*")
 _USE = re.compile(r'"(?:[^"\\]|\\.)*"|(#[\w$.-]+)')

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from viewer.dataclasses import dataclass
 from viewer.program.mlir.locations import STRING_CONTENT, unescape
 
 

@@ -10,7 +10,6 @@ boxes at a cost per pixel. Zooming to a node is a narrower range of this axis.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from viewer.analysis.calls.call_table import CallTable, Levels
 from viewer.analysis.calls.paths import FRAMES
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass, field
 from viewer.model.times import ticks_to_ns
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices, build_mips

@@ -7,7 +7,6 @@ color of a box is its verdict: slower, faster, or gray. Paths of one arm are hat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +15,7 @@ from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.comparison.comparison import VERDICTS, Verdict
 from viewer.analysis.comparison.path_changes import PathChanges
 from viewer.arrays import Bools, Floats, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.render.palette import FASTER, FRAME, SLAB, SLOWER, UNLINKED, Palette
 
 ONLY_A = "Only in A"

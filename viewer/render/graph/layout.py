@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, sqrt
 
 import numpy as np
 
 from viewer.arrays import Bools, Floats, Ints
+from viewer.dataclasses import dataclass
 
 # This many edges in all sweeps take about 50 ms, whatever the graph.
 _WORK = 20_000

@@ -10,7 +10,6 @@ group can be opened.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from math import ceil
@@ -19,6 +18,7 @@ import numpy as np
 
 from viewer.analysis.delegates.delegation import Instance
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.program.dataflow import Dataflow
 from viewer.program.module_tree import Module, ModuleKind, ModuleTree, module_tree
 from viewer.program.program import Program

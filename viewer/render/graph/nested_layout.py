@@ -10,13 +10,13 @@ member.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf, log
 
 import numpy as np
 
 from viewer.arrays import Floats, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.render.graph.layout import GraphLayout, layered
 from viewer.render.graph.model_tree import GroupEdges, ShownGroups
 

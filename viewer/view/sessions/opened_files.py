@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from viewer.codecs.reading import UnreadableFile, never_cancelled
+from viewer.dataclasses import dataclass
 from viewer.formats import head_of, open_file
 from viewer.program.program import Program
 from viewer.workspace.link_choices import NO_CHOICES, Choices, apply

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from viewer.dataclasses import dataclass, fields, replace
 
 if TYPE_CHECKING:
     from viewer.program.source_files import Substitution

@@ -20,12 +20,12 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 
 from viewer.codecs.atomic_file import OwnedLock, locked, sync_folder, write_whole
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.view.sessions.session_file import (
     SUFFIX,
     SavedBookmark,

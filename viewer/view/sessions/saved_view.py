@@ -8,13 +8,13 @@ clock groups by the input of their first profile, and times in ns from the start
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from enum import Enum
 from typing import TypeVar
 
 import numpy as np
 
 from viewer.analysis.comparison.hand_pairs import HandPairs
+from viewer.dataclasses import replace
 from viewer.model.inference_views import Inferences
 from viewer.model.text import one_line
 from viewer.render.arrangement import TrackOrder, TrackView

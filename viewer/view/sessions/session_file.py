@@ -20,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -32,6 +31,7 @@ from viewer.codecs.file_bytes import FileStamp, hash_facts, stamp_of
 from viewer.codecs.json_values import memory_needed
 from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, size_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats import too_large
 from viewer.formats.table.stated_columns import is_columns
 from viewer.model.times import parse_ratio

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
+from viewer.dataclasses import dataclass
 from viewer.formats.executorch.schema import decoded
 from viewer.model.building.builder import BACKWARDS, TraceBuilder
 from viewer.model.recorded_names import (

@@ -31,12 +31,11 @@ events of one call is taken as such passes if
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, flags_at, numbers_at, rows_of
+from viewer.dataclasses import dataclass, fields
 from viewer.formats.executorch.etdump.events import CallTree, ProfileEvents
 from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT
 from viewer.model.timing import (

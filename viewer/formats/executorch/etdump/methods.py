@@ -20,7 +20,6 @@ are of several methods.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -28,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, flags_at
+from viewer.dataclasses import dataclass
 from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents, Runs
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.recorded_names import EXECUTE, INIT, JUMP, LOAD, STEP

@@ -25,7 +25,6 @@ The file leaves these questions open. Opscope answers them as follows:
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.codecs.flatbuffer import damage_of
 from viewer.codecs.reading import Cancelled, Progress, stop_if
+from viewer.dataclasses import dataclass, replace
 from viewer.formats import format_of
 from viewer.formats.executorch.etdump.events import (
     DAMAGED,

@@ -14,7 +14,6 @@ type, but no field for their text. Scalar types are in scalar_type.fbs next to E
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Tables, distinct_texts, elements
+from viewer.dataclasses import dataclass
 from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents, Runs, count_rows, filled
 from viewer.formats.executorch.schema import MOST_DIMENSIONS, SCALAR_TYPES, decoded, scalar_type
 from viewer.model.building.builder import TraceBuilder

@@ -22,13 +22,13 @@ laps: nothing in the file shows them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, flags_at
+from viewer.dataclasses import dataclass
 from viewer.formats.executorch.etdump.events import ProfileEvents, correct_ends, next_in_run
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.recorded_names import EXECUTE, INIT, LOAD, STEP

@@ -33,11 +33,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from viewer.codecs.json_values import InvalidJson, Parsed, mapping, sequence, text, whole_number
+from viewer.dataclasses import dataclass
 from viewer.formats.executorch.etrecord.dataflow import (
     GraphScope,
     GraphTensors,

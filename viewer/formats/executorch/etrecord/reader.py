@@ -18,7 +18,6 @@ format does not state, but real files need:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from viewer.codecs.json_values import (
@@ -30,6 +29,7 @@ from viewer.codecs.json_values import (
 )
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
+from viewer.dataclasses import replace
 from viewer.formats import format_of
 from viewer.formats.executorch.etrecord.archive import (
     ATEN,

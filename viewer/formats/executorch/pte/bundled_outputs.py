@@ -6,8 +6,6 @@ are in the flatbuffer: they are read when they are needed. Inputs are not read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from viewer.arrays import Ints, groups_of
@@ -23,6 +21,7 @@ from viewer.codecs.flatbuffer import (
 )
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import TensorLayout
+from viewer.dataclasses import dataclass
 from viewer.formats import head_of
 from viewer.formats.executorch.pte.program_file import BUNDLED, DAMAGED
 from viewer.formats.executorch.schema import MOST_DIMENSIONS, decoded, scalar_type

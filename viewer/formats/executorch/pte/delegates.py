@@ -8,12 +8,11 @@ planned memory are in other segments; data with a name has a segment of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from viewer.arrays import Ints, numbers_at
 from viewer.codecs.flatbuffer import Tables
+from viewer.dataclasses import dataclass, replace
 from viewer.formats.executorch.pte.program_file import (
     MOST_CONSTANTS,
     MOST_DELEGATES,

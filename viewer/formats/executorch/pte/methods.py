@@ -6,7 +6,6 @@ All methods are read at once as columns; objects are made at the end, one per in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints, flags_at, numbers_at
 from viewer.codecs.flatbuffer import Tables
+from viewer.dataclasses import dataclass
 from viewer.formats.executorch.pte.delegates import Delegates, References
 from viewer.formats.executorch.pte.program_file import MOST_VALUES, Children, Lists, ProgramTables
 from viewer.formats.executorch.schema import MOST_DIMENSIONS, SCALAR_TYPES, scalar_type

@@ -10,7 +10,6 @@ ExecuTorch.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from viewer.codecs.file_bytes import FileBytes, LazyBytes
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, numbers_in
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats.executorch.schema import decoded
 from viewer.model.trace import Problem
 

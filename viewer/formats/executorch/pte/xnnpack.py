@@ -13,7 +13,6 @@ that delegates can share them; older ones after the graph, and the oldest inside
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Ints, numbers_at
 from viewer.codecs.file_bytes import LazyBytes
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables
+from viewer.dataclasses import dataclass
 from viewer.formats.executorch.pte.program_file import (
     MOST_CONSTANTS,
     Problems,

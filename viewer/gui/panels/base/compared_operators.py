@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from viewer.analysis.comparison.arms import Arm
@@ -11,6 +10,7 @@ from viewer.analysis.comparison.comparison import CHANGED, Compared, Comparison,
 from viewer.analysis.comparison.levels import IDENTITIES, NAME
 from viewer.analysis.comparison.operator_pairs import Grade, Row
 from viewer.analysis.comparison.session_test import THRESHOLD
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.operator_model import (
     LINE,
     ComparedCell,

@@ -8,7 +8,6 @@ of rows needs no widget per cell.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.arrays import Bools
+from viewer.dataclasses import replace
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme, mix

@@ -7,7 +7,6 @@ are painted from a model, so thousands of inferences need no widget each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -50,6 +49,7 @@ from PySide6.QtWidgets import (
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.codecs.json_values import whole_number
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.cost_painting import paint_bar, paint_hatch
 from viewer.gui.panels.base.panel import PanelHost
 from viewer.gui.qt.accessibility import claims_key, has_role

@@ -6,10 +6,10 @@ Shared by all panels that show a `GroupTable`, so that a figure is the same in e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 from viewer.analysis.statistics.group_table import Group, GroupTable, Spread, clock_title
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.panels.base.cost_painting import CostFooter, whole_text, whole_title
 from viewer.gui.panels.base.operator_model import (
     Cell,

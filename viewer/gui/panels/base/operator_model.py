@@ -7,7 +7,6 @@ rows' own keys, without a proxy: 5,000 rows stay instant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from viewer.analysis.cost.source_costs import lines_text, source_place
 from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass, field
 from viewer.gui.panels.base.cost_painting import whole_text
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, tensor_text
 from viewer.gui.panels.base.table import ArrangedModel, ColumnKind, Copied, Heading

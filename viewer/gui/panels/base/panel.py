@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -32,6 +31,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.background import BEING_COUNTED, Latest, WhenVisible
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.controls import Item, WrappingRow, laid_out

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from viewer.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from viewer.gui.session.session import Session

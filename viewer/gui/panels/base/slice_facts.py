@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from viewer.analysis.delegates.delegation import rounding_loss
 from viewer.analysis.links.delegate_clocks import clock_rate, native_ns_of
@@ -17,6 +16,7 @@ from viewer.analysis.links.labels import run_label, series_names, track_name
 from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.analysis.statistics.selection import selection_statistics
 from viewer.codecs.json_values import sequence
+from viewer.dataclasses import dataclass
 from viewer.model.figures import TimeScope, inferences_text, typical_text, whole_scope_text
 from viewer.model.inference_views import Inferences, series_of
 from viewer.model.queries import (

@@ -9,7 +9,6 @@ rows. `ArrangedView` fits columns into the width and copies; `TableView` is that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
@@ -27,6 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.cost_painting import SwatchPixmaps
 from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard

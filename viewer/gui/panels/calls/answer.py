@@ -6,7 +6,6 @@ nodes has no object per node. No Qt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -17,6 +16,7 @@ from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.panels.calls.shown_calls import CallRows, Matches, PlacedCalls, ShownCalls
 from viewer.model.figures import TimeScope
 from viewer.model.text import display_name

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from viewer.analysis.comparison.comparison import Compared
 from viewer.analysis.comparison.levels import CALLS, MODULE, NAME
 from viewer.analysis.comparison.path_changes import PathChanges, has_records
 from viewer.arrays import Floats
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.calls.answer import CallMode
 from viewer.gui.panels.calls.shown_calls import CallRows, Matches, PlacedCalls, ShownCalls
 from viewer.render.flame_graph.boxes import FlameGraph, FlameLayout

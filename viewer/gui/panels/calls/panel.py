@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QWidget
 
 from viewer.codecs.reading import Cancelled, Progress
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.cost_painting import TreeCells
 from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.panel import (

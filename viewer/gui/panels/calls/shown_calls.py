@@ -6,7 +6,6 @@ The nodes are those of one trace with their costs, or the call paths of two arms
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import CallNodes, CallTable, Levels
 from viewer.arrays import Bools, Ints, narrow
+from viewer.dataclasses import dataclass
 from viewer.render.flame_graph.boxes import FlameGraph, FlameLayout
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Floats, Ints, parts_of
+from viewer.dataclasses import replace
 from viewer.gui.panels.base.cost_painting import CHANGE, RATIO, CostRows, arm_columns
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, scope_text
 from viewer.gui.panels.calls.answer import CallsAnswer

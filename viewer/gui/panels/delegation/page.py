@@ -6,7 +6,6 @@ While two arms are compared, they are delegates, their calls, and what moved.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 
 from viewer.analysis.comparison.arms import Arm
@@ -30,6 +29,7 @@ from viewer.analysis.delegates.delegation import (
 )
 from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkState
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.panels.base.compared_operators import change_headings, change_rows, scale_of
 from viewer.gui.panels.base.cost_painting import whole_text
 from viewer.gui.panels.base.operator_model import (

@@ -8,7 +8,6 @@ Its sections are stacked under shared columns; sorting and filtering work within
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, QRect, QRectF, Qt, Slot
@@ -24,6 +23,7 @@ from viewer.analysis.delegates.delegation import (
     recorded,
 )
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.cost_painting import CostFooter, whole_title
 from viewer.gui.panels.base.operator_model import (
     ROW_ROLE,

@@ -10,7 +10,6 @@ figure is unavailable, its row explains why.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -25,6 +24,7 @@ from viewer.analysis.flows.slice_flows import FlowEnd
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.workload.operator_tensors import used_elsewhere
 from viewer.analysis.workload.operator_work import OperatorFigures, figures_of, figures_of_nodes
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.cost_painting import Swatch, colors_of
 from viewer.gui.panels.base.panel import PanelHost
 from viewer.gui.panels.base.slice_facts import MISSING, Figure, run_of, scope_text

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import Enum
 
 from PySide6.QtCore import (
@@ -54,6 +53,7 @@ from viewer.analysis.findings.finding import (
     share_text,
 )
 from viewer.analysis.findings.findings import Findings
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.cost_painting import paint_bar
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme

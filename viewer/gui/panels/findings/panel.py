@@ -5,7 +5,6 @@ It follows the current profile and inference; selections elsewhere do not change
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Slot
@@ -13,6 +12,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.analysis.findings.finding import Family, PanelRef
 from viewer.analysis.findings.findings import Findings
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.panel import PanelHost, Question, Sentence, head_row, plain_column
 from viewer.gui.panels.base.trace_panel import TracePanel

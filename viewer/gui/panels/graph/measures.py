@@ -12,7 +12,6 @@ of a group, such as the operators of a delegate call, shows the change of the wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import chain
@@ -33,6 +32,7 @@ from viewer.analysis.memory.plan import instruction_operators, known_plan
 from viewer.analysis.numbers.compared import EDGES, OperatorErrors
 from viewer.analysis.sizes.file_parts import ItemKind, file_parts
 from viewer.arrays import Bools, Floats, Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.feeds.feed import CostAnswer

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +27,7 @@ from viewer.analysis.numbers.compared import OperatorErrors
 from viewer.analysis.workload.mlir_work import with_tensors
 from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass, field
 from viewer.gui.panels.base.slice_facts import tensor_text
 from viewer.gui.panels.graph.measures import (
     NO_SLICE,

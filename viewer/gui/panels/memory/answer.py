@@ -7,7 +7,6 @@ its color: a row has the number of its color in `operators`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
@@ -25,6 +24,7 @@ from viewer.analysis.memory.plan import (
 )
 from viewer.analysis.nodes.instruction_nodes import kernel_name
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.operator_model import (
     Cell,
     OperatorContents,

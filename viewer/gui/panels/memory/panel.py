@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from viewer.analysis.memory.plan import slices_of_instruction, used_by, written_by
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass, field
 from viewer.gui.panels.base.chart import BESIDE, Chart
 from viewer.gui.panels.base.operator_model import OperatorModel
 from viewer.gui.panels.base.operator_view import OperatorView

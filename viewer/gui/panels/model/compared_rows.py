@@ -7,7 +7,6 @@ are listed like shared calls, in the module that contains all of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from viewer.analysis.comparison.comparison import Compared
@@ -15,6 +14,7 @@ from viewer.analysis.comparison.levels import MODULE
 from viewer.analysis.comparison.operator_changes import ModuleChanges, module_changes
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.cost.costs import CostRow
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number
 from viewer.gui.panels.model.rows import ModelRows
 from viewer.gui.panels.model.table import OF_CHANGES, ModelColumn, ModelRow, RowKind

@@ -8,13 +8,13 @@ module selects the slices that its total counts.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QFontMetrics, QKeyEvent
 
 from viewer.analysis.cost.source_costs import RunMedians, module_costs, run_medians
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.panels.base.cost_painting import TreeCells, whole_title
 from viewer.gui.panels.base.panel import PanelHost, Question, Sentence
 from viewer.gui.panels.base.trace_panel import CostPanel

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
@@ -19,6 +18,7 @@ from viewer.analysis.cost.source_costs import lines_text
 from viewer.analysis.links.labels import run_label, set_label
 from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import replace
 from viewer.gui.panels.base.cost_painting import CostRows, colors_of
 from viewer.gui.panels.base.operator_model import WHOLE_BELOW
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, tensor_text

@@ -5,13 +5,13 @@ Costs are figures of rows; each column says what its shares are of and how it ad
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
 from viewer.analysis.cost.source_costs import ModuleCosts, RunMedians
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.panels.base.cost_painting import CHANGE, RATIO, arm_columns, whole_text
 from viewer.gui.qt.widgets.tables import any_fraction_of_ns
 from viewer.gui.qt.widgets.trees import Cell, TreeColumn

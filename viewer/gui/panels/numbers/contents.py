@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 import numpy as np
@@ -28,6 +27,7 @@ from viewer.analysis.numbers.tensor_summary import (
 from viewer.arrays import Floats, Ints
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import StoredTensor, same_shape
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.operator_model import OperatorContents, TableRow, name_parts
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.table import ColumnKind, Heading

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -13,6 +12,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSpinBox, QWidget
 from viewer.analysis.numbers.compared import Gap
 from viewer.analysis.numbers.tensor_summary import PlaneShape, Shown, Summary
 from viewer.codecs.tensor_values import BLOCK
+from viewer.dataclasses import replace
 from viewer.gui.panels.base.panel import plain_column
 from viewer.gui.panels.numbers.charts import HeatMap, Histogram
 from viewer.gui.panels.numbers.contents import (

@@ -11,7 +11,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,6 +34,7 @@ from PySide6.QtWidgets import (
     QTreeWidgetItem,
 )
 
+from viewer.dataclasses import dataclass, field
 from viewer.gui.panels.base.panel import (
     PagePanel,
     PanelHost,

@@ -9,7 +9,6 @@ What is selected in the session is looked up among the parts, and the other way 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
@@ -21,6 +20,7 @@ from viewer.analysis.sizes.file_parts import NO_MODULE, FilePart, FileParts, fil
 from viewer.analysis.sizes.groups import duplicates, kind_text, operators_text, users_text
 from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled, ReadCancelled, never_cancelled
+from viewer.dataclasses import dataclass, field
 from viewer.gui.session.selection import longest_slice
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences

@@ -7,7 +7,6 @@ them.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
 from threading import Event
 
 import numpy as np
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.panels.base.panel import (
     AnswerPanel,
     PanelHost,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from viewer.analysis.program_differences import PairedBy
 from viewer.analysis.sizes.file_parts import FilePart, FileParts
 from viewer.analysis.sizes.groups import kind_text, module_text, operators_text, users_text
 from viewer.arrays import Floats, Ints
+from viewer.dataclasses import dataclass, field
 from viewer.gui.panels.base.cost_painting import paint_share, share_color, slice_color
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.table import (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
@@ -35,6 +34,7 @@ from viewer.analysis.comparison.levels import LINE
 from viewer.analysis.comparison.operator_pairs import Row
 from viewer.analysis.cost.source_costs import LineCosts, PlaceOf, SharedCost, lines_text, place_of
 from viewer.analysis.numbers.compared import EDGES, OperatorErrors
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.cost_painting import paint_bar
 from viewer.gui.panels.source.syntax import Highlighter, Language
 from viewer.gui.qt.background import Latest

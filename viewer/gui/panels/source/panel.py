@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
@@ -27,6 +26,7 @@ from viewer.analysis.cost.source_costs import (
     users_place_of,
 )
 from viewer.analysis.links.mlir_locations import positions_of
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.cost_painting import whole_text
 from viewer.gui.panels.base.file_caption import FileCaption
 from viewer.gui.panels.base.panel import PagePanel, PanelHost, plain_column

@@ -8,7 +8,6 @@ bar below the table adds up to the whole range.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
@@ -31,6 +30,7 @@ from viewer.analysis.statistics.pivot import (
     slices_of_cell,
 )
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass, field
 from viewer.gui.panels.base.cost_painting import CostFooter
 from viewer.gui.panels.base.group_rows import (
     STARTS,

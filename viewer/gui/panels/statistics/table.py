@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
@@ -23,6 +22,7 @@ from viewer.analysis.statistics.group_keys import ARGUMENT, KEYS, argument_names
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.npu_units import has_units
 from viewer.analysis.statistics.pivot import PivotTable, refused
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.operator_model import (
     OperatorContents,
     RowColumns,

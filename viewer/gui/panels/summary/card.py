@@ -6,7 +6,6 @@ Of models that are open without a profile: what they hold, and the next step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -34,6 +33,7 @@ from viewer.analysis.summaries import (
     executable_contents,
     program_contents,
 )
+from viewer.dataclasses import dataclass
 from viewer.gui.panels.base.cost_painting import Swatch, colors_of, paint_part, paint_parts
 from viewer.gui.panels.base.file_caption import (
     FileCaption,

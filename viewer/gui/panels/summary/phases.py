@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -12,6 +11,7 @@ from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
 from viewer.analysis.sequence.wall_time import WallPart, rate_text
 from viewer.analysis.summaries import MedianInference
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.widgets.labels import literal
 from viewer.gui.session.choices import choose_phases, phases_by_times
 from viewer.gui.session.session import Session

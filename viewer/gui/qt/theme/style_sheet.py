@@ -20,10 +20,11 @@ The theme sets fonts per widget class, because a style sheet cannot request tabu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from string import Template
 
 from PySide6.QtGui import QColor
+
+from viewer.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -41,6 +40,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from viewer.codecs.temporary_folder import TemporaryFolder
+from viewer.dataclasses import asdict
 from viewer.gui.qt.theme import style_sheet
 from viewer.gui.qt.theme.style_sheet import DARK, LIGHT, Tokens, mix
 from viewer.model.text import visible_controls

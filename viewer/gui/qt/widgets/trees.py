@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
@@ -27,6 +26,7 @@ from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResiz
 from PySide6.QtWidgets import QHeaderView, QMenu, QStyleOptionViewItem
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme

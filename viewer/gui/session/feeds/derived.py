@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
 
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import OfSession, Session
 from viewer.model.inference_views import Inferences

@@ -7,7 +7,6 @@ the GUI thread. While the costs of a large trace are computed, the previous tabl
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +14,7 @@ from PySide6.QtCore import Signal, Slot
 
 from viewer.analysis.cost.costs import Costs, CostTable
 from viewer.analysis.statistics.pivot import medians_per_inference
+from viewer.dataclasses import dataclass, field
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import OfSession, Session
 from viewer.model.figures import FigureBase, LeftOut, TimeScope

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from viewer.analysis.links.link_table import LinkTable
@@ -30,6 +29,7 @@ from viewer.analysis.numbers.compared import (
 from viewer.analysis.numbers.logged_values import LoggedCall, LoggedInference, Value
 from viewer.analysis.numbers.tensor_summary import Summary, summary_of
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import dataclass, field, replace
 from viewer.formats.executorch.logged_profile import (
     LoggedProfile,
     array_values,

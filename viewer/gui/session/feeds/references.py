@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from viewer.codecs.file_bytes import stamp_of
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.formats import choose, format_of, head_of
 from viewer.model.trace import Trace, UntimedKind
 from viewer.view.sessions.session_file import SavedInput, SavedNumbers, input_of, place_of

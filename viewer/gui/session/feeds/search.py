@@ -7,7 +7,6 @@ which would then be wrong.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 from PySide6.QtCore import Slot
@@ -15,6 +14,7 @@ from PySide6.QtCore import Slot
 from viewer.analysis.search.query import Query, parse
 from viewer.analysis.search.search import SearchedTrace, refusal
 from viewer.arrays import Bools, Codes, Ints
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.model.times import ticks_to_ns

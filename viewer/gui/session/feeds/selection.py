@@ -9,7 +9,6 @@ then selects a slice in it; otherwise selecting a row would replace the table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +21,7 @@ from viewer.analysis.statistics.selection import (
     selection_statistics,
 )
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.program.dataflow import Neighbors, neighbors_of

@@ -8,13 +8,13 @@ name is grouped with its neighbor as "3 bookmarks", so that texts never overlap.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import elided_text
 from viewer.gui.session.bookmarks import can_mark, measured_on

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QStaticText
 
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.labels import elided_text
 from viewer.gui.session.navigation import fit_span

@@ -10,12 +10,12 @@ nearest in time first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import elided_text
 from viewer.gui.session.feeds.selection import FlowAnswer, FlowFeed

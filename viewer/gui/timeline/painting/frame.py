@@ -7,13 +7,13 @@ label needs 15 px of its row, a mark its own column. No cost here depends on the
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen, QRegion
 
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.bookmarks import measured_on
 from viewer.gui.timeline.painting.bookmarks import measured_span, paint_bookmarks

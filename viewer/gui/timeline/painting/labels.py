@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPaintEngine, QPainter, QStaticText, QTransform
 
 from viewer.arrays import Bools, Floats, Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.label_text import LabelCache, distinct_room
 from viewer.gui.timeline.scene.scene import Scene

@@ -8,7 +8,6 @@ are one bar in each column, stamped at once; only wide ones show slices and text
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QRectF, Qt
@@ -16,6 +15,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from viewer.analysis.torq.measured_actions import TrackPlans
 from viewer.arrays import Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.theme.style_sheet import mix
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.label_text import LabelCache

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
@@ -23,6 +22,7 @@ from PySide6.QtGui import QImage, QPainter, QPen
 from shiboken6 import wrapInstance
 
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.cells import SIDE, change_color, paint_mark
 from viewer.gui.timeline.painting.pixels import draw_pixels

@@ -10,7 +10,6 @@ time scale of the job.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.analysis.torq.measured_actions import TrackPlans, plans_of_tracks, source_of
 from viewer.arrays import Bools, Ints
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.clocks import shared_clocks
 from viewer.gui.session.feeds.search import Search

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from viewer.dataclasses import replace
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.choices import arrange_tracks
 from viewer.gui.session.clocks import cycle_trace_on

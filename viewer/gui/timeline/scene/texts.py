@@ -6,8 +6,6 @@ the frame that follows the mouse event.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from PySide6.QtCore import QPoint
 
@@ -15,6 +13,7 @@ from viewer.analysis.links.labels import describe_near, is_number, unlinked_text
 from viewer.analysis.links.link_table import Link, LinkState
 from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.analysis.torq.measured_actions import TrackPlans
+from viewer.dataclasses import dataclass
 from viewer.gui.timeline.scene.drawings import job_of, measured_ns, ratio_of, rooms_of, zero_of
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.inference_views import Inferences

@@ -14,7 +14,6 @@ traces whose strips are shown count.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import ref
 
@@ -24,6 +23,7 @@ from PySide6.QtGui import QPainter
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.reading import Cancelled
+from viewer.dataclasses import dataclass, replace
 from viewer.formats.column_cache import CACHE
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme

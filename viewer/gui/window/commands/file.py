@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from viewer.dataclasses import replace
 from viewer.gui.qt.command_table import Command, Precondition
 from viewer.gui.session.comparison import (
     ComparisonFeed,

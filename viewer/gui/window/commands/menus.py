@@ -7,7 +7,6 @@ fields claim them from Qt themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from PySide6.QtCore import QEvent, QObject, Qt
@@ -28,6 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.accessibility import OF_WINDOW
 from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.command_table import SEPARATOR, CommandTable, Precondition, shown_key

@@ -6,9 +6,9 @@ Tracks can be hidden, moved and resized; clocks can be aligned, and their zooms 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
+from viewer.dataclasses import replace
 from viewer.gui.qt.command_table import Command, Precondition
 from viewer.gui.session import clocks as alignment
 from viewer.gui.session import clocks as shared_clocks

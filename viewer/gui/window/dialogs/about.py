@@ -7,7 +7,6 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QDialogButtonBox, QHeaderView, QPlainTextEdit, QVBoxLayout, QWidget
 
 from viewer import __version__
+from viewer.dataclasses import dataclass, replace
 from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.crash_report import versions
 from viewer.gui.qt.theme.theme import Theme

@@ -7,7 +7,6 @@ be left open by mistake.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import shiboken6
@@ -36,6 +35,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.command_table import CommandTable, match, shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme

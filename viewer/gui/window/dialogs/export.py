@@ -6,8 +6,6 @@ change. The dialog writes nothing: it emits `options_accepted` with the options 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -20,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.codecs.atomic_file import NothingToExport
+from viewer.dataclasses import replace
 from viewer.export.perfetto.writer import FileSize
 from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.background import Latest

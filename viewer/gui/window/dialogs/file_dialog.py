@@ -8,7 +8,6 @@ and the names of formats as types of files.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
 from typing import cast
@@ -31,6 +30,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.dataclasses import dataclass
 from viewer.formats import formats
 from viewer.gui.qt.accessibility import FocusFrame, Framed
 from viewer.gui.qt.crash_report import guard

@@ -6,7 +6,6 @@ It knows no setting: it is given sections of rows, and each row reads and change
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
@@ -22,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.accessibility import FramedDialog
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.controls import ComboBox, laid_out

@@ -13,7 +13,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.file_bytes import stamp_of
 from viewer.codecs.reading import Cancelled, UnreadableFile
+from viewer.dataclasses import replace
 from viewer.formats import JSON_TABLE, PLAIN_CSV, WHOLE, formats, open_file, share_text
 from viewer.formats.column_cache import CACHE
 from viewer.formats.table.stated_columns import Question, is_columns, parse_columns

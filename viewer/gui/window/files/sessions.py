@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from PySide6.QtGui import QGuiApplication
 
 from viewer.codecs.file_bytes import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.choices import TableChoices
 from viewer.gui.session.file_jobs import Saver

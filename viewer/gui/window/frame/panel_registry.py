@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 from PySide6.QtWidgets import QWidget
 
+from viewer.dataclasses import dataclass, field
 from viewer.gui.panels.base.panel import PanelHost, PanelWidget
 from viewer.gui.panels.base.panel_spec import PanelArea, PanelCommand, PanelTable
 from viewer.gui.qt.command_table import Command, Precondition

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.accessibility import FocusFrame, Framed
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.settings import Settings

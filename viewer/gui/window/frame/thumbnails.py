@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QRect
@@ -11,6 +10,7 @@ from PySide6.QtGui import QImage, QPainter
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.codecs.reading import UnreadableFile
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.theme.theme import Theme
 from viewer.model.trace import Trace
 from viewer.render.color_schemes import DEFAULT, classes_of, scheme_for

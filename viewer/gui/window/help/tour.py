@@ -7,7 +7,6 @@ the last step, on Escape, or when files are closed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer, Signal, Slot
 from PySide6.QtWidgets import QTabBar, QWidget
 
 from viewer.analysis.links.labels import set_label
+from viewer.dataclasses import dataclass
 from viewer.gui.qt.command_table import CommandTable, shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.callout import Callout
