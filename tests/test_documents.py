@@ -134,8 +134,9 @@ def test_the_order_inside_the_window_is_that_of_imports():
 def may_import(package: Path) -> set[str]:
     """The packages that the README of a package says it may import, with its own.
 
-    `x` and below: x, and all packages of the layers below the last one that is named. A sentence
-    that refers to those of other packages may import everything.
+    Every package may import `arrays` and `dataclasses`. `x` and below: x, and all packages of the
+    layers below the last one that is named. A sentence that refers to those of other packages may
+    import everything.
     """
     layers = layers_of("packages")
     position = {name: number for number, layer in enumerate(layers) for name in layer}
@@ -145,7 +146,7 @@ def may_import(package: Path) -> set[str]:
         return set(position)
     if "below" in text:
         named |= set().union(*layers[max(position[name] for name in named) :])
-    return named | {package.relative_to(PACKAGE).parts[0], "arrays"}
+    return named | {package.relative_to(PACKAGE).parts[0], "arrays", "dataclasses"}
 
 
 def imported_by(package: Path) -> set[str]:

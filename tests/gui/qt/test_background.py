@@ -48,7 +48,7 @@ def test_frames_come_before_answers(qtbot):
         priority = [os.getpriority(os.PRIO_PROCESS, 0)]
         child = threading.Thread(target=lambda: priority.append(os.getpriority(os.PRIO_PROCESS, 0)))
         child.start()
-        child.join()
+        child.join(timeout=60)
         return priority
 
     before = priorities()[0]
