@@ -181,7 +181,7 @@ def laid_out(
     gap: int | None = None,
     margins: tuple[int, int, int, int] | None = None,
 ) -> Layout:
-    """Add widgets, layouts and stretches to a layout, in px. Returns it."""
+    """Add widgets, layouts and stretches to a layout, and return it. gap, margins: in px."""
     if gap is not None:
         layout.setSpacing(gap)
     if margins is not None:
